@@ -9,9 +9,8 @@ from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan.annotations.tally import Tally
 from lmm_core.scan.header import scan
-from lmm_core.scan.rag import RagRun
+from lmm_core.workflows.document import docid_of, new_rag_run
 from lmm_core.workflows.models import Models
-from lmm_core.workflows.passes import docid_of, new_rag_run
 
 from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass
@@ -39,20 +38,14 @@ def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
     run.verbatim = document.source is not None
     run.start(scanned)
     if run.open:
-        _ask(document, run, models)
+        run.ask_alone()
+        if models.usage.requests or models.usage.cached:
+            document.logger.info(str(models.usage))
     made = run.finish()
     is_kept = document.call.to_markdown or bool(document.options.save)
     if is_kept and serialize_blocks(made) != serialize_blocks(blocks):
         _say_who(document, run.tally)
     return made
-
-
-def _ask(document: FilterDocument, run: RagRun, models: Models) -> None:
-    from lmm_core.models.chat import run as run_async
-
-    run_async(run.ask_and_close())
-    if models.usage.requests or models.usage.cached:
-        document.logger.info(str(models.usage))
 
 
 def _say_who(document: FilterDocument, tally: Tally) -> None:

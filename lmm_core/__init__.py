@@ -7,6 +7,7 @@ that importing this package costs nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -145,20 +146,29 @@ _MODULES = {
     "workflows.passes": "markdown_knit markdown_rag markdown_scan",
     "workflows.talk": "markdown_edits markdown_messages",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 # onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.
 for _variable in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY"):
     os.environ.setdefault(_variable, "1")
 
 
-def __getattr__(name: str) -> Any:
-    """Return a documented name from its module."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULE_OF[name]}", __name__), name)
+def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the functions `__getattr__` and `__dir__` of a package whose names are loaded when they are first used.
+
+    modules: the package's modules, each with the names that come from it, separated by blanks."""
+    module_of = {name: module for module, names in modules.items() for name in names.split()}
+
+    def get_name(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f".{module_of[name]}", package), name)
+
+    return get_name, lambda: sorted(module_of)
+
+
+__getattr__, _documented = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
     """Return the documented names, for completion."""
-    return sorted([*_MODULE_OF, "__version__"])
+    return sorted([*_documented(), "__version__"])

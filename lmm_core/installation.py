@@ -11,8 +11,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from . import __version__
 
@@ -76,6 +74,9 @@ def _origin() -> _Origin:
 
 
 def _recorded(record: dict[str, Any]) -> _Origin:
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname  # imports the clients of http and ftp
+
     url, version_control = str(record["url"]), record.get("vcs_info")
     if version_control:
         return _Origin(address=f"{version_control['vcs']}+{url}@{version_control['commit_id']}")

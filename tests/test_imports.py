@@ -274,6 +274,36 @@ def test_start_up_imports_nothing_heavy(module):
     assert done.stdout.strip() == "[]"
 
 
+MODELS = ["asyncio", "sqlite3", "ssl", "urllib.request", "lmm_core.models.chat", "lmm_core.models.prompts"]
+NOTES = ["yaml", "lmm_core.markdown", "lmm_core.settings.project"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded", "most"),
+    [
+        ("--help", [*MODELS, *NOTES, "lmm_core.cli.commands"], 160),
+        ("scan notes.md", MODELS, 270),
+        ("models list", [*MODELS, *NOTES], 180),
+    ],
+)
+def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, monkeypatch):
+    """`most`: of modules together, with those of Python itself."""
+    from tests.commands import write
+
+    monkeypatch.chdir(tmp_path)
+    write("notes.md", "# Mean\n\nThe mean adds up and divides.\n")
+    code = (
+        "import atexit, sys\nfrom lmm_core.cli import main\n"
+        "atexit.register(lambda: open('seen', 'w').write('\\n'.join(sys.modules)))\nmain()\n"
+    )
+    for _ in range(2):  # the first time, fastembed is asked which models it knows
+        done = subprocess.run([sys.executable, "-c", code, *arguments.split()], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    seen = Path("seen").read_text().split("\n")
+    assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
+    assert len(seen) <= most
+
+
 @pytest.mark.parametrize("command", ["lmm-rag", "lmm-knit"])
 def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_path):
     """Seen from inside a run: modules that are loaded when the filter ends."""

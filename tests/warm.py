@@ -149,9 +149,11 @@ def _open_streams() -> None:
 
 
 def _stand_for(pid: int) -> None:
-    """Let psutil take the program for this process: its parent is pandoc, ours is the server."""
+    """Take the program for this process: its parent is pandoc, ours is the server."""
     import psutil
 
+    parent = psutil.Process(pid).ppid()
+    os.getppid = lambda: parent
     start = psutil.Process.__init__
     psutil.Process.__init__ = lambda self, given=None: start(self, pid if given is None else given)  # type: ignore[method-assign]
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +20,7 @@ from lmm_core.markdown.metadata.lmm_options import options_in
 from lmm_core.markdown.rag_only import words_of
 
 from ..errors import FilterError
+from .ancestors import find_ancestors
 from .command_line import Option, find_defaults, read_defaults, split_options
 
 OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
@@ -198,6 +197,8 @@ class PandocRun:
             for name, value in self.options
             if name in _READING and name not in dropped
         ]
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="lmm-") as folder:
             for at, defaults in enumerate(self.defaults):
                 path = Path(folder, f"{at}.yaml")
@@ -238,6 +239,8 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
     """Run pandoc in a folder, and return its standard output.
 
     text: for standard input, or None. Raise FilterError if pandoc fails."""
+    import subprocess
+
     try:
         done = subprocess.run(
             [executable, "--quiet", *arguments],
@@ -258,16 +261,9 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
 def find_run() -> PandocRun | None:
     """Return the run of pandoc that is our parent process or a near ancestor, or None if there is
     none that can be seen."""
-    import psutil
-
-    try:
-        for process in psutil.Process().parents()[:6]:
-            executable = process.exe() or process.cmdline()[0]
-            if any(_PANDOC.match(Path(name).name) for name in (executable, process.name())):
-                arguments, folder = process.cmdline()[1:], Path(process.cwd())
-                return parse_command_line(arguments, executable, folder, f"{process.pid}/{process.create_time()}")
-    except (psutil.Error, IndexError, FileNotFoundError):
-        return None
+    for process in find_ancestors():
+        if any(_PANDOC.match(Path(name).name) for name in process.names):
+            return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident)
     return None
 
 

@@ -18,25 +18,7 @@ import click
 
 from .. import __version__
 from ..logging import one_line, printable, say
-
-# The commands with their modules in `commands`. Only the module of the command that is called is
-# imported, because start-up is part of the user's wait.
-GROUPS: dict[str, dict[str, str]] = {
-    "Write": dict.fromkeys(("scan", "rag", "pass", "recover"), "write"),
-    "Talk to the model": dict.fromkeys(("chat", "edit", "watch", "accept", "reject", "clear"), "talk"),
-    "Find": dict.fromkeys(("index", "search", "chunks", "split"), "find")
-    | dict.fromkeys(("md-index", "md-search"), "folders"),
-    "Ask": {"ask": "asking.ask"}
-    | dict.fromkeys(("toc", "cards"), "asking.teach")
-    | {"asked": "asking.asked", "bench": "asking.bench"}
-    | dict.fromkeys(("mcp", "serve"), "asking.serve"),
-    "Work on a project": {"llmd": "llmd", "import": "importing"},
-    "Publish": dict.fromkeys(("knit", "convert"), "publish")
-    | dict.fromkeys(("course", "leak-check", "quarto"), "course"),
-    "Set up": dict.fromkeys(("init", "demo"), "course")
-    | dict.fromkeys(("doctor", "models", "config", "prompts", "trust", "cache", "completion"), "machine"),
-}
-MODULES = {name: module for commands in GROUPS.values() for name, module in commands.items()}
+from .registry import COMMANDS, GROUPS
 
 
 @contextmanager
@@ -63,19 +45,19 @@ class _GroupedCommands(click.Group):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(MODULES)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in MODULES:
+        # Only the module of the command that is called is imported: start-up is part of the user's wait
+        if cmd_name not in COMMANDS:
             return None
-        found = vars(import_module(f".commands.{MODULES[cmd_name]}", __name__)).values()
+        found = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
         return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, names in GROUPS.items():
-            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+        for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, command.get_short_help_str(90)) for name, command in commands])
+                formatter.write_dl([(name, command.help) for name, command in commands.items()])
 
 
 @click.group(cls=_GroupedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

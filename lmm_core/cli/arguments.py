@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..errors import ConfigError, MarkdownError, OutputError, QuartoError
-from ..files.gitignore import pattern_problem
-from ..files.outputs import check_output, check_replaced
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
-from ..installation import install_command
 from ..logging import LoggerBase
-from ..markdown.files import find_markdown
-from ..settings.project import Project, load_project
-from ..settings.quarto_inputs import DocumentFinder
+
+if TYPE_CHECKING:
+    from ..settings.project import Project
+    from ..settings.quarto_inputs import DocumentFinder
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
 Result = TypeVar("Result")
@@ -30,6 +28,9 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print only erro
 
 
 def _finder(_context: click.Context, _option: click.Parameter, patterns: tuple[str, ...]) -> DocumentFinder:
+    from ..files.gitignore import pattern_problem
+    from ..settings.quarto_inputs import DocumentFinder
+
     if problem := next(filter(None, map(pattern_problem, patterns)), ""):
         raise click.BadParameter(problem)
     return DocumentFinder(patterns)
@@ -85,11 +86,15 @@ def find_documents(
     logger: is told what is left out of a folder, None to leave that unsaid; endings: of
     documents. Raise UsageError for a path that does not exist or is no document, and for settings
     that cannot be read."""
+    from ..settings.quarto_inputs import DocumentFinder
+
     return _found(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
 
 
 def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Sequence[str] = SUFFIXES) -> list[Path]:
     """Return what `find_documents` does, and the documents that their project leaves out. Raise UsageError."""
+    from ..markdown.files import find_markdown
+
     return _found(lambda: find_markdown(list(paths), logger, endings))
 
 
@@ -102,6 +107,8 @@ def _found(find: Callable[[], list[Path]]) -> list[Path]:
 
 def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
     """Raise UsageError, before any work, if an output may not be written; see `check_output`."""
+    from ..files.outputs import check_output
+
     try:
         check_output(output, inputs, endings, **rules)
     except OutputError as error:
@@ -112,6 +119,8 @@ def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str]
 
 def check_text(output: Path, text: str) -> None:
     """Raise UsageError if a text may not replace what is in a file; see `check_replaced`."""
+    from ..files.outputs import check_replaced
+
     try:
         check_replaced(output, text.encode("utf-8"))
     except OutputError as error:
@@ -134,6 +143,8 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
+        from ..installation import install_command
+
         message = f"the package {error.name!r} is missing: {install_command(extra)} installs what {what}"
         raise click.ClickException(message) from None
 
@@ -143,6 +154,8 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
 
 def project_at(path: Path | None) -> Project:
     """Return the project of a file, or of the working folder. Raise UsageError."""
+    from ..settings.project import load_project
+
     return config_checked(lambda: load_project(path))
 
 

@@ -43,15 +43,6 @@ class FileOutcome:
     reports: list[dict[str, Any]] = field(default_factory=list)
 
 
-def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
-    """Return a file, or None if it cannot be read, which is reported."""
-    try:
-        return read_markdown(path)
-    except (OSError, MarkdownError) as error:
-        report_failure(error, path, logger)
-        return None
-
-
 async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[MarkdownFile, str] | None:
     """Return a file and its text after some work, or None if it cannot be read, which is reported."""
     try:

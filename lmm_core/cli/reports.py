@@ -7,13 +7,16 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import MarkdownError
 from ..logging import ListLogger, Report, as_json, one_line, put, say
-from ..workflows.models import Models
+
+if TYPE_CHECKING:
+    from ..markdown.files import MarkdownFile
+    from ..workflows.models import Models
 
 BAR_AFTER = 1.0  # seconds of work before a progress bar is shown
 
@@ -49,6 +52,17 @@ def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPri
         logger.report(Report("error", error.strerror or str(error), str(path)))
     else:
         logger.error(str(error))
+
+
+def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
+    """Return a file, or None if it cannot be read, which is reported."""
+    from ..markdown.files import read_markdown
+
+    try:
+        return read_markdown(path)
+    except (OSError, MarkdownError) as error:
+        report_failure(error, path, logger)
+        return None
 
 
 def shorten(path: Path) -> Path:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ModelError
 from ..logging import LoggerBase, say
-from ..settings.project import Project
-from ..workflows.models import Models
 from .arguments import config_checked
 
 if TYPE_CHECKING:
     from ..retrieve.library import Library
+    from ..settings.project import Project
     from ..workflows.ask import SharedLibrary
+    from ..workflows.models import Models
 
 Result = TypeVar("Result")
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Return the result of asynchronous work. Raise UsageError if the configuration is wrong; Ctrl-C exits with 130."""
+    import asyncio
+
     try:
         return config_checked(lambda: asyncio.run(work))
     except KeyboardInterrupt:

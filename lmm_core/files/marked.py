@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -203,6 +202,8 @@ def remove_marked(folder: Path, kind: str) -> None:
     system refuses."""
     if not os.path.lexists(folder):
         return
+    import shutil
+
     _check_removable(folder, kind)
     for entry in sorted(folder.iterdir()):
         if entry.name == MARK:

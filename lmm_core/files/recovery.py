@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shlex
 import struct
 import sys
@@ -81,7 +80,7 @@ def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = Fals
     target = Path(os.path.realpath(path))
     try:
         folder = _own_folder(Path(os.path.realpath(root)))
-        name = f"{time.time_ns():020}-{secrets.token_hex(4)}.rec"
+        name = f"{time.time_ns():020}-{os.urandom(4).hex()}.rec"
         replace_file(folder / name, _pack(target, target.read_bytes(), after, FILTERING if filtered else WRITING))
         for place in _records(folder)[MOST:]:
             place.unlink(missing_ok=True)

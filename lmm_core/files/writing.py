@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 import time
@@ -80,7 +79,7 @@ def _create_beside(target: Path) -> tuple[int, str]:
 
     Raise OSError if it cannot be created."""
     while True:
-        name = str(target.with_name(f".{target.name[:40]}.lmm-{secrets.token_hex(8)}.tmp"))
+        name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         _wait_for(handle)
         if sys.platform == "win32" or os.fstat(handle).st_nlink:

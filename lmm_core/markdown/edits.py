@@ -17,7 +17,6 @@ text before, the first marker is that of the new text.
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -111,6 +110,8 @@ def _marker(kind: Kind, ident: str) -> str:
 
 def new_ident(*texts: str) -> str:
     """Return a short random name for an edit that occurs in none of the texts."""
+    import secrets  # loads OpenSSL
+
     while True:
         ident = secrets.token_hex(3)
         # a letter first, so that YAML does not read a number

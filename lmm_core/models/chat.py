@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from ..errors import CacheError, ModelError
 from ..logging import counted
-from .reply_cache import ReplyCache, request_key
 from .sources import Sampling
+
+if TYPE_CHECKING:
+    from .reply_cache import ReplyCache
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]
@@ -216,6 +216,8 @@ class Asker:
         replies that were cut off are not kept."""
         if not self.cache:
             return b""
+        from .reply_cache import request_key
+
         messages = [
             [message.role, message.content, *map(astuple, message.calls), *([message.answers] * bool(message.answers))]
             for message in request.messages
@@ -257,9 +259,22 @@ class Asker:
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
     """Return the result of a coroutine, even if an event loop is running already (in a notebook)."""
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()
+
+
+def run_at_once(work: Coroutine[Any, Any, Answer]) -> Answer:
+    """Return the result of a coroutine that waits for nothing, for which no event loop is needed."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: Answer = done.value
+        return result
+    raise RuntimeError("the coroutine waits")

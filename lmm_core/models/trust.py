@@ -15,10 +15,13 @@ import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import MarkdownError, TrustError
-from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from .addresses import address_of, read_host
+
+if TYPE_CHECKING:
+    from ..markdown.files import MarkdownFile
 
 TRUST_VARIABLE = "LMM_TRUST"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -161,6 +164,8 @@ def _load(path: Path, root: Path | None) -> MarkdownFile:
     """Return the file as it is now.
 
     Raise TrustError if it cannot be read, or if somebody else may have written it."""
+    from ..markdown.files import read_markdown
+
     _check_place(path, root)
     try:
         _check_owner(path)
@@ -183,6 +188,8 @@ def _pairs_in(file: MarkdownFile) -> list[Pair]:
 
 def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
     """Replace the file, unless it has changed since it was read."""
+    from ..markdown.files import write_markdown
+
     hosts: dict[str, list[str]] = {}
     for pair in sorted(set(pairs)):
         hosts.setdefault(pair.host, []).append(pair.variable)

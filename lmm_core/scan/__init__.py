@@ -1,19 +1,36 @@
 """The passes over a document: functions from blocks to blocks, with options as arguments.
 
-A pass reads no settings and no files. May import `files`, `markdown` and `models`.
+A pass reads no settings and no files. May import `files`, `markdown` and `models`. Each name is loaded
+when it is first used, because annotating and talking need what belongs to models.
 """
 
-from ..markdown.rag_only import KnitRules
-from .chat import scan_messages
-from .edit import scan_edits
-from .exchange.record import clear_messages
-from .header import scan
-from .knit import find_dangling, knit
-from .options import ScanOpts, SplitOpts
-from .rag import scan_rag
+from typing import TYPE_CHECKING
+
+from .. import lazy_names
+from .knit import find_dangling, knit  # now: a module of the same name is in the package
+
+if TYPE_CHECKING:
+    from ..markdown.rag_only import KnitRules
+    from .chat import scan_messages
+    from .edit import scan_edits
+    from .exchange.record import clear_messages
+    from .header import scan
+    from .options import ScanOpts, SplitOpts
+    from .rag import scan_rag
 
 __all__ = [
     "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "find_dangling", "knit", "scan", "scan_edits",
     "scan_messages",
     "scan_rag",
 ]  # fmt: skip
+__getattr__, _ = lazy_names(
+    __name__,
+    {
+        "chat": "scan_messages",
+        "edit": "scan_edits",
+        "exchange.record": "clear_messages",
+        "header": "scan",
+        "options": "KnitRules ScanOpts SplitOpts",
+        "rag": "scan_rag",
+    },
+)

@@ -81,9 +81,7 @@ def scan_rag(
     )  # fmt: skip
     run.start(blocks)
     if run.open:
-        from ..models.chat import run as run_async
-
-        run_async(run.ask_and_close())
+        run.ask_alone()
     return run.finish()
 
 
@@ -205,8 +203,14 @@ class RagRun:
 
     # Step 2: asking the annotator
 
-    async def ask_and_close(self) -> None:
-        """Call `ask`, then close the annotator, in a run that has it for itself."""
+    def ask_alone(self) -> None:
+        """Ask the annotator and close it, in a run that has it for itself."""
+        from ..models.chat import run, run_at_once
+
+        # The stand-in waits for nothing, and an event loop takes longer to import than it works
+        (run_at_once if self.annotator.name == STAND_IN else run)(self._ask_and_close())
+
+    async def _ask_and_close(self) -> None:
         try:
             await self.ask()
         finally:
@@ -214,22 +218,37 @@ class RagRun:
 
     async def ask(self) -> None:
         """Annotate all open sections, each as soon as its subsections are done."""
-        import asyncio
-
         if self.progress:
             self.progress.expect(len(self.open))
+        await (self._ask_in_turn() if self.annotator.name == STAND_IN else self._ask_together())
+
+    async def _ask_in_turn(self) -> None:
+        done: dict[int, bool] = {}
+        for node in self.open:
+            below = [done[id(child)] for child in node.sections if id(child) in done]
+            done[id(node)] = await self._annotate(node, below)
+
+    async def _ask_together(self) -> None:
+        import asyncio
+
+        async def annotate(node: HeadingNode, below: Sequence[asyncio.Task[bool]]) -> bool:
+            return await self._annotate(node, [await task for task in below])
+
         tasks: dict[int, asyncio.Task[bool]] = {}
         for node in self.open:
-            below = [tasks[id(child)] for child in node.sections if id(child) in tasks]
-            tasks[id(node)] = asyncio.create_task(self._annotate(node, below))
+            tasks[id(node)] = asyncio.create_task(
+                annotate(node, [tasks[id(child)] for child in node.sections if id(child) in tasks])
+            )
         await asyncio.gather(*tasks.values())
 
-    async def _annotate(self, node: HeadingNode, below: Sequence[Any]) -> bool:
+    async def _annotate(self, node: HeadingNode, below: Sequence[bool]) -> bool:
         """Annotate a section. Return True if it is then as it should be.
+
+        below: what became of its open subsections.
 
         A section above one that failed waits: asked now, it would be asked again in the next run.
         """
-        done = all([await task for task in below])
+        done = all(below)
         if not self._is_left_out(node):
             needs = self._finder.needs_of(node)
             values = dict(needs.values)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError, LmmError, PromptError
-from ..markdown.blocks import Spelling
+from ..markdown.blocks import Block, Spelling, header_content
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
 from ..models.roles import ROLES, choose_model
 from ..models.sources import ModelSource, RequestLimits, known_sources
+from ..scan.check.finding import Finding
 from ..scan.options import ScanOpts, SplitOpts
 from .names import CONFIG_NAME, is_setting
 
@@ -280,6 +281,20 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     if problems:
         raise ConfigError("\n".join(problems))
     return project
+
+
+def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
+    """Return the settings in a document's header that cannot be used."""
+    try:
+        for_document(project, header_content(blocks))
+    except ConfigError as error:
+        return wrong_values(blocks, error)
+    return []
+
+
+def wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
+    """Return a finding for each problem that an error of `for_document` names."""
+    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
 
 
 def _is_unset(value: Any) -> bool:

@@ -34,8 +34,9 @@ from ..settings.project import BM25, Project, load_project, project_from_setting
 from ..settings.quarto_project import quarto_language
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
+from .document import docid_of, project_of
 from .models import Models
-from .passes import Work, docid_of, project_of
+from .passes import Work
 
 if TYPE_CHECKING:
     from ..models.embedders.embedder import Embedder, SparseEncoder

@@ -6,29 +6,27 @@ the result back. The passes themselves (`lmm_core.scan`) know neither files nor 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import ConfigError, LmmError, MarkdownError, ModelError
+from ..errors import LmmError, MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
 from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
 from ..markdown.edits import broken_edits
-from ..markdown.files import MarkdownFile, project_root, read_markdown, write_markdown
+from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
-from ..models.own_prompts.known import prompt_marks
 from ..models.prompts import ANNOTATION_TOKENS
 from ..models.sources import ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
 from ..scan.annotations.tally import Tally
-from ..scan.check.finding import Finding, report_findings
+from ..scan.check.finding import report_findings
 from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
@@ -36,7 +34,8 @@ from ..scan.knit import knit
 from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
-from ..settings.project import Project, for_document, load_project
+from ..settings.project import Project, load_project
+from .document import docid_of, new_rag_run, project_of
 from .models import Models
 
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
@@ -169,37 +168,6 @@ class RagWork:
         return run
 
 
-def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
-    """Return a run of the RAG pass with the options of a project; it has not started."""
-    marks = prompt_marks(project.prompts)
-    return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger, marks=marks)
-
-
-def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
-    """Return a document's project with the settings of its header.
-
-    None means that a setting in the header is wrong, which is reported."""
-    try:
-        return for_document(project, header_content(blocks))
-    except ConfigError as error:
-        for one in _wrong_values(blocks, error):
-            logger.error(one.message, one.line)
-        return None
-
-
-def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
-    """Return the settings in a document's header that cannot be used."""
-    try:
-        for_document(project, header_content(blocks))
-    except ConfigError as error:
-        return _wrong_values(blocks, error)
-    return []
-
-
-def _wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
-    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
-
-
 def report_concerns(
     blocks: Sequence[Block], project: Project | None, codes: Collection[str], logger: LoggerBase
 ) -> None:
@@ -256,11 +224,6 @@ def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
 
 async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
     return scan(blocks, file.path.stem, docid_of(file.path), logger)
-
-
-def docid_of(path: Path) -> str:
-    """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
-    return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
 
 
 def run_on_file(

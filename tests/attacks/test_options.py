@@ -63,7 +63,9 @@ def test_a_document_names_no_file(spelling, filters, pandoc):
         assert untouched()
         assert b"OUTSIDE" not in done.stdout
         assert b"has no effect in a document" in done.stderr
-    assert [path.name for path in Path().rglob("*") if path.is_file() and b"OUTSIDE" in path.read_bytes()] == ["outside.md"]
+    assert [path.name for path in Path().rglob("*") if path.is_file() and b"OUTSIDE" in path.read_bytes()] == [
+        "outside.md"
+    ]
 
 
 @pytest.mark.parametrize("place", ["metadata file", "second input", "standard input"])

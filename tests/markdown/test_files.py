@@ -13,7 +13,8 @@ from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
 from lmm_core.scan import ScanOpts
-from lmm_core.workflows.passes import docid_of, markdown_knit, markdown_rag, markdown_scan
+from lmm_core.workflows.document import docid_of
+from lmm_core.workflows.passes import markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")

@@ -6,7 +6,6 @@ import pytest
 
 from lmm_core.errors import TrustError
 from lmm_core.markdown.files import read_markdown
-from lmm_core.models import trust
 from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
     Pair,
@@ -69,7 +68,7 @@ def test_two_at_the_same_time_lose_nothing(monkeypatch):
 
     add_pair(Pair("a.example", "A"), None)
     with monkeypatch.context() as overtaken:
-        overtaken.setattr(trust, "read_markdown", read_and_be_overtaken)
+        overtaken.setattr("lmm_core.markdown.files.read_markdown", read_and_be_overtaken)
         with pytest.raises(TrustError, match="run this again"):
             add_pair(Pair("c.example", "C"), None)
     assert list(trusted_pairs(None)) == [Pair("b.example", "B")]

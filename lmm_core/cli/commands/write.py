@@ -1,8 +1,7 @@
-"""The commands that write into documents: look for what is missing, annotate, run an own pass, recover a file."""
+"""The commands that write into documents: annotate, run an own pass, recover a file."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,23 +11,17 @@ import click
 
 from ...errors import ModelError
 from ...files.recovery import Record, find_record, forget
-from ...logging import LoggerBase, counted, in_file, one_line, say
+from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
-from ...scan.annotations.overview import Overview
-from ...scan.check.finding import CODES, WARNINGS, report_findings
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.known.overviews import look_over
 from ...workflows.known.settled import Settled
 from ...workflows.models import Models
 from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork
 from ...workflows.session import Saved, SavedFiles
 from ..arguments import (
     asking_options,
-    config_checked,
     find_documents,
-    folders_argument,
-    json_option,
     writing_options,
 )
 from ..files import (
@@ -36,7 +29,6 @@ from ..files import (
     at_every_save,
     for_each,
     is_done,
-    load,
     print_warnings,
     rewrite,
     rewrite_saved,
@@ -54,36 +46,6 @@ from ..reports import (
     warn,
 )
 from ..running import run
-
-
-def _codes() -> str:
-    """Return the list of the codes of mistakes, for the help."""
-    rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
-    return "\b\nCodes:\n" + "\n".join(rows)
-
-
-@click.command(epilog=_codes())
-@folders_argument
-@click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
-@json_option
-def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
-    """Show title, sections, words, what is missing, and mistakes. Nothing is written.
-
-    Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
-    read or would be shown by mistake; with --strict, also for the codes marked with a *."""
-    logger = ReportPrinter()
-    read = [load(path, logger) for path in find_documents(paths, logger, finder=finder)]
-    found = config_checked(lambda: look_over({str(file.path): file for file in read if file is not None}))
-    if as_json:
-        print_json([{"path": path, **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
-    else:
-        for name, seen in found.items():
-            _print_overview(name, seen)
-    for name, seen in found.items():
-        report_findings(seen.findings, in_file(logger, name))
-    if strict and any(seen.findings for seen in found.values()):
-        sys.exit(1)
-    exit_with_status(logger)
 
 
 @click.command()
@@ -172,24 +134,6 @@ def own_pass(
         rewrite(paths, work, check, diff, as_json, "changed", finder=finder)
     except PassError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _as_rows(seen: Overview) -> list[dict[str, Any]]:
-    return [{**asdict(one), "level": one.level} for one in seen.findings]
-
-
-def _print_overview(path: str, seen: Overview) -> None:
-    say(one_line(f"{path}: {seen.title or '(no title)'}"))
-    size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
-    say(one_line(f"  {size}; docid {seen.docid or '(none)'}"))
-    for section in seen.sections:
-        notes = [f"type {word}" for word in section.types]
-        for name in ("missing", "outdated", "stale"):
-            notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
-        title = "  " * (section.level - 1) + (section.title or "(no title)")
-        say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
-    if seen.missing:
-        say(f"  header: missing {', '.join(seen.missing)}")
 
 
 def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, as_json: bool) -> None:

@@ -306,7 +306,8 @@ def _dump(value: Value, flow: bool, dumper: type[_Dumper] = _Dumper) -> str:
     return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
 
 
-_UNPRINTABLE = re.compile(r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# A text, because it takes long to compile and few documents need it
+_UNPRINTABLE = r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 
 
 def _literal(value: str) -> bool:
@@ -314,7 +315,7 @@ def _literal(value: str) -> bool:
     return (
         "\n" in value.rstrip("\n")
         and not value.startswith((" ", "\t", "\n"))
-        and not _UNPRINTABLE.search(value)
+        and not re.search(_UNPRINTABLE, value)
         and not re.search(r"^[ \t]+$", value, re.M)
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +20,8 @@ def find_key(properties: Mapping[str, Any], key: str) -> str | None:
 
 def digest(value: Any) -> str:
     """Return a short hash (10 hexadecimal digits) of a value as parsed from YAML."""
+    import hashlib  # loads OpenSSL
+
     data = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 

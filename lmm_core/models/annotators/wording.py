@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -89,7 +89,7 @@ def wording_of(language: str) -> Wording | None:
         one.name: frozenset(" ".join(phrase.split()) for phrase in read[one.name].split(","))
         for one in fields(WordLists)
     }
-    return Wording(GRAMMARS[language], WordLists(**lists))
+    return Wording(GRAMMARS[language](), WordLists(**lists))
 
 
 def _defined(articles: str, verbs: tuple[str, str]) -> re.Pattern[str]:
@@ -105,8 +105,9 @@ def _named(before: str) -> re.Pattern[str]:
     return re.compile(rf"\b{before}{EMPHASIS}(?P<term>[^{EMPHASIS}]{{3,50}}){EMPHASIS}")
 
 
-GRAMMARS = {
-    "en": Grammar(
+# Made when a text is in the language: the patterns take long to compile
+GRAMMARS: dict[str, Callable[[], Grammar]] = {
+    "en": lambda: Grammar(
         _defined(r"(?:An?|The) ", ("is", "are")),
         _general(
             r"(?:an?|the|any) |one of the ",
@@ -121,7 +122,7 @@ GRAMMARS = {
         ("is", "are"),
         ended=r"[.,;:)]| (?:is|to|that|which|of|in|on|and|or|for|with|can|has|from|as|by|at|when|must|will|allows)\b",
     ),
-    "de": Grammar(
+    "de": lambda: Grammar(
         _defined(r"(?:Eine?|Der|Die|Das) ", ("ist", "sind")),
         _general(
             r"(?:eine?|der|die|das|jene[rs]?) ",
@@ -137,7 +138,7 @@ GRAMMARS = {
         ended=r"[.,;:)]| [a-zäöü]",
         capitals=True,
     ),
-    "fr": Grammar(
+    "fr": lambda: Grammar(
         _defined(r"(?:Une?|Les?|La|Des) |L['’]", ("est", "sont")),
         _general(
             r"(?:une?|les?|la|des) |l['’]",
@@ -155,7 +156,7 @@ GRAMMARS = {
         },
         ("est", "sont"),
     ),
-    "es": Grammar(
+    "es": lambda: Grammar(
         _defined(r"(?:Una?|El|La|Los|Las) ", ("es", "son")),
         _general(
             r"(?:una?|el|la|los|las) |aquell?[oa] ",
@@ -168,7 +169,7 @@ GRAMMARS = {
         {"es": "¿Qué es {}?", "son": "¿Qué son {}?", "": "¿Qué significa «{}»?"},
         ("es", "son"),
     ),
-    "it": Grammar(
+    "it": lambda: Grammar(
         _defined(r"(?:Un[oa]?|Il|Lo|La|I|Gli|Le) |L['’]|Un['’]", ("è", "sono")),
         _general(
             r"(?:un[oa]?|il|lo|la|i|gli|le) |l['’]|un['’]",

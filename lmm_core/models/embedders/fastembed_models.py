@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from ...errors import ModelError
 from ...files.user import cache_folder
 from ..sources import FASTEMBED
+from .known_models import KnownModel, known_models
 
 if TYPE_CHECKING:
     from fastembed.common.model_description import BaseModelDescription, DenseModelDescription
@@ -60,10 +61,19 @@ def models_folder() -> Path:
 
 def list_models() -> list[ListedModel]:
     """Return all embedding models that fastembed knows, by name."""
-    return [
-        ListedModel(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None)
-        for one in sorted(_descriptions(), key=lambda one: one.model.lower())
-    ]
+    known = sorted(known_models(_ask_fastembed), key=lambda one: one.name.lower())
+    here = _present() if any(_repository(one.repository).is_dir() for one in known) else set()
+    return [ListedModel(one.name, one.dimensions, one.size, one.name in here) for one in known]
+
+
+def _ask_fastembed() -> Iterator[KnownModel]:
+    for one in _descriptions():
+        yield KnownModel(one.model, one.dim or 0, one.size_in_GB, _repository_name(one))
+
+
+def _present() -> set[str]:
+    """Return the names of the models that are on this machine."""
+    return {one.model for one in _descriptions() if _find(one)}
 
 
 def newest_model() -> str:
@@ -85,7 +95,7 @@ def get_model(name: str) -> str:
     if _find(model) is None:
         _download(model)
     with suppress(OSError):
-        os.utime(_repository(model) / "snapshots")  # makes it the newest
+        os.utime(_repository(_repository_name(model)) / "snapshots")  # makes it the newest
     return f"{FASTEMBED}/{model.model}"
 
 
@@ -147,7 +157,7 @@ def _describe(name: str, models: Sequence[Known]) -> Known:
 
 def _find(model: BaseModelDescription) -> Path | None:
     """Return the folder of a model if it was downloaded completely, or None."""
-    if not _repository(model).is_dir():
+    if not _repository(_repository_name(model)).is_dir():
         return None
     from fastembed import TextEmbedding
 
@@ -156,8 +166,9 @@ def _find(model: BaseModelDescription) -> Path | None:
     return None
 
 
-def _repository(model: BaseModelDescription) -> Path:
-    return models_folder() / f"models--{_repository_name(model).replace('/', '--')}"
+def _repository(name: str) -> Path:
+    """Return the folder in which a repository of the hub is kept on this machine."""
+    return models_folder() / f"models--{name.replace('/', '--')}"
 
 
 def _repository_name(model: BaseModelDescription) -> str:
@@ -167,7 +178,7 @@ def _repository_name(model: BaseModelDescription) -> str:
 def _download_time(model: DenseModelDescription) -> float:
     """Return the time of a model's download, in seconds."""
     with suppress(OSError):
-        return (_repository(model) / "snapshots").stat().st_mtime
+        return (_repository(_repository_name(model)) / "snapshots").stat().st_mtime
     return 0.0
 
 

@@ -31,7 +31,6 @@ _SCRIPTS = {
     "my": "\u1000-\u109f", "km": "\u1780-\u17d3", "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u05d0-\u05ea",
     "ta": "\u0b80-\u0bff", "hy": "\u0530-\u058f", "ka": "\u10a0-\u10ff",
 }  # fmt: skip
-_IN_SCRIPT = {code: re.compile(f"[{letters}]") for code, letters in _SCRIPTS.items()}
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
@@ -47,7 +46,7 @@ def _by_script(text: str) -> str:
     letters = len(_LETTER.findall(text))
     if text.isascii() or not letters:
         return ""
-    shares = {code: len(found.findall(text)) / letters for code, found in _IN_SCRIPT.items()}
+    shares = {code: len(re.findall(f"[{signs}]", text)) / letters for code, signs in _SCRIPTS.items()}
     if shares["ja"] >= _KANA:
         shares["ja"] += shares.pop("zh")
     most = max(shares, key=lambda code: shares[code])

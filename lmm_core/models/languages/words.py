@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 
 # Thai, Lao, Burmese, Khmer, kana (whole and half width), Han, and Hangul.
 PAIRED = (
@@ -21,9 +22,10 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
     "\u0971-\u0df3\u0f71-\u0f84\u0f8d-\u0fbc"
 )
-_WORD = re.compile(rf"[\w{_MARKS}{PAIRED}]+")
-_PAIRED = re.compile(f"[{PAIRED}]")
-_PARTS = re.compile(rf"[{PAIRED}]+|[^{PAIRED}]+")
+_WORD = rf"[\w{_MARKS}{PAIRED}]+"
+_PAIRED = f"[{PAIRED}]"
+_PARTS = rf"[{PAIRED}]+|[^{PAIRED}]+"
+_compiled = cache(re.compile)  # these take long to compile, and a text in ASCII needs none of them
 # `don't` becomes `do`, `l'erreur` becomes `erreur`; a letter in quotation marks stays.
 _CONTRACTION = re.compile(
     r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
@@ -39,8 +41,8 @@ def find_words(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_WORD.findall(_without_contractions(text.lower()))
     composed = unicodedata.normalize("NFKC", text).lower()  # `é` as one character, which is a letter; `ﬁ` as two
-    found = _WORD.findall(_without_contractions(composed).replace("_", " "))
-    return [part for word in found for part in _parts(word)] if _PAIRED.search(composed) else found
+    found = _compiled(_WORD).findall(_without_contractions(composed).replace("_", " "))
+    return [part for word in found for part in _parts(word)] if _compiled(_PAIRED).search(composed) else found
 
 
 def _without_contractions(text: str) -> str:
@@ -55,9 +57,9 @@ def _without_contractions(text: str) -> str:
 
 
 def _parts(word: str) -> list[str]:
-    if not _PAIRED.search(word):
+    if not _compiled(_PAIRED).search(word):
         return [word]
-    return [part for run in _PARTS.findall(word) for part in (_pairs(run) if is_paired(run[0]) else [run])]
+    return [part for run in _compiled(_PARTS).findall(word) for part in (_pairs(run) if is_paired(run[0]) else [run])]
 
 
 def _pairs(run: str) -> list[str]:
@@ -66,15 +68,15 @@ def _pairs(run: str) -> list[str]:
 
 def is_paired(sign: str) -> bool:
     """Return True for a sign of a script that is cut into pairs."""
-    return _PAIRED.match(sign) is not None
+    return _compiled(_PAIRED).match(sign) is not None
 
 
 def count_words(text: str) -> int:
     """Return the number of words of a text: what blanks separate; of scripts without blanks, pairs of signs."""
     count = len(text.split())
-    if text.isascii() or not _PAIRED.search(text):
+    if text.isascii() or not _compiled(_PAIRED).search(text):
         return count
-    return sum(1 for word in find_words(text) if is_paired(word[0])) + len(_PAIRED.sub(" ", text).split())
+    return sum(1 for word in find_words(text) if is_paired(word[0])) + len(_compiled(_PAIRED).sub(" ", text).split())
 
 
 def fold(text: str) -> str:

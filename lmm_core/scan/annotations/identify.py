@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,5 +36,7 @@ def _values(node: Node, ident: str, opts: ScanOpts) -> dict[str, Any]:
     if with_uuid or (opts.headingid if heading else opts.textid):
         values[f"~~{name}id"] = ident
     if with_uuid:
+        import uuid
+
         values[f"~~{name}UUID"] = str(uuid.uuid5(uuid.NAMESPACE_URL, ident))
     return values

@@ -20,9 +20,10 @@ from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ...scan.header import report_errors
 from ...settings.project import Project
 from ...settings.quarto_project import quarto_language
+from ..document import docid_of, project_of
 from ..encode import Encoded, blocklist_encode, source_of
 from ..models import Models
-from ..passes import RagWork, docid_of, project_of, report_concerns, reporting, save_as
+from ..passes import RagWork, report_concerns, reporting, save_as
 from .waiting import Waiting
 
 STDIN = "stdin:"  # before the id of a document that has no file

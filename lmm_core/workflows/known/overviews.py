@@ -16,8 +16,7 @@ from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types, nearly_more_used
-from ...settings.project import Project, load_project
-from ..passes import wrong_settings
+from ...settings.project import Project, load_project, wrong_settings
 from .cache import digest, remembered
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from lmm_core.cli.commands.machine import models as models_command
+from lmm_core.cli.commands.models import models as models_command
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder, Sparse, SparseEncoder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache

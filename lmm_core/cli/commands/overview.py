@@ -1,0 +1,66 @@
+"""The command that shows what is in documents, what is missing, and mistakes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...logging import counted, in_file, one_line, say
+from ...scan.annotations.overview import Overview
+from ...scan.check.finding import CODES, WARNINGS, report_findings
+from ...settings.quarto_inputs import DocumentFinder
+from ...workflows.known.overviews import look_over
+from ..arguments import config_checked, find_documents, folders_argument, json_option
+from ..reports import ReportPrinter, exit_with_status, load, print_json
+
+
+def _codes() -> str:
+    """Return the list of the codes of mistakes, for the help."""
+    rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
+    return "\b\nCodes:\n" + "\n".join(rows)
+
+
+@click.command(epilog=_codes())
+@folders_argument
+@click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
+@json_option
+def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
+    """Show title, sections, words, what is missing, and mistakes. Nothing is written.
+
+    Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
+    read or would be shown by mistake; with --strict, also for the codes marked with a *."""
+    logger = ReportPrinter()
+    read = [load(path, logger) for path in find_documents(paths, logger, finder=finder)]
+    found = config_checked(lambda: look_over({str(file.path): file for file in read if file is not None}))
+    if as_json:
+        print_json([{"path": path, **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
+    else:
+        for name, seen in found.items():
+            _print_overview(name, seen)
+    for name, seen in found.items():
+        report_findings(seen.findings, in_file(logger, name))
+    if strict and any(seen.findings for seen in found.values()):
+        sys.exit(1)
+    exit_with_status(logger)
+
+
+def _as_rows(seen: Overview) -> list[dict[str, Any]]:
+    return [{**asdict(one), "level": one.level} for one in seen.findings]
+
+
+def _print_overview(path: str, seen: Overview) -> None:
+    say(one_line(f"{path}: {seen.title or '(no title)'}"))
+    size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
+    say(one_line(f"  {size}; docid {seen.docid or '(none)'}"))
+    for section in seen.sections:
+        notes = [f"type {word}" for word in section.types]
+        for name in ("missing", "outdated", "stale"):
+            notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
+        title = "  " * (section.level - 1) + (section.title or "(no title)")
+        say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
+    if seen.missing:
+        say(f"  header: missing {', '.join(seen.missing)}")

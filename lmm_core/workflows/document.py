@@ -1,0 +1,47 @@
+"""What a pass has to know of a document: its id, its project, and how it is annotated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..errors import ConfigError
+from ..logging import LoggerBase
+from ..markdown.blocks import Block, header_content
+from ..markdown.files import project_root
+from ..models.annotators.annotator import Annotator
+from ..scan.rag import RagRun
+from ..settings.project import Project, for_document, wrong_values
+
+
+def docid_of(path: Path) -> str:
+    """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
+    return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
+
+
+def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
+    """Return a document's project with the settings of its header.
+
+    None means that a setting in the header is wrong, which is reported."""
+    try:
+        return for_document(project, header_content(blocks))
+    except ConfigError as error:
+        for one in wrong_values(blocks, error):
+            logger.error(one.message, one.line)
+        return None
+
+
+def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
+    """Return a run of the RAG pass with the options of a project; it has not started."""
+    marks = _marks(project.prompts)
+    return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger, marks=marks)
+
+
+def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
+    """Return the marks of own prompts; our own have none."""
+    if not prompts:
+        return {}
+    from ..models.own_prompts.known import prompt_marks
+
+    return prompt_marks(prompts)
