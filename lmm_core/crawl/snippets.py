@@ -305,6 +305,7 @@ def _is_annotated(node: Node) -> bool:
 # Files
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
 _KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
 
 
@@ -312,9 +313,6 @@ def snippet_file(snippet: Snippet) -> str:
     """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
 
     It has to be written without changing line ends."""
-    lines = [f"{key}: {_quoted(getattr(snippet, key))}" for key in _KEYS]
-    return "\n".join(["---", *lines, "---", "", snippet.body, ""])
-
-
-def _quoted(value: str | int) -> str:
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
+    quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    return f"---\n{quoted}\n---\n\n{snippet.body}\n"
