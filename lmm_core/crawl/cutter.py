@@ -1,4 +1,4 @@
-"""Cutting texts into snippets, in other processes if there is much to cut."""
+"""Cutting texts into snippets, and weighing their words, in other processes if there is much to cut."""
 
 from __future__ import annotations
 
@@ -10,23 +10,37 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from typing import NamedTuple
 
+from ..index.encoding import Encoder, EncodingModel
+from ..models.embedders.bm25 import Bm25Encoder
+from ..models.embedders.embedder import Sparse
+from .points import texts_of
 from .snippets import Snippet, slice_text
 
 INLINE = 1_000_000  # characters that are cut in this process before others are started
 SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
 
 
+class CutSnippet(NamedTuple):
+    """A snippet, and the BM25 vector of its words if it was made at once."""
+
+    snippet: Snippet
+    words: Sparse | None
+
+
 @dataclass
 class TextCutter:
     """Cuts the texts of an index, by at most `workers` other processes.
 
-    language: of texts that do not name theirs; "" if it is to be recognized."""
+    language: of texts that do not name theirs; "" if it is to be recognized; encoder: that of the
+    index, if it is known: a snippet's BM25 vector takes about as long as cutting it."""
 
     index: str
     workers: int = 1
     language: str = ""
+    encoder: Encoder | None = None
     _pool: ProcessPoolExecutor | None = field(default=None, init=False)
     _seen: int = field(default=0, init=False)  # characters
     _had_safe_path: bool = field(default=False, init=False)
@@ -36,7 +50,7 @@ class TextCutter:
         """True once other processes cut the texts."""
         return self._pool is not None
 
-    def cut(self, text: str, doc_path: str) -> Awaitable[list[Snippet]]:
+    def cut(self, text: str, doc_path: str) -> Awaitable[list[CutSnippet]]:
         """Return the snippets of a text, to be awaited if other processes cut it."""
         loop = asyncio.get_running_loop()
         self._seen += len(text)
@@ -48,13 +62,15 @@ class TextCutter:
             snippets = loop.run_in_executor(self._pool, self._slice, text, doc_path)
             snippets.add_done_callback(_note_failure)
             return snippets
-        made: asyncio.Future[list[Snippet]] = loop.create_future()
+        made: asyncio.Future[list[CutSnippet]] = loop.create_future()
         made.set_result(self._slice(text, doc_path))
         return made
 
     @property
-    def _slice(self) -> Callable[[str, str], list[Snippet]]:
-        return partial(slice_text, index=self.index, language=self.language)
+    def _slice(self) -> Callable[[str, str], list[CutSnippet]]:
+        bm25, encoding = (self.encoder.sparse, self.encoder.encoding) if self.encoder else (None, None)
+        language = bm25.language if isinstance(bm25, Bm25Encoder) else None
+        return partial(_cut, index=self.index, usual=self.language, encoding=encoding, bm25=language)
 
     def stop(self) -> None:
         """End the other processes."""
@@ -62,6 +78,23 @@ class TextCutter:
             self._pool.shutdown(wait=False, cancel_futures=True)
             if not self._had_safe_path:
                 del os.environ[SAFE_PATH]
+
+
+def _cut(
+    text: str, doc_path: str, index: str, usual: str, encoding: EncodingModel | None, bm25: str | None
+) -> list[CutSnippet]:
+    """Return the snippets of a text, with their BM25 vectors if the encoding has them.
+
+    usual: the language of texts that name none; bm25: that of a BM25 encoder, None if there is none."""
+    snippets = slice_text(text, doc_path, index, language=usual)
+    if encoding is None or bm25 is None:
+        return [CutSnippet(one, None) for one in snippets]
+    texts = [texts_of(one, encoding).sparse for one in snippets]
+    words = _bm25(bm25).encode(texts, [one.language for one in snippets])
+    return list(map(CutSnippet, snippets, words))
+
+
+_bm25 = cache(Bm25Encoder)
 
 
 def _worker_pool(workers: int) -> ProcessPoolExecutor:
@@ -72,7 +105,7 @@ def _worker_pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin_work)
 
 
-def _note_failure(snippets: asyncio.Future[list[Snippet]]) -> None:
+def _note_failure(snippets: asyncio.Future[list[CutSnippet]]) -> None:
     """Take note of a failure, so that asyncio does not report it.
 
     If a process was ended, all futures that wait for one fail."""
