@@ -7,7 +7,9 @@ in a language that is plain without it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from .stemming import LANGUAGES, WITH_STOP_WORDS, stop_words
@@ -32,6 +34,7 @@ _SCRIPTS = {
     "ta": "\u0b80-\u0bff", "hy": "\u0530-\u058f", "ka": "\u10a0-\u10ff",
 }  # fmt: skip
 _IN_SCRIPT = {code: re.compile(f"[{letters}]") for code, letters in _SCRIPTS.items()}
+_IN_ANY = re.compile(f"[{''.join(_SCRIPTS.values())}]")
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
@@ -44,8 +47,9 @@ def recognize_language(text: str) -> str:
 
 
 def _by_script(text: str) -> str:
-    letters = len(_LETTER.findall(text))
-    if text.isascii() or not letters:
+    if text.isascii() or not _IN_ANY.search(text):
+        return ""
+    if not (letters := len(_LETTER.findall(text))):
         return ""
     shares = {code: len(found.findall(text)) / letters for code, found in _IN_SCRIPT.items()}
     if shares["ja"] >= _KANA:
@@ -59,14 +63,21 @@ def _by_words(words: list[str]) -> str:
     folded = [fold(word) for word in words if not word.isdigit()]
     if len(folded) < _MANY:
         return ""
-    counts = sorted(((sum(map(_frequent(code).__contains__, folded)), code) for code in WITH_STOP_WORDS), reverse=True)
-    (most, code), (second, _) = counts[:2]
+    found = Counter(chain.from_iterable(map(_having, folded)))
+    (most, code), (second, _) = sorted(((found[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
     return code if most > _SHARE * len(folded) and most > _AHEAD * second else ""
 
 
+def _having(word: str) -> tuple[str, ...]:
+    """Return the languages that have a folded word among their stop words."""
+    return _languages().get(word, ())
+
+
 @cache
-def _frequent(code: str) -> frozenset[str]:
-    return frozenset(map(fold, stop_words(code)))
+def _languages() -> dict[str, tuple[str, ...]]:
+    frequent = {code: frozenset(map(fold, stop_words(code))) for code in WITH_STOP_WORDS}
+    words = frozenset().union(*frequent.values())
+    return {word: tuple(code for code in WITH_STOP_WORDS if word in frequent[code]) for word in words}
 
 
 def _by_library(text: str) -> str:
