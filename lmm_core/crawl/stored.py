@@ -125,15 +125,18 @@ class StoredSnippets:
         return texts_of(snippet, self.encoder.encoding)
 
     def _write_files(self, snippets: Sequence[Snippet]) -> None:
+        folder = self.folder / SNIPPETS
         for snippet in snippets:
-            write_own(self._path(snippet), snippet_file(snippet).encode("utf-8"))
+            write_own(folder / _file_name(snippet), snippet_file(snippet).encode("utf-8"))
 
     def _remove_files(self, snippets: Sequence[Snippet]) -> None:
+        folder = self.folder / SNIPPETS
         for snippet in snippets:
-            self._path(snippet).unlink(missing_ok=True)
+            (folder / _file_name(snippet)).unlink(missing_ok=True)
 
-    def _path(self, snippet: Snippet) -> Path:
-        return self.folder / SNIPPETS / f"{snippet.id}.md"
+
+def _file_name(snippet: Snippet) -> str:
+    return f"{snippet.id}.md"
 
 
 def _next(points: Iterator[Any]) -> list[Snippet]:
