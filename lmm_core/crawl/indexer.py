@@ -231,17 +231,23 @@ class _Run:
         """Yield the files that have changed, each with its snippets.
 
         Other processes cut some of them in advance, while others are stored."""
-        waiting: deque[tuple[FileRecord, int, Awaitable[list[CutSnippet]]]] = deque()
+        waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]] = deque()
         size = 0
         async for record, text in self._changed(ignore, max_fibers):
-            waiting.append((record, len(text), self.cutter.cut(text, record.source)))
+            waiting.append((record, text, self.cutter.cut(text, record.source)))
             size += len(text)
             while waiting and (not self.cutter.in_parallel or size > IN_WORK):
-                record, length, snippets = waiting.popleft()
-                size -= length
-                yield record, await snippets
-        for record, _, snippets in waiting:
-            yield record, await snippets
+                size -= len(waiting[0][1])
+                yield await self._next_cut(waiting)
+        while waiting:
+            yield await self._next_cut(waiting)
+
+    async def _next_cut(
+        self, waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]]
+    ) -> tuple[FileRecord, list[CutSnippet]]:
+        record, text, cut = waiting.popleft()
+        snippets = await cut
+        return record, self.cutter.cut_here(text, record.source) if snippets is None else snippets
 
     async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, str]]:
         """Yield the files whose text has changed, each with its text."""

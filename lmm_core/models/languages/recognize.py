@@ -40,10 +40,30 @@ _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
 
 
+class NotPlainError(LookupError):
+    """The language of a text is not plain without the library, whose model takes 90 MB in each process."""
+
+
 def recognize_language(text: str) -> str:
     """Return the code of a text's language, or "" if that is not clear."""
-    plain = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
-    return _by_script(plain) or _by_words(find_words(plain)) or _by_library(plain)
+    try:
+        return recognize_plainly(text)
+    except NotPlainError:
+        return _by_library(_prose(text))
+
+
+def recognize_plainly(text: str) -> str:
+    """Return the same as `recognize_language`. Raise NotPlainError where that asks the library."""
+    plain = _prose(text)
+    words = find_words(plain)
+    found = _by_script(plain) or _by_words(words)
+    if not found and len(words) >= ENOUGH:
+        raise NotPlainError
+    return found
+
+
+def _prose(text: str) -> str:
+    return _ASIDE.sub(" ", text[:MOST_CHARACTERS])
 
 
 def _by_script(text: str) -> str:
@@ -81,8 +101,6 @@ def _languages() -> dict[str, tuple[str, ...]]:
 
 
 def _by_library(text: str) -> str:
-    if len(find_words(text)) < ENOUGH:
-        return ""
     code, probability = _identifier().classify(text)
     return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
 
