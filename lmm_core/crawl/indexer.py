@@ -35,7 +35,7 @@ from ..index.refresh import (
 )
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
-from .cutter import TextCutter
+from .cutter import CutSnippet, TextCutter
 from .snippets import Snippet
 from .stored import BATCH, StoredSnippets
 from .terms import Tally
@@ -171,7 +171,7 @@ class _Run:
         self.records: dict[str, FileRecord] = {}
         self.left: dict[str, FileRecord] = {}  # of files not met in this run, so far
         self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
-        self.new: deque[Snippet] = deque()
+        self.new: deque[CutSnippet] = deque()
         self.files: deque[_File] = deque()
         self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
@@ -190,6 +190,7 @@ class _Run:
         if known is not None and (is_later(known) or differing(known, wanted)):
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
+        self.cutter.encoder = encoder
         if is_earlier(known):
             await self._drop(encoder)
             known = None
@@ -226,21 +227,27 @@ class _Run:
             await self._store()
         await self._remove_left()
 
-    async def _cut(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, list[Snippet]]]:
+    async def _cut(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
         """Yield the files that have changed, each with its snippets.
 
         Other processes cut some of them in advance, while others are stored."""
-        waiting: deque[tuple[FileRecord, int, Awaitable[list[Snippet]]]] = deque()
+        waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]] = deque()
         size = 0
         async for record, text in self._changed(ignore, max_fibers):
-            waiting.append((record, len(text), self.cutter.cut(text, record.source)))
+            waiting.append((record, text, self.cutter.cut(text, record.source)))
             size += len(text)
             while waiting and (not self.cutter.in_parallel or size > IN_WORK):
-                record, length, snippets = waiting.popleft()
-                size -= length
-                yield record, await snippets
-        for record, _, snippets in waiting:
-            yield record, await snippets
+                size -= len(waiting[0][1])
+                yield await self._next_cut(waiting)
+        while waiting:
+            yield await self._next_cut(waiting)
+
+    async def _next_cut(
+        self, waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]]
+    ) -> tuple[FileRecord, list[CutSnippet]]:
+        record, text, cut = waiting.popleft()
+        snippets = await cut
+        return record, self.cutter.cut_here(text, record.source) if snippets is None else snippets
 
     async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, str]]:
         """Yield the files whose text has changed, each with its text."""
@@ -287,14 +294,14 @@ class _Run:
 
     # Storing
 
-    async def _take(self, record: FileRecord, snippets: Sequence[Snippet]) -> None:
+    async def _take(self, record: FileRecord, snippets: Sequence[CutSnippet]) -> None:
         """Queue the new snippets of a file, and note those that are gone."""
         self.stored.begin()
-        wanted = {snippet.id: snippet for snippet in snippets}
+        wanted = {one.snippet.id: one for one in snippets}
         known: dict[str, Snippet] = {}
         if record.source in self.records or record.source in self.unsure:
             known = {one.id: one for one in await asyncio.to_thread(self.stored.of_file, record.source)}
-        new = [snippet for ident, snippet in wanted.items() if ident not in known]
+        new = [one for ident, one in wanted.items() if ident not in known]
         self.new.extend(new)
         self.sent += len(new)
         self.expect(len(new))

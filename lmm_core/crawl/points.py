@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from ..index.encoding import ChunkTexts, EncodingModel, texts_to_encode
 from .snippets import Snippet
 
 
@@ -42,3 +43,8 @@ def snippet_of(payload: Mapping[str, Any]) -> Snippet:
 def point_id(snippet: Snippet) -> str:
     """Return the id of a snippet's point, a UUID."""
     return str(UUID(snippet.id))
+
+
+def texts_of(snippet: Snippet, encoding: EncodingModel) -> ChunkTexts:
+    """Return the texts of a snippet that an encoding makes vectors of."""
+    return texts_to_encode(encoding, snippet.body, snippet.header, snippet.language)

@@ -68,12 +68,19 @@ class Snippet:
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
 
 
-def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens, language: str = "") -> list[Snippet]:
+def slice_text(
+    text: str,
+    doc_path: str,
+    index: str,
+    count: Count = count_tokens,
+    language: str = "",
+    recognize: Callable[[str], str] = recognize_language,
+) -> list[Snippet]:
     """Return the snippets of a text, in their order.
 
     doc_path: the text's file, relative to the index's root; count: counts the tokens of a text,
     which has about as many as its parts together; language: of a text whose header names none; ""
-    if it is to be recognized.
+    if it is to be recognized; recognize: returns the language of a text, or "".
 
     A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
     `skip: true` are left out. Of an edit that is not decided, the old text counts."""
@@ -81,7 +88,7 @@ def slice_text(text: str, doc_path: str, index: str, count: Count = count_tokens
     tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
         return []
-    title, language = _title(tree), _language(tree, blocks, language)
+    title, language = _title(tree), _language(tree, blocks, language, recognize)
     made: list[Snippet] = []
     seen: dict[str, int] = {}
     for group in _groups(_sections(tree, count)):
@@ -99,13 +106,13 @@ def _title(tree: HeadingNode) -> str:
     return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
 
 
-def _language(tree: HeadingNode, blocks: Sequence[Block], usual: str) -> str:
+def _language(tree: HeadingNode, blocks: Sequence[Block], usual: str, recognize: Callable[[str], str]) -> str:
     """Return the code of the language that the header names, or else of the usual one, or else of the text's."""
     known = language_code(str(tree.get("lang") or "")) or language_code(usual)
     if known:
         return known
     text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
-    return recognize_language(text[:SAMPLE]) or (recognize_language(text) if len(text) > SAMPLE else "")
+    return recognize(text[:SAMPLE]) or (recognize(text) if len(text) > SAMPLE else "")
 
 
 def _ident(values: list[str], seen: dict[str, int]) -> str:
@@ -305,6 +312,7 @@ def _is_annotated(node: Node) -> bool:
 # Files
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
 _KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
 
 
@@ -312,9 +320,6 @@ def snippet_file(snippet: Snippet) -> str:
     """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
 
     It has to be written without changing line ends."""
-    lines = [f"{key}: {_quoted(getattr(snippet, key))}" for key in _KEYS]
-    return "\n".join(["---", *lines, "---", "", snippet.body, ""])
-
-
-def _quoted(value: str | int) -> str:
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
+    quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    return f"---\n{quoted}\n---\n\n{snippet.body}\n"

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..files.marked import write_own
-from ..index.encoding import ChunkTexts, Encoder, texts_to_encode
+from ..index.encoding import ChunkTexts, Encoder
 from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
-from .points import payload_of, point_id, snippet_of
+from .cutter import CutSnippet
+from .points import payload_of, point_id, snippet_of, texts_of
 from .snippets import Snippet, snippet_file
 from .terms import Tally
 
@@ -87,10 +88,11 @@ class StoredSnippets:
         points = self.opened.store.scroll(self.opened.collection, Where({"source": source}))
         return [snippet_of(point.payload) for point in points]
 
-    async def add(self, snippets: Sequence[Snippet]) -> None:
+    async def add(self, cut: Sequence[CutSnippet]) -> None:
         """Store snippets: their points first, then their files."""
         tally = self.begin()
-        vectors = await self.encode(snippets)
+        snippets = [one.snippet for one in cut]
+        vectors = await self.encode(snippets, [one.words for one in cut])
         points = [Point(point_id(one), found, payload_of(one)) for one, found in zip(snippets, vectors, strict=True)]
         await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
         await asyncio.to_thread(self._write_files, snippets)
@@ -107,9 +109,9 @@ class StoredSnippets:
         await asyncio.to_thread(self._remove_files, snippets)
         await asyncio.to_thread(self.opened.store.delete, self.opened.collection, list(map(point_id, snippets)))
 
-    async def encode(self, snippets: Sequence[Snippet]) -> list[dict[str, Vector]]:
-        """Return the vectors of snippets."""
-        return await self.encoder.encode(list(map(self._texts, snippets)))
+    async def encode(self, snippets: Sequence[Snippet], words: Sequence[Vector | None] = ()) -> list[dict[str, Vector]]:
+        """Return the vectors of snippets; words: those of their words that are made."""
+        return await self.encoder.encode(list(map(self._texts, snippets)), words)
 
     async def _count(self, snippets: Sequence[Snippet], change: Callable[[Mapping[str, Any], str], None]) -> None:
         """Count snippets that are stored.
@@ -120,18 +122,21 @@ class StoredSnippets:
 
     def _texts(self, snippet: Snippet) -> ChunkTexts:
         assert self.encoder.encoding is not None
-        return texts_to_encode(self.encoder.encoding, snippet.body, snippet.header, snippet.language)
+        return texts_of(snippet, self.encoder.encoding)
 
     def _write_files(self, snippets: Sequence[Snippet]) -> None:
+        folder = self.folder / SNIPPETS
         for snippet in snippets:
-            write_own(self._path(snippet), snippet_file(snippet).encode("utf-8"))
+            write_own(folder / _file_name(snippet), snippet_file(snippet).encode("utf-8"))
 
     def _remove_files(self, snippets: Sequence[Snippet]) -> None:
+        folder = self.folder / SNIPPETS
         for snippet in snippets:
-            self._path(snippet).unlink(missing_ok=True)
+            (folder / _file_name(snippet)).unlink(missing_ok=True)
 
-    def _path(self, snippet: Snippet) -> Path:
-        return self.folder / SNIPPETS / f"{snippet.id}.md"
+
+def _file_name(snippet: Snippet) -> str:
+    return f"{snippet.id}.md"
 
 
 def _next(points: Iterator[Any]) -> list[Snippet]:

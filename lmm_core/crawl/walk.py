@@ -18,6 +18,7 @@ from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, 
 MIB = 2**20
 LARGE, LARGEST = MIB, 10 * MIB  # bytes: above the first a file should be split, above the second it is not read
 AT_ONCE = 32 * MIB  # bytes of files that are read ahead at most
+GROUP = 16  # files that a thread reads before it hands them over, which takes longer than reading a small one
 NEVER = frozenset({".git", ".md_index"})
 # Left out if no .gitignore says what is not the writer's: what tools make, and hidden folders.
 MADE_BY_TOOLS = (
@@ -136,32 +137,54 @@ def read(found: CrawledFile) -> str | Skipped:
     return text if text.strip() else Skipped(found.doc_path, "empty: nothing but white space")
 
 
-async def read_all(
-    found: Iterable[CrawledFile], max_fibers: int = 25
-) -> AsyncIterator[tuple[CrawledFile, str | Skipped]]:
+_Read = tuple[CrawledFile, str | Skipped]
+
+
+async def read_all(found: Iterable[CrawledFile], max_fibers: int = 25) -> AsyncIterator[_Read]:
     """Yield files with their texts, in their order.
 
     max_fibers: the number of files read at the same time. No more are read ahead than `AT_ONCE`
     bytes, however slow the caller is."""
-    waiting: deque[tuple[CrawledFile, Future[str | Skipped]]] = deque()
+    waiting: deque[tuple[int, Future[list[_Read]]]] = deque()
     ahead = 0
     pool = ThreadPoolExecutor(max_fibers, "lmm-read")
     try:
-        for one in found:
-            while waiting and (len(waiting) >= max_fibers or ahead + one.size > AT_ONCE):
-                ahead -= waiting[0][0].size
-                yield await _next(waiting)
-            waiting.append((one, pool.submit(read, one)))
-            ahead += one.size
+        for group in _groups(found):
+            size = sum(one.size for one in group)
+            while waiting and (len(waiting) >= max_fibers or ahead + size > AT_ONCE):
+                ahead -= waiting[0][0]
+                for one in await _next(waiting):
+                    yield one
+            waiting.append((size, pool.submit(_read_group, group)))
+            ahead += size
         while waiting:
-            yield await _next(waiting)
+            for one in await _next(waiting):
+                yield one
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-async def _next(waiting: deque[tuple[CrawledFile, Future[str | Skipped]]]) -> tuple[CrawledFile, str | Skipped]:
-    one, text = waiting.popleft()
-    if text.done():  # as most are; let others run all the same
+def _groups(found: Iterable[CrawledFile]) -> Iterator[list[CrawledFile]]:
+    """Yield the files in groups, a large one alone."""
+    group: list[CrawledFile] = []
+    size = 0
+    for one in found:
+        if group and (len(group) == GROUP or size + one.size > AT_ONCE // GROUP):
+            yield group
+            group, size = [], 0
+        group.append(one)
+        size += one.size
+    if group:
+        yield group
+
+
+def _read_group(group: Sequence[CrawledFile]) -> list[_Read]:
+    return [(one, read(one)) for one in group]
+
+
+async def _next(waiting: deque[tuple[int, Future[list[_Read]]]]) -> list[_Read]:
+    _, texts = waiting.popleft()
+    if texts.done():  # as most are; let others run all the same
         await asyncio.sleep(0)
-        return one, text.result()
-    return one, await asyncio.wrap_future(text)
+        return texts.result()
+    return await asyncio.wrap_future(texts)

@@ -12,6 +12,7 @@ import os
 import shlex
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -104,10 +105,24 @@ def write_own(path: Path, data: bytes) -> None:
     """Write a file in a folder of ours without following a link in its place.
 
     Raise FolderError if there is a link, and OSError if it cannot be written."""
+    handle = _open_own(path)
+    try:
+        while data:
+            data = data[os.write(handle, data) :]
+    finally:
+        os.close(handle)
+
+
+def _open_own(path: Path) -> int:
+    """Return the handle of a new file, or else of an emptied one, that is no link.
+
+    Most are new, and where the system follows no links nothing has to be asked before."""
+    if _NO_LINK:
+        with suppress(FileExistsError):
+            return os.open(path, _WRITE | os.O_EXCL, 0o666)
     if is_link(path):
         raise FolderError(f"{path} is a link, which is none of ours: remove it and run this again")
-    with os.fdopen(os.open(path, _WRITE, 0o666), "wb") as file:
-        file.write(data)
+    return os.open(path, _WRITE, 0o666)
 
 
 # Marks

@@ -181,8 +181,12 @@ class Encoder:
             "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
         }
 
-    async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
-        """Return the vectors of chunks by name. Raise ModelError."""
+    async def encode(
+        self, texts: Sequence[ChunkTexts], sparse: Sequence[Vector | None] = ()
+    ) -> list[dict[str, Vector]]:
+        """Return the vectors of chunks by name. Raise ModelError.
+
+        sparse: the sparse vectors, where they are made already, or nothing."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
             vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
@@ -190,8 +194,10 @@ class Encoder:
                 found = [next(vectors) for _ in one.dense]
                 vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
         if self.model in _WITH_SPARSE and self.sparse is not None:
-            found_in = self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])
-            for vectors_of, vector in zip(made, found_in, strict=True):
+            known = [one for one in sparse if one is not None]
+            if len(known) < len(texts):
+                known = [*self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])]
+            for vectors_of, vector in zip(made, known, strict=True):
                 vectors_of[SPARSE] = vector
         return made
 

@@ -96,7 +96,8 @@ def test_batches_go_over_files(monkeypatch):
 
 @pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
-    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
+    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no plain language
+    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)}, zz=names)
     index()
     before = made()
     shutil.rmtree(".md_index")

@@ -7,7 +7,9 @@ in a language that is plain without it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from .stemming import LANGUAGES, WITH_STOP_WORDS, stop_words
@@ -31,20 +33,42 @@ _SCRIPTS = {
     "my": "\u1000-\u109f", "km": "\u1780-\u17d3", "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u05d0-\u05ea",
     "ta": "\u0b80-\u0bff", "hy": "\u0530-\u058f", "ka": "\u10a0-\u10ff",
 }  # fmt: skip
+_ANY_SCRIPT = f"[{''.join(_SCRIPTS.values())}]"  # compiled when first needed, as the ones above
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
 
 
+class NotPlainError(LookupError):
+    """The language of a text is not plain without the library, whose model takes 90 MB in each process."""
+
+
 def recognize_language(text: str) -> str:
     """Return the code of a text's language, or "" if that is not clear."""
-    plain = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
-    return _by_script(plain) or _by_words(find_words(plain)) or _by_library(plain)
+    try:
+        return recognize_plainly(text)
+    except NotPlainError:
+        return _by_library(_prose(text))
+
+
+def recognize_plainly(text: str) -> str:
+    """Return the same as `recognize_language`. Raise NotPlainError where that asks the library."""
+    plain = _prose(text)
+    words = find_words(plain)
+    found = _by_script(plain) or _by_words(words)
+    if not found and len(words) >= ENOUGH:
+        raise NotPlainError
+    return found
+
+
+def _prose(text: str) -> str:
+    return _ASIDE.sub(" ", text[:MOST_CHARACTERS])
 
 
 def _by_script(text: str) -> str:
-    letters = len(_LETTER.findall(text))
-    if text.isascii() or not letters:
+    if text.isascii() or not re.search(_ANY_SCRIPT, text):
+        return ""
+    if not (letters := len(_LETTER.findall(text))):
         return ""
     shares = {code: len(re.findall(f"[{signs}]", text)) / letters for code, signs in _SCRIPTS.items()}
     if shares["ja"] >= _KANA:
@@ -58,19 +82,24 @@ def _by_words(words: list[str]) -> str:
     folded = [fold(word) for word in words if not word.isdigit()]
     if len(folded) < _MANY:
         return ""
-    counts = sorted(((sum(map(_frequent(code).__contains__, folded)), code) for code in WITH_STOP_WORDS), reverse=True)
-    (most, code), (second, _) = counts[:2]
+    found = Counter(chain.from_iterable(map(_having, folded)))
+    (most, code), (second, _) = sorted(((found[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
     return code if most > _SHARE * len(folded) and most > _AHEAD * second else ""
 
 
+def _having(word: str) -> tuple[str, ...]:
+    """Return the languages that have a folded word among their stop words."""
+    return _languages().get(word, ())
+
+
 @cache
-def _frequent(code: str) -> frozenset[str]:
-    return frozenset(map(fold, stop_words(code)))
+def _languages() -> dict[str, tuple[str, ...]]:
+    frequent = {code: frozenset(map(fold, stop_words(code))) for code in WITH_STOP_WORDS}
+    words = frozenset().union(*frequent.values())
+    return {word: tuple(code for code in WITH_STOP_WORDS if word in frequent[code]) for word in words}
 
 
 def _by_library(text: str) -> str:
-    if len(find_words(text)) < ENOUGH:
-        return ""
     code, probability = _identifier().classify(text)
     return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
 
