@@ -106,6 +106,17 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     assert made() == before
 
 
+def test_no_process_that_cuts_loads_the_model_of_languages():
+    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
+    program = (
+        "import sys; from lmm_core.crawl.cutter import TextCutter, _cut_plain; work = TextCutter('docs')._work; "
+        f"print(_cut_plain(work, {names!r}, 'a.md'), len(_cut_plain(work, 'the mean of all, ' * 20, 'b.md')), "
+        "'py3langid' in sys.modules)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "None 1 False\n"
+
+
 def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
     """A system short of memory may end a process. The next run continues."""
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
