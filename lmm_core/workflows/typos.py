@@ -21,8 +21,8 @@ from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
-from .known.cache import digest, remembered
 from .known.overviews import count_all_types
+from .known.remember import digest, remembered
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "

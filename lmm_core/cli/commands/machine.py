@@ -272,7 +272,9 @@ def _read_pair(host: str, variable: str) -> Pair:
 @click.option("--clear", is_flag=True, help="Empty them; replies and vectors are then asked and paid for anew.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
-    """Show the caches of models' replies, of vectors, and of what is known of unchanged files, or empty them."""
+    """Show the caches of replies, vectors and findings, or empty them.
+
+    Replies are models'; findings are what was found in documents, which is kept while these do not change."""
     from ...errors import CacheError
     from ...models.embedders.embedding_cache import EmbeddingCache
     from ...models.reply_cache import ReplyCache

@@ -1,28 +1,18 @@
-"""What the steps of a course have found out about texts, by content, so that unchanged files cost next to nothing.
-
-A finding is filed under a hash of all that it was made of: the program's own code, the settings, and the
-bytes of the text. So no time stamp is trusted, and two edits within the same second are two texts. Nothing
-is lost with this cache; where it cannot be read or written, the work is done again.
-"""
+"""A cache of what was found in texts, in an SQLite file of the user's cache folder."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ...errors import CacheError
 from ...models.cache_file import CacheFile
 
-Thing = TypeVar("Thing")
 MOST_BYTES = 200_000_000
 OLD = 86_400  # seconds after which it is written again when a finding was last used
 
@@ -84,53 +74,3 @@ class Known(CacheFile):
 
         Raise CacheError if its file cannot be removed."""
         return KnownSize(*self._remove())
-
-
-def remembered(
-    kind: str, settings: bytes, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any]
-) -> list[Any]:
-    """Return what is found in each of some things, as JSON values; what is known is not found again.
-
-    things: each after the bytes that, beside the settings, decide what is found."""
-    keys = [key_of(kind, settings, data) for data, _ in things]
-    with closing(Known()) as known:
-        found = known.find(set(keys))
-        new = {}
-        for key, (_, thing) in zip(keys, things, strict=True):
-            if key not in found:
-                new[key] = found[key] = find(thing)
-        known.keep(new)
-    return [found[key] for key in keys]
-
-
-def key_of(kind: str, *parts: bytes) -> bytes:
-    """Return the hash (20 bytes) under which a finding of some kind is filed. parts: all that it depends on,
-    beside the program itself."""
-    whole = hashlib.blake2b(_program(), digest_size=20)
-    for part in (kind.encode(), *parts):
-        whole.update(b"%d:" % len(part) + part)
-    return whole.digest()
-
-
-def digest(settings: Any) -> bytes:
-    """Return a hash of settings: a dataclass of plain values, sets, paths and other such dataclasses."""
-    written = json.dumps(asdict(settings), default=_plain, sort_keys=True, ensure_ascii=False)
-    return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=20).digest()
-
-
-def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, set | frozenset) else str(value)
-
-
-@cache
-def _program() -> bytes:
-    """Return what tells this program's code from any other version of it: the sizes and times of its files."""
-    folder = Path(__file__).parents[2]
-    whole = hashlib.blake2b(sys.version.encode())
-    for base, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            if name.endswith((".py", ".toml", ".json", ".txt")):
-                found = os.stat(os.path.join(base, name))  # noqa: PTH116, PTH118 (400 files, at each start)
-                whole.update(f"{name}:{found.st_size}:{found.st_mtime_ns};".encode())
-    return whole.digest()

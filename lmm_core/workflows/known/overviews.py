@@ -17,7 +17,7 @@ from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types, nearly_more_used
 from ...settings.project import Project, load_project, wrong_settings
-from .cache import digest, remembered
+from .remember import digest, remembered
 
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:

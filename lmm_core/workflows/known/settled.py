@@ -15,7 +15,8 @@ from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
 from ..passes import RagWork
-from .cache import Known, digest, key_of
+from .cache import Known
+from .remember import digest, key_of
 
 
 @dataclass

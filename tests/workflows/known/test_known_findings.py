@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.scan.check.type_words import nearly_more_used
-from lmm_core.workflows.known import cache as known_cache
-from lmm_core.workflows.known import overviews
-from lmm_core.workflows.known.cache import Known, digest, key_of
+from lmm_core.workflows.known import overviews, remember
+from lmm_core.workflows.known.cache import Known
+from lmm_core.workflows.known.remember import digest, key_of
 from tests.commands import write
 
 LONG = "The mean of a sample is the sum of its values divided by their number, which every student knows by heart.\n"
@@ -18,8 +18,9 @@ LONG = "The mean of a sample is the sum of its values divided by their number, w
 
 @pytest.fixture
 def course(tmp_path, monkeypatch):
-    """Two documents in a project, which is the working folder."""
+    """Two documents in a project, which is the working folder, and worth to be remembered."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(remember, "WORTH", 0)
     write(".git/HEAD", "")
     write("one.md", f"---\ntitle: One\n---\n\n# A\n\n{LONG}\n")
     write("two.md", f"---\ntitle: Two\n---\n\n# B\n\n---\ntype: exercise\n---\n\n{LONG}\n")
@@ -59,7 +60,7 @@ def test_findings_are_filed_under_all_that_they_depend_on(tmp_path):
 
 def test_another_version_of_the_program_knows_nothing(monkeypatch):
     before = key_of("overview", b"text")
-    monkeypatch.setattr(known_cache, "_program", lambda: b"another")
+    monkeypatch.setattr(remember, "_program", lambda: b"another")
     assert key_of("overview", b"text") != before
 
 
@@ -140,6 +141,12 @@ def test_how_often_types_are_used_matters_only_where_they_are_near():
     assert nearly_more_used(Counter(quiz=3, quizz=1, talk=9)) == [("quizz", "quiz")]
     assert nearly_more_used(Counter(quiz=4, quizz=2, talk=1)) == [("quizz", "quiz")]
     assert nearly_more_used(Counter(quiz=1, quizz=1)) == []
+
+
+def test_a_small_document_leaves_nothing_in_the_cache(course, monkeypatch):
+    monkeypatch.setattr(remember, "WORTH", 100_000)
+    overviews_of(".")
+    assert Known().size().findings == 0
 
 
 # lmm rag --check
