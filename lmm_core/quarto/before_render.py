@@ -102,7 +102,8 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
     """Return a line for each place where a page may show what is meant to be left out: a block that
     cannot be read, or a word that is nearly one of ours. The types of all documents count."""
     rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
-    others = [path for path in find_inputs(project_dir) if path not in {page.file.path for page in pages}]
+    shown = {page.file.path for page in pages}
+    others = [path for path in find_inputs(project_dir) if path not in shown]
     rules = with_types(rules, [*(page.blocks for page in pages), *(blocks for _, blocks in read_blocks(others))])
     return typo_lines([(name_in_project(page.file.path, project_dir), page.blocks) for page in pages], rules)
 
