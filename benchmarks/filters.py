@@ -129,8 +129,9 @@ def rows_of(bench: Bench, spelling: Spelling, runs: int) -> list[list[str]]:
         filters = {"none": [], "panflute, does nothing": ["-F", nothing], ours: ["-F", ours]}
         times = bench.medians([[*chosen, name, "-t", target] for chosen in filters.values()], runs)
         for label, seconds in zip(filters, times, strict=True):
-            added = f"{1000 * (seconds - times[0]):+.0f}" if label != "none" else ""
-            rows.append([bench.version(), spelling, kilobytes, target, label, f"{1000 * seconds:.0f}", added])
+            extra, empty = seconds - times[0], times[1] - times[0]
+            added = [f"{1000 * extra:+.0f}", f"{extra / empty:.2f}"] if label != "none" else ["", ""]
+            rows.append([bench.version(), spelling, kilobytes, target, label, f"{1000 * seconds:.0f}", *added])
     return rows
 
 
@@ -151,7 +152,7 @@ def main() -> None:
             for spelling in SPELLINGS
             for row in rows_of(Bench(pandoc, Path(folder)), spelling, runs)
         ]
-    columns = ["pandoc", "spelling", "KB", "-t", "filter", "ms", "added"]
+    columns = ["pandoc", "spelling", "KB", "-t", "filter", "ms", "added", "times empty"]
     print_table(f"Filters on an annotated file: medians of {runs} runs", columns, rows)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,7 +82,11 @@ class FilterCall:
     @property
     def executable(self) -> str:
         """The pandoc for inner runs."""
-        return self.run.executable if self.run else shutil.which("pandoc") or "pandoc"
+        if self.run:
+            return self.run.executable
+        import shutil
+
+        return shutil.which("pandoc") or "pandoc"
 
     def mark(self, meta: Mapping[str, Any]) -> Meta:
         """Return metadata with the mark that tells the next filter of ours that this one was

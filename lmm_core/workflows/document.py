@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
-from ..models.annotators.annotator import Annotator
-from ..scan.rag import RagRun
 from ..settings.project import Project, for_document, wrong_values
+
+if TYPE_CHECKING:
+    from ..models.annotators.annotator import Annotator
+    from ..scan.rag import RagRun
 
 
 def docid_of(path: Path) -> str:
@@ -34,6 +37,8 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
 
 def new_rag_run(project: Project, annotator: Annotator, docid: str, logger: LoggerBase) -> RagRun:
     """Return a run of the RAG pass with the options of a project; it has not started."""
+    from ..scan.rag import RagRun
+
     marks = _marks(project.prompts)
     return RagRun(project.opts, annotator, docid, project.spelling, project.rules, True, False, logger, marks=marks)
 
