@@ -59,3 +59,11 @@ def test_the_example_runs(name, indexed_book):
     told = []
     failed = doctest.DocTestRunner(verbose=False).run(example, out=told.append).failed
     assert not failed, "".join(told)
+
+
+def test_each_name_of_the_passes_is_found():
+    """All but one are loaded when they are first used."""
+    from lmm_core import scan
+
+    assert set(scan.__dir__()) <= set(scan.__all__)
+    assert all(callable(getattr(scan, name)) for name in scan.__all__)

@@ -23,7 +23,7 @@ __all__ = [
     "scan_messages",
     "scan_rag",
 ]  # fmt: skip
-__getattr__, _ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "chat": "scan_messages",
