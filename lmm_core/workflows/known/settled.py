@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import ConfigError, ModelError
 from ...logging import LoggerBase, Report
@@ -14,9 +15,12 @@ from ...markdown.files import MarkdownFile, root_of
 from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
-from ..passes import RagWork
 from .cache import Known
 from .remember import digest, key_of
+
+if TYPE_CHECKING:
+    from ..models import Models
+    from ..passes import RagWork
 
 
 @dataclass
@@ -63,23 +67,29 @@ class Settled:
         root = self._root(Path(place).parent)
         if (settings := self._settings(root)) is None:
             return None
-        return key_of(
-            "settled", file.data, settings, os.fsencode(file.path.stem), os.fsencode(os.path.relpath(place, root))
-        )
+        return settled_key(file.data, settings, file.path.stem, os.path.relpath(place, root))
 
     def _settings_of(self, root: Path) -> bytes | None:
-        """Return a hash of all in a project that the work depends on."""
+        """Return all in a project that the work depends on."""
         if self.work.opts or self.work.annotator or self.work.refresh:
             return None
         try:
-            project = load_project(root / "-")
-            name = self.work.models.annotator(project).name
+            return settled_settings(load_project(root / "-"), self.work.models, self.work.changes)
         except (ConfigError, ModelError):  # reported when the work is done
             return None
-        return repr((digest(project), name, sorted(self.work.changes.items()), _keys_there(project))).encode()
 
 
-def _keys_there(project: Project) -> list[str]:
-    """Return the variables of the environment that hold keys: a header may name any model."""
+def settled_key(text: bytes, settings: bytes, stem: str, docid: str) -> bytes:
+    """Return the key under which it is filed that the RAG pass leaves a text as it is.
+
+    settings: see `settled_settings`; stem: of the file's name; docid: of a text whose header names none."""
+    return key_of("settled", text, settings, os.fsencode(stem), os.fsencode(docid))
+
+
+def settled_settings(project: Project, models: Models, changes: Mapping[str, bool]) -> bytes:
+    """Return all that the RAG pass depends on beside the text: settings, options that replace some of them, the
+    model, and the keys there are (a header may name any model). Raise ModelError if no model is named."""
+    name = models.annotator(project).name
     sources = known_sources(project.sources).values()
-    return sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
+    keys = sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
+    return repr((digest(project), name, sorted(changes.items()), keys)).encode()
