@@ -84,6 +84,8 @@ def _raise(lists: list[list[Hit]], vectors: Mapping[str, Vector], search: Search
     assert search.boost
     key, value, weight = search.boost
     ranked, first = _fuse(lists), max(FEW, 2 * search.limit)
+    if not ranked:
+        return []
     raised = set(place.fitting([at for at, _ in ranked[:first]], key, value))
     if weight < 0 or len(raised) < search.limit:
         having = _candidates(vectors, search, place, (key, value))

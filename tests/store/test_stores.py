@@ -317,6 +317,11 @@ def test_a_rare_value_is_found_however_far_down_it_is(notes):
     assert ids(found) == [300, 350, 1]
 
 
+def test_words_that_no_point_has_find_nothing_of_any_type(notes):
+    notes.upsert("notes", [point(1, words=[1], payload={"type": "exercise"})])
+    assert notes.search("notes", Search({"words": Sparse([7], [1.0])}, 3, boost=("type", "exercise", 1.0))) == []
+
+
 def test_nothing_to_look_for_finds_nothing(notes):
     notes.upsert("notes", [point(1, words=[1])])
     assert notes.search("notes", Search({"words": Sparse([], [])}, limit=5)) == []
