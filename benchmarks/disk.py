@@ -44,8 +44,7 @@ def book(folder: Path) -> Path:
 
 
 def index(copy: Path, before: tuple[str, ...] = ()) -> float:
-    """Seconds of `lmm index` from nothing."""
-    shutil.rmtree(copy / ".lmm", ignore_errors=True)
+    """Seconds of `lmm index`."""
     environment = os.environ | {"HOME": str(copy.parent), "XDG_CACHE_HOME": str(copy.parent / "cache")}
     files = sorted(path.name for path in copy.glob("0*.md"))
     begun = time.perf_counter()
@@ -53,6 +52,12 @@ def index(copy: Path, before: tuple[str, ...] = ()) -> float:
     spent = time.perf_counter() - begun
     assert done.returncode == 0, done.stderr.decode()
     return spent
+
+
+def index_anew(folder: Path) -> float:
+    """Seconds of `lmm index` of a new copy in a folder."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        return index(book(Path(place)))
 
 
 @contextmanager
@@ -76,17 +81,17 @@ def waits(disk: Path, ram: Path, runs: int) -> list[list[str]]:
                 using.enter_context(busy(disk))
             for _ in range(runs + 1):
                 for folder in times:
-                    times[folder].append(index(folder / "book"))
+                    times[folder].append(index_anew(folder))
         on_disk, in_memory = (median(found[1:]) for found in times.values())
         wanted = "<= 1.3 x" if state == "quiet" else "<= 2 x"
         rows.append([state, f"{on_disk:.2f}", f"{in_memory:.2f}", f"{on_disk / in_memory:.2f} x", wanted])
     return rows
 
 
-def syncs(copy: Path) -> Counter[str]:
+def syncs(folder: Path) -> Counter[str]:
     """The number of calls by name."""
-    record = copy.parent / "calls"
-    index(copy, ("strace", "-f", "-e", "trace=fsync,fdatasync,msync,sync_file_range", "-o", str(record)))
+    record = folder / "calls"
+    index(book(folder), ("strace", "-f", "-e", "trace=fsync,fdatasync,msync,sync_file_range", "-o", str(record)))
     return Counter(re.findall(r"\b(fsync|fdatasync|msync|sync_file_range)\(", record.read_text()))
 
 
@@ -106,13 +111,15 @@ def main() -> None:
     asked = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory(dir=asked.disk) as disk, tempfile.TemporaryDirectory(dir=asked.ram) as ram:
-        copy = book(Path(disk))
-        book(Path(ram))
         rows = waits(Path(disk), Path(ram), asked.runs)
         print_table("`lmm index` of the sample book, whole process", ["disk", "s", "RAM disk, s", "", "wanted"], rows)
+        (Path(disk) / "sizes").mkdir()
+        copy = book(Path(disk) / "sizes")
+        index(copy)
         print_table("Its index, MB", ["by length", "on the disk", "files", "wanted"], sizes(copy))
         if shutil.which("strace"):
-            calls = syncs(copy)
+            (Path(disk) / "syncs").mkdir()
+            calls = syncs(Path(disk) / "syncs")
             print_table("Its syncs", [*calls], [[str(count) for count in calls.values()]])
         else:
             say("strace is not there: syncs are not counted")

@@ -99,7 +99,7 @@ def test_pdf_without_the_extra_names_it(tmp_path, monkeypatch):
     write("a.pdf", "%PDF-1.4")
     monkeypatch.setitem(sys.modules, "pdfplumber", None)
     done = CliRunner().invoke(cli, ["import", "a.pdf"])
-    assert done.exit_code and "lmm-markdown[pdf]" in done.output
+    assert done.exit_code and "[pdf]" in done.output  # of the package, or of the checkout it was installed from
 
 
 def test_nothing_of_a_large_table_or_of_tex_in_a_text_is_lost(tmp_path):

@@ -293,9 +293,10 @@ def cache(clear: bool, as_json: bool) -> None:
         return
     for row in rows:
         what = next(what for what in ("replies", "vectors", "findings") if what in row)
+        noun = {"replies": "reply", "vectors": "vector", "findings": "finding"}[what] if row[what] == 1 else what
         done = "removed: " if clear else ""
         held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
-        say(f"{row['path']}: {done}{row[what]} {what}, {held:.1f} of {most:.0f} MB")
+        say(f"{row['path']}: {done}{row[what]} {noun}, {held:.1f} of {most:.0f} MB")
 
 
 # Completion
