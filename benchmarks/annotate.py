@@ -68,7 +68,14 @@ def _section(number: str, level: int) -> str:
 @contextmanager
 def server(delay: float) -> Iterator[str]:
     """The address of a server in a process of its own."""
-    command = [sys.executable, "-m", "tests.model_server", "--delay", str(delay)]
+    with serving("-m", "tests.model_server", "--delay", str(delay)) as url:
+        yield url
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[str]:
+    """The address that a Python process prints while it serves."""
+    command = [sys.executable, *arguments]
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     try:

@@ -18,14 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from annotate import serving
 from tables import machine, print_table
-from texts import ROOT, corpora
+from texts import corpora
 
 from lmm_core.markdown import HeadingBlock, parse_markdown_text, serialize_blocks
 
@@ -127,7 +127,7 @@ def edit(folder: Path, number: int) -> None:
 def measure(folder: Path, chapters: int, runs: int, with_site: bool) -> Iterator[list[str]]:
     """A row for each step: from nothing, and the median after an edited paragraph."""
     write_course(folder, chapters)
-    with model_server() as url:
+    with serving("-c", SERVE) as url:
         (folder / "config.toml").write_text(CONFIG.format(url=url), encoding="utf-8")
         annotated = run(folder, ["rag", ".", "-q"])
         yield [
@@ -155,18 +155,6 @@ def measure(folder: Path, chapters: int, runs: int, with_site: bool) -> Iterator
     total = sum(median(step.seconds for step in found) for found in later.values())
     whole = sum(step.seconds for step in first.values())
     yield [f"{chapters:,}", "sum", f"{whole:.2f}", f"{total:.2f}", "<= 3" if chapters == 1_000 else "", ""]
-
-
-@contextmanager
-def model_server() -> Iterator[str]:
-    """The address of a model that answers at once, in a process of its own."""
-    running = subprocess.Popen([sys.executable, "-c", SERVE], cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    try:
-        yield running.stdout.readline().strip()
-    finally:
-        running.kill()
-        running.wait()
 
 
 def main() -> None:
