@@ -344,9 +344,10 @@ class EdgeStore:
     def _loaded(self, name: str, removed: float = REMOVED) -> EdgeShard:
         import qdrant_edge as edge
 
+        with engine_errors(f"The collection {name!r} in {self.folder} cannot be opened"):
+            put_back_holes(self._path(name))
         try:
             with engine_errors(""):
-                put_back_holes(self._path(name))
                 config = edge_config(self._spec(name), removed)
                 self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"), config)
         except StoreError as error:

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.files import holes
 from lmm_core.files.holes import HOLE, cut_holes, put_back_holes
 from lmm_core.models.embedders.embedder import Sparse
@@ -182,6 +183,29 @@ def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, mon
         patched.setattr(edge_store, "cut_holes", fail)
         folder = fill(tmp_path / "index")
     assert answers(folder) == answers(fill(tmp_path / "other"))
+
+
+def test_an_index_whose_holes_cannot_be_put_back_is_not_called_damaged(tmp_path, monkeypatch):
+    folder = fill(tmp_path / "index")
+
+    def fail(path):
+        raise OSError(28, "No space left on device")
+
+    store = open_store(LocalStorage(folder))
+    with monkeypatch.context() as patched:
+        patched.setattr(edge_store, "put_back_holes", fail)
+        with pytest.raises(StoreError, match=r"'notes' in .* cannot be opened: No space left on device"):
+            store.count("notes")
+    assert store.count("notes") == 30
+    store.close()
+
+
+def test_a_small_collection_costs_no_indexes_of_its_payload(tmp_path):
+    """Each would cost some 35 syncs."""
+    store = open_store(LocalStorage(fill(tmp_path / "index")))
+    assert store.count("notes") == 30
+    assert store._shards["notes"].info().payload_schema == {}
+    store.close()
 
 
 def test_small_and_large_collections_say_the_same(tmp_path, monkeypatch):
