@@ -181,8 +181,8 @@ class EditRun(ModelRun[EditRequest]):
             end = start + 1
         else:
             region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
-        if start == end:  # at the end of the document the block's own white space will change
-            changes["before"] = trailing_space(block.source)
+        if start == end:  # at the end of the document the white space of the block above will change
+            changes["before"] = trailing_space(made[start - 1].source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:
             made[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block

@@ -325,6 +325,15 @@ def test_markers_that_do_not_fit_stop_everything():
         assert logger.reports[0].line == broken.split("\n").index("The text.") - 1
 
 
+@pytest.mark.parametrize("between", ["", "\n", "\n\n\n"])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_proposal_below_several_blocks_at_the_end_leaves_no_line_behind(between, end):
+    text = f"# H\n\n---\n=: Q\n---\n{between}---\nkey: value\n---{end}"
+    after = edited(text, "New.")
+    assert "New." in after
+    assert undone(rejected(after)) == undone(text)
+
+
 @settings(max_examples=60)
 @given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
 def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply, spelling):

@@ -57,7 +57,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
     if report_broken_edits(blocks, logger):
         return Decision(list(blocks))
     made: list[Block] = []
-    decision = Decision([])
+    decision, ending = Decision([]), None
     for at, block in enumerate(blocks):
         edit = read_edit(block)
         owner = _owner(made, edit) if edit else None
@@ -69,12 +69,16 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         else:
             decision.count += 1
             is_last = at == len(blocks) - 1
-            text = _decided(made, owner, edit, accept, decision, logger)
-            made.append(_with_trailing_space(text, made[owner], block, is_last, edit.old is None))
-            made[owner] = _decided_block(made[owner], text is None and is_last)
+            text, known = _decided(made, owner, edit, accept, decision, logger), _known(made[owner])
+            region = _with_trailing_space(text, made[owner], block, is_last, edit.old is None)
+            made[owner] = _decided_block(made[owner])
+            ending = str(known.get("before") or "") if text is None and is_last else None
+            made.append(region)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
     made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
+    if ending is not None:
+        made[-1] = _ending_again(made[-1], ending)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
     return decision
 
@@ -163,16 +167,15 @@ def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bo
     return TextBlock(text + tail + ("" if ends_blank(text + tail) else newline))
 
 
-def _decided_block(block: Block, ends: bool) -> Block:
-    """Return the block above an edit, which from now on records that the edit was made.
-
-    If it `ends` the document again, it gets its white space back.
-    """
+def _decided_block(block: Block) -> Block:
+    """Return the block above an edit, which from now on records that the edit was made."""
     assert isinstance(block, MetadataBlock)
-    known = _known(block)
-    made = edit_block(block, {EDIT_KEY: {"asked": known.get("asked") or []}}, EDIT_FLOW) or block
-    before = str(known.get("before") or "")
-    return replace(made, source=made.source.rstrip(" \t\r\n") + before) if ends and blank(before) else made
+    return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
+
+
+def _ending_again(block: Block, before: str) -> Block:
+    """Return a block that ends the document again, with the white space that it ended with before the edit."""
+    return replace(block, source=block.source.rstrip(" \t\r\n") + before) if blank(before) else block
 
 
 def trailing_space(source: str) -> str:
