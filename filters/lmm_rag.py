@@ -46,7 +46,8 @@ def _settled_key(document: FilterDocument, blocks: list[Block]) -> bytes | None:
     if path is None or project is None or quiet.reports:
         return None
     try:
-        settings = settled_settings(project, Models(document.options.model), {})
+        verbatim = {"verbatim": document.source is not None}
+        settings = settled_settings(project, Models(document.options.model), verbatim)
     except ModelError:  # reported when the work is done
         return None
     return settled_key(serialize_blocks(blocks).encode("utf-8", "surrogatepass"), settings, path.stem, docid_of(path))
