@@ -17,6 +17,7 @@ from ..markdown.blocks import (
     MetadataBlock,
     TextBlock,
     blank,
+    ends_blank,
     serialize_blocks,
     trim_blank_lines,
 )
@@ -183,6 +184,8 @@ class EditRun(ModelRun[EditRequest]):
             region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
         if start == end:  # at the end of the document the white space of the block above will change
             changes["before"] = trailing_space(made[start - 1].source)
+        elif not edit and not ends_blank(made[start - 1].source):  # a blank line will set the edit apart
+            changes["above"] = trailing_space(made[start - 1].source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:
             made[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block

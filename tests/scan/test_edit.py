@@ -334,6 +334,13 @@ def test_a_proposal_below_several_blocks_at_the_end_leaves_no_line_behind(betwee
     assert undone(rejected(after)) == undone(text)
 
 
+@pytest.mark.parametrize("between", ["", "\n---\nkey: value\n---\n", "\n---\nkey: value\n---\n\n"])
+@pytest.mark.parametrize("behind", ["Text.\n", "Text.\n\nMore.\n", "\n\nText.\n"])
+def test_a_rejected_edit_of_a_text_directly_under_a_block_leaves_no_line_behind(between, behind):
+    text = f"# H\n\n---\n=: Q\n---\n{between}{behind}"
+    assert undone(rejected(edited(text, "New."))) == text
+
+
 @settings(max_examples=60)
 @given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
 def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply, spelling):

@@ -58,6 +58,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         return Decision(list(blocks))
     made: list[Block] = []
     decision, ending = Decision([]), None
+    above: dict[int, str] = {}  # the white space of the blocks above rejected edits that a blank line had set apart
     for at, block in enumerate(blocks):
         edit = read_edit(block)
         owner = _owner(made, edit) if edit else None
@@ -72,11 +73,14 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
             text, known = _decided(made, owner, edit, accept, decision, logger), _known(made[owner])
             region = _with_trailing_space(text, made[owner], block, is_last, edit.old is None)
             made[owner] = _decided_block(made[owner])
+            if not accept and "above" in known:
+                above[id(made[-1])] = str(known["above"])
             ending = str(known.get("before") or "") if text is None and is_last else None
             made.append(region)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
     made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
+    made = [_ending_again(block, above[id(block)]) if id(block) in above else block for block in made]
     if ending is not None:
         made[-1] = _ending_again(made[-1], ending)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
@@ -174,7 +178,7 @@ def _decided_block(block: Block) -> Block:
 
 
 def _ending_again(block: Block, before: str) -> Block:
-    """Return a block that ends the document again, with the white space that it ended with before the edit."""
+    """Return a block with the white space that it ended with before the edit."""
     return replace(block, source=block.source.rstrip(" \t\r\n") + before) if blank(before) else block
 
 
