@@ -5,9 +5,9 @@ collection exists once that file does. The folder and those of its collections a
 (`files.marked`); no unmarked folder is opened, written to or removed.
 
 The engine logs each change before making it, so that everything written survives the end of
-the process; what survives a power cut is synced when a collection is closed, which is the only
-time at which the disk is waited for. The process does not survive a full disk (it writes through memory maps: SIGBUS);
-therefore the free space is checked before each batch.
+the process; what survives a power cut is synced when a collection is made and when it is closed,
+and at no other time is the disk waited for. The process does not survive a full disk (it writes
+through memory maps: SIGBUS); therefore the free space is checked before each batch.
 
 New points are in one segment that the engine holds in memory. After every `SEGMENT` points
 it is rebuilt as one that lies in files only, and the shard is closed to free both. So the
@@ -21,7 +21,7 @@ import os
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -138,6 +138,7 @@ class EdgeStore:
         make_marked(path, COLLECTION)
         (path / "shard").mkdir()
         self._shards[name] = edge.EdgeShard.create(str(path / "shard"), edge_config(spec, REMOVED))
+        self._shards[name].flush()  # so that the record, which is written next, names nothing that a power cut takes
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata that `create` was given, or None if there is no such collection."""
@@ -217,7 +218,7 @@ class EdgeStore:
         if found.segments_count > 1:
             self._removed[name] += count
         if found.points_count > SMALL:
-            self._index_payload(name, shard)
+            self._index_payload(name, shard, found.payload_schema)
 
     def _settle_at_times(self, name: str) -> None:
         if self._unsettled[name] >= SEGMENT:
@@ -228,19 +229,19 @@ class EdgeStore:
         """Move written points to files, rebuild segments, and close the shard.
 
         A segment is rebuilt if more than the share `removed` of its points was removed."""
-        large = (self._shards.get(name) or self._loaded(name)).info().points_count > SMALL
+        shard = self._shards.get(name)  # closed already where this was done after many points
+        small = shard is not None and shard.info().points_count <= SMALL
         self._let_go(name)
-        if (large or self._removed[name]) and self._has_room_to_copy(name):
+        if (self._removed[name] or not small) and self._has_room_to_copy(name):
             self._loaded(name, removed).optimize()
             self._let_go(name)
         give_back_memory()
 
-    def _index_payload(self, name: str, shard: EdgeShard) -> None:
+    def _index_payload(self, name: str, shard: EdgeShard, there: Collection[str]) -> None:
         """Make the indexes of the payload that a collection was created with, unless they are there."""
         import qdrant_edge as edge
 
         kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
-        there = shard.info().payload_schema
         for key, kind in self._records[name].get("indexes", {}).items():
             if key not in there:
                 shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
