@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -87,23 +88,25 @@ def _find_holes(collection: Path) -> Lengths:
 def _end_of_data(path: Path, size: int) -> int:
     """Return the length of a file without the zeros at its end, of which a part of a block may stay."""
     with path.open("rb") as file:
-        if hasattr(os, "SEEK_HOLE"):
+        if sys.platform != "win32" and hasattr(os, "SEEK_HOLE"):
             with suppress(OSError):
                 return _end_by_holes(file.fileno(), size)
         return _end_by_reading(file, size)
 
 
-def _end_by_holes(file: int, size: int) -> int:
-    """Return where the last data ends, as the file system tells it."""
-    end = 0
-    while end < size:
-        try:
-            end = os.lseek(file, os.lseek(file, end, os.SEEK_DATA), os.SEEK_HOLE)
-        except OSError as error:
-            if error.errno == errno.ENXIO:  # no data from here on
-                return end
-            raise
-    return size
+if sys.platform != "win32":
+
+    def _end_by_holes(file: int, size: int) -> int:
+        """Return where the last data ends, as the file system tells it."""
+        end = 0
+        while end < size:
+            try:
+                end = os.lseek(file, os.lseek(file, end, os.SEEK_DATA), os.SEEK_HOLE)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # no data from here on
+                    return end
+                raise
+        return size
 
 
 def _end_by_reading(file: BinaryIO, size: int) -> int:
