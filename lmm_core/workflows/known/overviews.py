@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache
-from pathlib import Path
 
-from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownFile, root_of
+from ...markdown.blocks import Block, Problem
+from ...markdown.files import MarkdownFile, root_finder
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types, nearly_more_used
 from ...settings.project import Project, load_project, wrong_settings
-from .remember import digest, remembered
+from .remember import Thing, digest, remembered
 
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     """Return the overview of each file. What is known of an unchanged file is not made again. Raise ConfigError."""
-    used = count_all_types(file.text for file in files.values())
+    used = count_all_types([(file.data, file) for file in files.values()], lambda file: parse_markdown_text(file.text))
     near = repr((sorted(used), nearly_more_used(used))).encode()
-    root, project = cache(root_of), cache(lambda folder: load_project(folder / "-"))
+    root, project = root_finder(), cache(lambda folder: load_project(folder / "-"))
     settings = cache(lambda folder: digest(project(folder)))
-    roots = [root(Path(os.path.realpath(file.path)).parent) for file in files.values()]
+    roots = [root(file.path) for file in files.values()]
     things = [
         (settings(one) + file.data, (file, project(one))) for one, file in zip(roots, files.values(), strict=True)
     ]
@@ -34,10 +32,12 @@ def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}
 
 
-def count_all_types(texts: Iterable[str]) -> Counter[str]:
-    """Return how many parts of some documents, given as texts, have each type."""
-    things = [(text.encode("utf-8", "surrogatepass"), text) for text in texts]
-    rows = remembered("types", b"", things, lambda text: count_types([parse_markdown_text(text)]))
+def count_all_types(
+    things: Sequence[tuple[bytes, Thing]], blocks_of: Callable[[Thing], Sequence[Block]]
+) -> Counter[str]:
+    """Return how many parts of some documents have each type. things: after the bytes of each text what `blocks_of`
+    gives the blocks of."""
+    rows = remembered("types", b"", things, lambda thing: count_types([blocks_of(thing)]))
     return sum(map(Counter, rows), Counter())
 
 
