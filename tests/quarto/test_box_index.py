@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.quarto.ask_box.data import PART, box_data, data_files
+from lmm_core.quarto.ask_box.rows import Rows
 from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, index_words, pack
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
@@ -97,7 +98,7 @@ def section(title, text, depth=1):
 
 def test_parts_begin_with_the_titles_above():
     rows = [section("Book", "", 0), *(section(f"S{at}", "words " * 400, at % 3 + 1) for at in range(60))]
-    data = box_data([["a.html", "a.md"]], rows, Counter(), "en")
+    data = box_data(Rows([["a.html", "a.md"]], rows), "en")
     firsts = data["data"]["parts"]
     parts = [data[f"part-{number}"] for number in range(1, len(firsts) + 1)]
     assert [row for _, *part in parts for row in part] == rows
@@ -133,7 +134,7 @@ def ask(data, *questions, what="loaded"):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
 def test_a_question_loads_what_it_needs(tmp_path):
-    for name, script in data_files(box_data([["a.html", "a.md"]], many(4000), Counter(), "en")).items():
+    for name, script in data_files(box_data(Rows([["a.html", "a.md"]], many(4000)), "en")).items():
         write(tmp_path / name, script)
     first, again, typing_error, nothing = ask(tmp_path, "elm1234", "elm1234", "elm12344x", "zzz")
     assert first[0] == "data" and len(first) == 3 and first[1].startswith("words-") and first[2].startswith("part-")

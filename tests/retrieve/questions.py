@@ -6,7 +6,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmm_core.quarto.ask_box.data import box_data, data_files, section_rows
+from lmm_core.quarto.ask_box.data import box_data, data_files
+from lmm_core.quarto.ask_box.page_html import PageText
+from lmm_core.quarto.ask_box.rows import Rows, section_rows
 from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -141,10 +143,10 @@ def write_box_data(folder, data):
     points = list(store.scroll(project.index.collection))
     store.close()
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
-    sources = {one.source: one.source for one in material.documents}
-    anchors = frozenset(one.anchor for one in material.walk())
-    rows = section_rows(material, sources, dict.fromkeys(sources, anchors), {source: {} for source in sources})
-    for name, text in data_files(box_data(*rows, material.kinds, "en")).items():
+    page, rows = PageText(frozenset(one.anchor for one in material.walk()), {}), Rows(kinds=material.kinds)
+    for one in material.documents:
+        rows.add(one.source, one.source, [[*section_rows(one, page)]], {})
+    for name, text in data_files(box_data(rows, "en")).items():
         Path(data, name).write_text(text, encoding="utf-8")
 
 

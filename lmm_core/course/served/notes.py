@@ -20,9 +20,8 @@ from ...errors import CourseError, LmmError, RenderError
 from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
-from ...quarto.ask_box.data import box_data, data_json, section_rows
-from ...quarto.ask_box.material import read_material
-from ...quarto.ask_box.page_html import element_ids, page_words
+from ...quarto.ask_box.data import box_data, data_json
+from ...quarto.ask_box.rows import read_rows
 from ...quarto.options import read_ask
 from ...settings.project import load_project
 from ...settings.quarto_project import with_quarto_rules
@@ -284,12 +283,8 @@ def _box_data(state: _State) -> dict[str, Any]:
     rules = course.project.rules
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
-    material, sources = read_material(pages, project, course.settings, ListLogger())
-    texts = {FOLDER + name: text for name, text in state.pages.items()}
-    ids = {page: element_ids(text) for page, text in texts.items()}
-    words = {page: page_words(text) for page, text in texts.items()}
-    documents, rows = section_rows(material, sources, ids, words)
-    data = box_data(documents, rows, material.kinds, course.language, project.synonyms)
+    html = {FOLDER + name: text for name, text in state.pages.items()}
+    data = box_data(read_rows(pages, html, project, course.settings, ListLogger()), course.language, project.synonyms)
     newest = max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9
     data["data"]["made"] = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
     return data

@@ -14,9 +14,9 @@ from ...logging import LoggerBase
 from ...settings.project import Project
 from ..extension import packaged_extension
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import box_data, data_files, page_marks, section_rows
-from .material import SitePage, read_material
-from .page_html import element_ids, page_words
+from .data import box_data, data_files, page_marks
+from .material import SitePage
+from .rows import read_rows
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
@@ -48,19 +48,17 @@ def write_box(
     is not ours to write."""
     there = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    material, sources = read_material(there, replace(project, rules=rules), settings, logger)
-    texts = {page: _text(output / page) for page in dict.fromkeys(sources.values())}
-    ids = {page: element_ids(text) for page, text in texts.items()}
-    documents, rows = section_rows(material, sources, ids, {page: page_words(text) for page, text in texts.items()})
-    data = box_data(documents, rows, material.kinds, str(settings.get("lang") or "en"), project.synonyms)
+    html = {page.page: _text(output / page.page) for page in there}
+    rows = read_rows(there, html, replace(project, rules=rules), settings, logger)
+    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
-    for page in ids:
+    for page in html:
         check_inside(output, output / page)
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, data_files(data))
-    marks = page_marks(rows, documents)
-    changed += [output / page for page in ids if _put_tag(output, page, ask, marks.get(page, ""))]
-    return WrittenBox(len(documents), len(rows), tuple(changed))
+    marks = page_marks(rows)
+    changed += [output / page for page in html if _put_tag(output, page, ask, marks.get(page, ""))]
+    return WrittenBox(len(rows.documents), len(rows.sections), tuple(changed))
 
 
 def remove_box(output: Path) -> None:

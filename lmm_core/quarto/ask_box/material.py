@@ -11,9 +11,8 @@ from typing import Any
 
 from ...files.walk import NOTEBOOK
 from ...index.chunks import anchor_of
-from ...logging import LoggerBase, in_file
+from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
-from ...markdown.files import read_markdown
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, types_of, verdicts
@@ -65,31 +64,29 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
     return replace(block, source=f"{'#' * block.level} {block.title} {{#{anchor_of(block, counts)}}}\n\n")
 
 
+def source_of(page: SitePage, project: Project) -> str:
+    """Return the path of a page's document from the project's folder."""
+    return Path(os.path.relpath(page.source.resolve(), project.root.resolve())).as_posix()
+
+
 def read_material(
-    pages: Sequence[SitePage], project: Project, settings: Mapping[str, Any], logger: LoggerBase
-) -> tuple[Material, dict[str, str]]:
-    """Return the material of some pages, and the page of each source. settings: those of
-    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
-    points: list[ScoredPoint] = []
-    sources: dict[str, str] = {}
-    for page in pages:
-        source = Path(os.path.relpath(page.source.resolve(), project.root.resolve())).as_posix()
-        sources[source] = page.page
-        blocks = parse_markdown_text(read_markdown(page.source).text)
-        located = in_file(logger, page.source)
-        own = project_of(blocks, project, located)
-        if own is None:
-            continue
-        header = header_content(blocks)
-        if page.is_included and types_of(header.get("type")):
-            continue  # in the page, it is of what follows it; the document itself does not show how much that is
-        metadata = page_settings(page.source, header, settings)
-        conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
-        on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
-        kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
-        chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=located).chunks
-        points += [ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks]
-    return build_material(points, list(sources)), sources
+    page: SitePage, text: str, project: Project, settings: Mapping[str, Any], logger: LoggerBase
+) -> Material:
+    """Return the material of a document, given as text, that its page shows. settings: those of `_quarto.yml`.
+    Raise QuartoError and ConfigError."""
+    blocks = parse_markdown_text(text)
+    own = project_of(blocks, project, logger)
+    header = header_content(blocks)
+    # An included document that has a type is of what follows it in the page, which it does not show itself.
+    if own is None or (page.is_included and types_of(header.get("type"))):
+        return Material()
+    metadata = page_settings(page.source, header, settings)
+    conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
+    on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
+    kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
+    source = source_of(page, project)
+    chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=logger).chunks
+    return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
 
 def _visible(block: Block, conditions: PageConditions) -> Block:

@@ -3,38 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html.parser import HTMLParser
 
-
-class _Ids(HTMLParser):
-    """A parser that gathers identifiers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.update(value for name, value in attrs if name == "id" and value)
+from ...workflows.known.remember import remembered
 
 
-def element_ids(page: str) -> frozenset[str]:
-    """Return the identifiers of all elements of an HTML page."""
-    parser = _Ids()
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """What a page has: the identifiers of its elements, and what it shows for labels: for each that it refers to, and
+    for each work that it cites in its text."""
+
+    ids: frozenset[str]
+    words: Mapping[str, str]
+
+
+def read_pages(pages: Mapping[str, str]) -> dict[str, PageText]:
+    """Return what each of some HTML pages, given by name, has. Unchanged pages are not read again."""
+    things = [(text.encode("utf-8", "surrogateescape"), text) for text in pages.values()]
+    found = remembered("page", b"", things, _read)
+    return {name: PageText(frozenset(ids), words) for name, (ids, words) in zip(pages, found, strict=True)}
+
+
+def read_page(page: str) -> PageText:
+    """Return what an HTML page has."""
+    ids, words = _read(page)
+    return PageText(frozenset(ids), words)
+
+
+def _read(page: str) -> tuple[list[str], dict[str, str]]:
+    parser = _Page()
     parser.feed(page)
     parser.close()
-    return frozenset(parser.found)
+    return sorted(parser.ids), parser.words
 
 
-class _Words(HTMLParser):
-    """A parser that gathers the texts of references and citations, those in brackets left out."""
+class _Page(HTMLParser):
+    """A parser that gathers identifiers, and the texts of references and citations, those in brackets left out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
+        self.ids: set[str] = set()
+        self.words: dict[str, str] = {}
         self.open: list[tuple[str, str, list[str]]] = []  # tag, label, text
         self.depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids.update(value for name, value in attrs if name == "id" and value)
         if self.open and tag == self.open[-1][0]:
             self.depth += 1
         elif not self.open and (label := _label(tag, {name: value or "" for name, value in attrs})):
@@ -54,7 +69,7 @@ class _Words(HTMLParser):
         _, label, pieces = self.open.pop()
         text = " ".join("".join(pieces).split())
         if text and not text.startswith(("(", "[", "?")):
-            self.found.setdefault(label, text)
+            self.words.setdefault(label, text)
 
 
 def _label(tag: str, attributes: Mapping[str, str]) -> str:
@@ -63,12 +78,3 @@ def _label(tag: str, attributes: Mapping[str, str]) -> str:
         return attributes.get("href", "").rpartition("#")[2]
     cited = attributes.get("data-cites", "").split()
     return cited[0] if tag == "span" and "citation" in classes and len(cited) == 1 else ""
-
-
-def page_words(page: str) -> dict[str, str]:
-    """Return what an HTML page of Quarto's shows for each label that it refers to, and for each work
-    that it cites in its text."""
-    parser = _Words()
-    parser.feed(page)
-    parser.close()
-    return parser.found

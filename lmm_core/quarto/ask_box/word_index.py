@@ -125,7 +125,7 @@ class _Counting:
         """Count the words in the fields of one more text, and return how many different ones each has."""
         lengths = []
         for name, text in zip(names, texts, strict=True):
-            words = Counter(map(fold, find_words(in_unicode(text))))
+            words = _count(in_unicode(text))
             lengths.append(len(words))
             self.lengths[name] += len(words)
             self.texts[name] += 1
@@ -134,6 +134,11 @@ class _Counting:
                     self.postings[word].setdefault(name, []).append((self.count, times))
         self.count += 1
         return lengths
+
+
+def _count(text: str) -> Counter[str]:
+    words = find_words(text)
+    return Counter(words if text.isascii() else map(fold, words))  # words in ASCII are folded
 
 
 def _line(word: str, postings: dict[str, list[Posting]]) -> str:

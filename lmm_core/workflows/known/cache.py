@@ -31,7 +31,7 @@ class Known(CacheFile):
     table = "known"
     schema = (
         "CREATE TABLE IF NOT EXISTS known "
-        "(key BLOB PRIMARY KEY, finding TEXT NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)",
+        "(key BLOB PRIMARY KEY, finding BLOB NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)",
     )
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
@@ -45,7 +45,7 @@ class Known(CacheFile):
         with suppress(CacheError, ValueError):
             for key in keys:
                 for finding, used in self._run("SELECT finding, used FROM known WHERE key = ?", key):
-                    found[key] = json.loads(finding)
+                    found[key] = json.loads(finding.decode("utf-8", "surrogatepass"))
                     if now - used > OLD:
                         old.append((now, key))
             if old:
@@ -57,11 +57,11 @@ class Known(CacheFile):
         if not findings:
             return
         now = time.time()
-        rows = [(key, json.dumps(finding, ensure_ascii=False)) for key, finding in findings.items()]
+        rows = [(key, _packed(finding)) for key, finding in findings.items()]
         with suppress(CacheError):
             self._run_many(
                 "INSERT OR REPLACE INTO known VALUES (?, ?, ?, ?)",
-                [(key, text, len(text.encode("utf-8", "surrogatepass")), now) for key, text in rows],
+                [(key, data, len(data), now) for key, data in rows],
             )
             self._limit()
 
@@ -74,3 +74,8 @@ class Known(CacheFile):
 
         Raise CacheError if its file cannot be removed."""
         return KnownSize(*self._remove())
+
+
+def _packed(finding: Any) -> bytes:
+    """Return a finding as JSON. A note may say half of a surrogate pair, which no text in SQLite can hold."""
+    return json.dumps(finding, ensure_ascii=False).encode("utf-8", "surrogatepass")
