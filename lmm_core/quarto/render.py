@@ -1,4 +1,7 @@
-"""The scripts that Quarto runs before and after it renders a project."""
+"""The scripts that Quarto runs before and after it renders a project.
+
+Each imports what it uses alone, because every render waits for it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from pathlib import Path
 
 from ..errors import LmmError
 from ..logging import LoggerBase, report_failure
-from .after_render import finish_render
-from .before_render import prepare_render
 
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Do the work before a render, and return the exit status: 1 stops Quarto."""
+    from .before_render import prepare_render
 
     def work() -> bool:
         prepare_render(environment, project_dir, logger)
@@ -23,6 +25,8 @@ def pre_render(environment: Mapping[str, str], project_dir: Path, logger: Logger
 
 def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Do the work after a render, and return the exit status: 1 fails the render."""
+    from .after_render import finish_render
+
     return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)
 
 

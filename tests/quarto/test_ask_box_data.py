@@ -10,7 +10,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.ask_box.data import PART
-from lmm_core.quarto.ask_box.page_html import element_ids
+from lmm_core.quarto.ask_box.page_html import read_html
 from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_text
 from lmm_core.quarto.render import post_render
 from tests.commands import pandocs, run, text, write
@@ -423,7 +423,7 @@ def test_marks_are_not_read(source, read):
 
 
 def test_identifiers_of_a_page():
-    assert element_ids("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>") == {"a", "b"}
+    assert read_html("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>").ids == {"a", "b"}
 
 
 @pytest.mark.long
@@ -437,7 +437,7 @@ def test_the_sample_book(sample_book):
     found, documents = all_rows(site), about(site)["documents"]
     assert len(documents) == 8
     assert len(found) > 50
-    pages = {page: element_ids(text(site / page)) for page, *_ in documents}
+    pages = {page: read_html(text(site / page)).ids for page, *_ in documents}
     linked = [(documents[row[0]][0], row[3]) for row in found]
     assert all(not anchor or anchor in pages[page] for page, anchor in linked)
     assert sum(bool(anchor) for _, anchor in linked) > 45

@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.markdown.formulas import readable_math
-from lmm_core.quarto.ask_box.page_html import page_words
+from lmm_core.quarto.ask_box.page_html import read_html
 from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text, with_formulas
 from tests.effort import at_most
 
@@ -14,7 +14,7 @@ class="citation" data-cites="tukey1977">(<a href="#ref">Tukey 1977</a>)</span> s
 
 
 def test_the_words_of_a_page():
-    assert page_words(PAGE) == {"sec-mean": "Section 2.1", "gelman2007": "Gelman and Hill (2007)"}
+    assert read_html(PAGE).words == {"sec-mean": "Section 2.1", "gelman2007": "Gelman and Hill (2007)"}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_words_of_a_page():
     ],
 )
 def test_a_text_with_the_words_of_its_page(source, read):
-    assert in_unicode(plain_text(source, page_words(PAGE))) == read
+    assert in_unicode(plain_text(source, read_html(PAGE).words)) == read
 
 
 def test_formulas_are_in_the_data_in_unicode_and_in_tex():

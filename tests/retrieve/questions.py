@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.quarto.ask_box.data import data_files, section_rows
+from lmm_core.quarto.ask_box.page_html import ShownPage
 from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -143,7 +144,7 @@ def write_box_data(folder, data):
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
     sources = {one.source: one.source for one in material.documents}
     anchors = frozenset(one.anchor for one in material.walk())
-    rows = section_rows(material, sources, dict.fromkeys(sources, anchors), {source: {} for source in sources})
+    rows = section_rows(material, sources, dict.fromkeys(sources, ShownPage(anchors, {})))
     for name, text in data_files(*rows, material.kinds, "en").items():
         Path(data, name).write_text(text, encoding="utf-8")
 

@@ -22,7 +22,7 @@ from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...quarto.ask_box.data import data_json, describe_data, section_rows
 from ...quarto.ask_box.material import read_material
-from ...quarto.ask_box.page_html import element_ids, page_words
+from ...quarto.ask_box.page_html import read_html
 from ...quarto.options import read_ask
 from ...settings.project import load_project
 from ...settings.quarto_project import with_quarto_rules
@@ -285,10 +285,8 @@ def _box_data(state: _State) -> dict[str, Any]:
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
     material, sources = read_material(pages, project, course.settings, ListLogger())
-    texts = {FOLDER + name: text for name, text in state.pages.items()}
-    ids = {page: element_ids(text) for page, text in texts.items()}
-    words = {page: page_words(text) for page, text in texts.items()}
-    documents, rows = section_rows(material, sources, ids, words)
+    shown = {FOLDER + name: read_html(text) for name, text in state.pages.items()}
+    documents, rows = section_rows(material, sources, shown)
     about = describe_data(documents, rows, material.kinds, course.language, project.synonyms)
     newest = max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9
     about["made"] = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")

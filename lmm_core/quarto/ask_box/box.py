@@ -16,7 +16,7 @@ from ..extension import packaged_extension
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import data_files, page_mark, section_rows
 from .material import SitePage, read_material
-from .page_html import element_ids, page_words
+from .page_html import read_html
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'"made":"[^"]*"')
@@ -49,17 +49,16 @@ def write_box(
     there = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     material, sources = read_material(there, replace(project, rules=rules), settings, logger)
-    texts = {page: _text(output / page) for page in dict.fromkeys(sources.values())}
-    ids = {page: element_ids(text) for page, text in texts.items()}
-    documents, rows = section_rows(material, sources, ids, {page: page_words(text) for page, text in texts.items()})
+    shown = {page: read_html(_text(output / page)) for page in dict.fromkeys(sources.values())}
+    documents, rows = section_rows(material, sources, shown)
     files = data_files(documents, rows, material.kinds, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
-    for page in ids:
+    for page in shown:
         check_inside(output, output / page)
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, files)
-    marks = {page: page_mark(rows, documents, page) for page in ids}
-    changed += [output / page for page in ids if _put_tag(output, page, ask, marks[page])]
+    marks = {page: page_mark(rows, documents, page) for page in shown}
+    changed += [output / page for page in shown if _put_tag(output, page, ask, marks[page])]
     return WrittenBox(len(documents), len(rows), tuple(changed))
 
 

@@ -22,6 +22,7 @@ from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from ...study.outline import reading_minutes
+from .page_html import ShownPage
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
 
 PART = 300_000  # bytes of a part at most; a longer section has a part of its own
@@ -32,17 +33,15 @@ FORMAT = 4  # of the data; ask.js reads no other
 def section_rows(
     material: Material,
     sources: Mapping[str, str],
-    ids: Mapping[str, frozenset[str]],
-    words: Mapping[str, Mapping[str, str]],
+    shown: Mapping[str, ShownPage],
 ) -> tuple[list[list[str]], list[list[Any]]]:
     """Return the documents and the sections of some material, as rows. A document's row: page,
     source. A section's: number of the document, depth, title, identifier in the page, minutes of
-    reading, summary, questions, passages. sources: the page of each source. ids and words: the
-    identifiers of each page, and what it shows for labels."""
+    reading, summary, questions, passages. sources: the page of each source; shown: what each page has."""
     documents = [[sources[document.source], document.source] for document in material.documents]
     rows = []
     for number, document in enumerate(material.documents):
-        known, own = ids[sources[document.source]], words[sources[document.source]]
+        known, own = shown[sources[document.source]]
         for section in document.walk():
             title = plain_line(section.titles[-1]) if section.titles else ""
             minutes = round(reading_minutes(section.passages), 1)

@@ -2,42 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 
-class _Ids(HTMLParser):
-    """A parser that gathers identifiers."""
+class ShownPage(NamedTuple):
+    """What a rendered page has: the identifiers of its elements, and what it shows for each label that it
+    refers to, and for each work that it cites in its text."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.update(value for name, value in attrs if name == "id" and value)
+    ids: frozenset[str]
+    words: dict[str, str]
 
 
-def element_ids(page: str) -> frozenset[str]:
-    """Return the identifiers of all elements of an HTML page."""
-    parser = _Ids()
-    parser.feed(page)
-    parser.close()
-    return frozenset(parser.found)
-
-
-class _Words(HTMLParser):
-    """A parser that gathers the texts of references and citations, those in brackets left out."""
+class _Reader(HTMLParser):
+    """A parser that gathers identifiers, and the texts of references and citations, those in brackets left out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: dict[str, str] = {}
+        self.ids: set[str] = set()
+        self.words: dict[str, str] = {}
         self.open: list[tuple[str, str, list[str]]] = []  # tag, label, text
         self.depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids.update(value for name, value in attrs if name == "id" and value)
         if self.open and tag == self.open[-1][0]:
             self.depth += 1
-        elif not self.open and (label := _label(tag, {name: value or "" for name, value in attrs})):
+        elif not self.open and (label := _label(tag, attrs)):
             self.open.append((tag, label, []))
             self.depth = 0
 
@@ -54,10 +45,13 @@ class _Words(HTMLParser):
         _, label, pieces = self.open.pop()
         text = " ".join("".join(pieces).split())
         if text and not text.startswith(("(", "[", "?")):
-            self.found.setdefault(label, text)
+            self.words.setdefault(label, text)
 
 
-def _label(tag: str, attributes: Mapping[str, str]) -> str:
+def _label(tag: str, attrs: list[tuple[str, str | None]]) -> str:
+    if tag not in ("a", "span"):
+        return ""
+    attributes = {name: value or "" for name, value in attrs}
     classes = attributes.get("class", "").split()
     if tag == "a" and "quarto-xref" in classes:
         return attributes.get("href", "").rpartition("#")[2]
@@ -65,10 +59,9 @@ def _label(tag: str, attributes: Mapping[str, str]) -> str:
     return cited[0] if tag == "span" and "citation" in classes and len(cited) == 1 else ""
 
 
-def page_words(page: str) -> dict[str, str]:
-    """Return what an HTML page of Quarto's shows for each label that it refers to, and for each work
-    that it cites in its text."""
-    parser = _Words()
-    parser.feed(page)
-    parser.close()
-    return parser.found
+def read_html(page: str) -> ShownPage:
+    """Return what an HTML page of Quarto's has."""
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    return ShownPage(frozenset(reader.ids), reader.words)

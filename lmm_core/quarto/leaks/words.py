@@ -15,6 +15,7 @@ from itertools import accumulate
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
+FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _ASCII_WORD = re.compile("[a-z0-9]+")  # the same in a text of ASCII in lower case
@@ -137,8 +138,13 @@ class Index:
         """Yield the needles that a text has, each with its place among the letters."""
         letters = stream.letters
         for index, size in ((self.long, LONG), (self.short, SHORT)):
-            for at in stream.starts if index else ():
-                for needle in index.get(letters[at : at + size], ()):
+            if len(index) < FEW and not any(head in letters for head in index):  # sooner seen than the words cut
+                continue
+            heads = [letters[at : at + size] for at in stream.starts]
+            if index.keys().isdisjoint(heads):
+                continue
+            for at, head in zip(stream.starts, heads, strict=True):
+                for needle in index.get(head, ()):
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):
