@@ -21,8 +21,8 @@ from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
-from .known.overviews import count_all_types
 from .known.remember import digest, remembered
+from .known.types import count_all_types
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -37,7 +37,9 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(rules, types=rules.types.union(count_all_types(map(serialize_blocks, documents))))
+    return replace(
+        rules, types=rules.types.union(count_all_types((serialize_blocks(blocks), blocks) for blocks in documents))
+    )
 
 
 def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:

@@ -423,7 +423,10 @@ def test_marks_are_not_read(source, read):
 
 
 def test_identifiers_of_a_page():
-    assert read_html("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>").ids == {"a", "b"}
+    assert read_html("<p id=a><b ID='b'>id=\"c\"</b><!-- <i id='d'> --><script>'<p id=\"e\">'</script>").ids == {
+        "a",
+        "b",
+    }
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -15,14 +15,15 @@ from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
-from ...scan.check.type_words import count_types, nearly_more_used
+from ...scan.check.type_words import nearly_more_used
 from ...settings.project import Project, load_project, wrong_settings
 from .remember import digest, remembered
+from .types import count_all_types
 
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     """Return the overview of each file. What is known of an unchanged file is not made again. Raise ConfigError."""
-    used = count_all_types(file.text for file in files.values())
+    used = count_all_types((file.text, None) for file in files.values())
     near = repr((sorted(used), nearly_more_used(used))).encode()
     root, project = cache(root_of), cache(lambda folder: load_project(folder / "-"))
     settings = cache(lambda folder: digest(project(folder)))
@@ -32,13 +33,6 @@ def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     ]
     rows = remembered("overview", near, things, lambda thing: asdict(_overview_of(*thing, used)))
     return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}
-
-
-def count_all_types(texts: Iterable[str]) -> Counter[str]:
-    """Return how many parts of some documents, given as texts, have each type."""
-    things = [(text.encode("utf-8", "surrogatepass"), text) for text in texts]
-    rows = remembered("types", b"", things, lambda text: count_types([parse_markdown_text(text)]))
-    return sum(map(Counter, rows), Counter())
 
 
 def _overview_of(file: MarkdownFile, project: Project, used: Counter[str]) -> Overview:
