@@ -21,7 +21,7 @@ from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
-from .known.remember import digest, remembered
+from .known.remember import remembered
 from .known.types import count_all_types
 
 PUBLISHED_CODE = (
@@ -53,7 +53,7 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
     for name, blocks in documents:
         names.append(name)
         things.append((serialize_blocks(blocks).encode("utf-8", "surrogatepass"), blocks))
-    found = remembered("typos", digest(rules), things, lambda blocks: _typos(blocks, rules))
+    found = remembered("typos", rules, things, lambda blocks: _typos(blocks, rules))
     for name, (wrong, nearly) in zip(names, found, strict=True):
         errors += [f"{name}:{line}: {message}" for line, message in wrong]
         near += [f"{name}:{line}: {message}" for line, message in nearly]

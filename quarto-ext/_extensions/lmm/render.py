@@ -49,10 +49,7 @@ def hand_over(stage: str) -> int:
         # when a script fails, Quarto shows nothing but the script's own message
         print(MISSING, file=sys.stderr)
         return 1
-    try:
-        return subprocess.run([*command, "quarto", stage], check=False).returncode
-    except KeyboardInterrupt:  # the command has been interrupted as well, and has said so
-        return 130
+    return subprocess.run([*command, "quarto", stage], check=False).returncode
 
 
 def run_here(stage: str) -> int | None:
@@ -65,12 +62,17 @@ def run_here(stage: str) -> int | None:
         run_script = importlib.import_module("lmm_core.quarto.render").run_script
     except (ImportError, AttributeError):
         return None
+    return run_script(stage)
+
+
+def main(stage: str) -> int:
+    """Do the work of a stage, and return the exit status."""
     try:
-        return run_script(stage)
-    except KeyboardInterrupt:
+        status = run_here(stage)
+        return hand_over(stage) if status is None else status
+    except KeyboardInterrupt:  # a command that was started has been interrupted as well
         return 130
 
 
 if __name__ == "__main__":
-    done = run_here(sys.argv[1])
-    sys.exit(hand_over(sys.argv[1]) if done is None else done)
+    sys.exit(main(sys.argv[1]))
