@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 from lmm_core.errors import ModelError
-from lmm_core.logging import ListLogger, LoggerBase, Report
+from lmm_core.logging import KeepingLogger, ListLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan.annotations.tally import Tally
@@ -31,9 +31,9 @@ def _annotate(document: FilterDocument, blocks: list[Block]) -> list[Block]:
     key, known = _settled_key(document, blocks), Known()
     if key and known.find([key]):
         return blocks
-    told = _Listening(document.logger)
+    told = KeepingLogger(document.logger)
     made, tally = _work(replace(document, logger=told), blocks)
-    is_settled = tally is not None and tally.names <= {STAND_IN_NAME} and not told.told
+    is_settled = tally is not None and tally.names <= {STAND_IN_NAME} and not told.reports
     if key and is_settled and serialize_blocks(made) == serialize_blocks(blocks):
         known.keep({key: True})
     return made
@@ -51,17 +51,6 @@ def _settled_key(document: FilterDocument, blocks: list[Block]) -> bytes | None:
     except ModelError:  # reported when the work is done
         return None
     return settled_key(serialize_blocks(blocks).encode("utf-8", "surrogatepass"), settings, path.stem, docid_of(path))
-
-
-class _Listening(LoggerBase):
-    """A logger that hands reports on, and knows whether there were any."""
-
-    def __init__(self, logger: LoggerBase) -> None:
-        self.told, self._logger = False, logger
-
-    def report(self, report: Report) -> None:
-        self.told = True
-        self._logger.report(report)
 
 
 def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], Tally | None]:

@@ -104,6 +104,18 @@ class ListLogger(LoggerBase):
         return sum(report.level == level for report in self.reports)
 
 
+class KeepingLogger(ListLogger):
+    """A logger that collects its reports and hands them on to another."""
+
+    def __init__(self, logger: LoggerBase) -> None:
+        super().__init__()
+        self.logger = logger
+
+    def report(self, report: Report) -> None:
+        super().report(report)
+        self.logger.report(report)
+
+
 class FileLogger(LoggerBase):
     """A logger that adds each report to a file, as one line with its time and level.
 

@@ -62,8 +62,17 @@ def opened(page, url, **fields):
 
 
 def search(page, words):
+    """The hits for some words, when all are there."""
     page.get_by_role("searchbox").fill(words)
+    page.wait_for_selector(".lmm-ask-hits:not([aria-busy])", state="attached")
     return page.locator(".lmm-ask-hits li")
+
+
+def choose(page, name):
+    """The panel of a tab of the box, when it is filled."""
+    page.get_by_role("tab", name=name).click()
+    page.wait_for_selector(f"#lmm-ask-{name.lower()}:not([aria-busy])", state="attached")
+    return page.locator(f"#lmm-ask-{name.lower()}")
 
 
 def put(page, question):

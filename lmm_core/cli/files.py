@@ -21,7 +21,7 @@ from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
 from ..workflows.known.settled import Settled
 from ..workflows.models import Models
-from ..workflows.passes import Work, work_on
+from ..workflows.passes import Work, work_on, work_on_file
 from ..workflows.session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
 from .arguments import find_documents
 from .diffs import print_diff
@@ -76,10 +76,10 @@ def rewrite(
         raise click.UsageError("--json and --diff exclude each other")
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
-        if settled and settled.is_known(read_markdown(path), logger):
+        file = read_markdown(path)
+        if settled and settled.is_known(file, logger):
             return False
-        file, blocks = await work_on(path, work, logger)
-        text = serialize_blocks(blocks)
+        text = serialize_blocks(await work_on_file(file, work, logger))
         if settled and text == file.text:
             settled.keep(file, logger.reports)
         if text != file.text and diff:

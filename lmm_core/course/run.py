@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
-from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
+from ..logging import KeepingLogger, LoggerBase, Report, counted, report_failure
 from ..markdown.files import find_markdown
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.before_render import annotate_pages, convert_native, find_problems
@@ -231,7 +231,7 @@ def run_steps(
 
 def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepResult:
     began = time.monotonic()
-    kept = _KeepingLogger(course)
+    kept = _CourseLogger(course)
     try:
         said = step(replace(course, logger=kept))
     except (OSError, LmmError) as error:
@@ -240,16 +240,14 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
     return StepResult(name, ok, time.monotonic() - began, said if ok else "", tuple(kept.reports))
 
 
-class _KeepingLogger(ListLogger):
+class _CourseLogger(KeepingLogger):
     """A logger that keeps reports and hands them on, with paths from the course's folder."""
 
     def __init__(self, course: Course) -> None:
-        super().__init__()
-        self._logger = course.logger
+        super().__init__(course.logger)
         self._folder = course.folder
 
     def report(self, report: Report) -> None:
         if Path(report.path).is_relative_to(self._folder):
             report = replace(report, path=str(Path(report.path).relative_to(self._folder)))
         super().report(report)
-        self._logger.report(report)

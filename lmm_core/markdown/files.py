@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
@@ -180,3 +181,9 @@ def root_of(folder: Path) -> Path:
                 return place
     here = Path.cwd().resolve()
     return here if folder.is_relative_to(here) else folder
+
+
+def root_finder() -> Callable[[Path], Path]:
+    """Return a function that finds the project folder of files, and looks for that of each folder once."""
+    known = cache(root_of)
+    return lambda path: known(Path(os.path.realpath(path)).parent)

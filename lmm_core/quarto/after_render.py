@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
-from ..logging import LoggerBase, Report, counted, in_file
+from ..logging import KeepingLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import header_content
 from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.names import IN_COURSE
@@ -25,35 +25,23 @@ if TYPE_CHECKING:
     from .leaks import Leak
 
 
-@dataclass
-class _ErrorCounter(LoggerBase):
-    """A logger that hands reports on and counts the errors among them."""
-
-    logger: LoggerBase
-    errors: int = 0
-
-    def report(self, report: Report) -> None:
-        self.errors += report.level == "error"
-        self.logger.report(report)
-
-
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     """Bring ask box and index to the state of what Quarto has rendered, and report leaks as errors.
     Return False if there was an error; the index is not refreshed then, since the site should not
     be published either. In a render of `lmm course`, which refreshes the index itself, it is left alone."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
-    logger = _ErrorCounter(logger)
+    kept = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
     named = listed_files(environment, "OUTPUT", project_dir)
     if output.is_dir():
         own_place(project_dir, output)
-        write_site_box(output, project_dir, logger)
-        report_leaks(_outputs(output, named, pages, project_dir), pages, project_dir, logger)
-    only_inside([page.file.path for page in pages], project_dir, logger)  # warns of the others
-    if not logger.errors and environment.get(IN_COURSE) != "1":
+        write_site_box(output, project_dir, kept)
+        report_leaks(_outputs(output, named, pages, project_dir), pages, project_dir, kept)
+    only_inside([page.file.path for page in pages], project_dir, kept)  # warns of the others
+    if not kept.count("error") and environment.get(IN_COURSE) != "1":
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
-        refresh_index(pages, project_dir, logger, prune=everything)
-    return not logger.errors
+        refresh_index(pages, project_dir, kept, prune=everything)
+    return not kept.count("error")
 
 
 def _knitted(project_dir: Path) -> Project:

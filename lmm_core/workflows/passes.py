@@ -276,12 +276,17 @@ def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read a file and do some work on its blocks. Return the file and the new blocks; nothing is written.
-
-    Errors in the file are reported with their lines. Raise OSError and MarkdownError, also if
-    the markers of edits do not fit together."""
+    """Read a file and do some work on its blocks; see `work_on_file`. Raise OSError, too."""
     file = read_markdown(path)
-    located = in_file(logger, path)
+    return file, await work_on_file(file, work, logger)
+
+
+async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> list[Block]:
+    """Do some work on the blocks of a file, and return the new ones; nothing is written.
+
+    Errors in the file are reported with their lines. Raise MarkdownError, also if the markers of edits do not
+    fit together."""
+    path, located = file.path, in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
     if broken := broken_edits(blocks):
@@ -289,7 +294,7 @@ async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownF
     for problem in problems:
         located.warning(problem.message, problem.line)
     report_refused(blocks, located)
-    return file, list(await work(blocks, file, located))
+    return list(await work(blocks, file, located))
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -37,9 +37,12 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(
-        rules, types=rules.types.union(count_all_types((serialize_blocks(blocks), blocks) for blocks in documents))
-    )
+    things = [(_text_of(blocks), blocks) for blocks in documents]
+    return replace(rules, types=rules.types.union(count_all_types(things, lambda blocks: blocks)))
+
+
+def _text_of(blocks: Sequence[Block]) -> bytes:
+    return serialize_blocks(blocks).encode("utf-8", "surrogatepass")
 
 
 def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
@@ -52,7 +55,7 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
     names, things = [], []
     for name, blocks in documents:
         names.append(name)
-        things.append((serialize_blocks(blocks).encode("utf-8", "surrogatepass"), blocks))
+        things.append((_text_of(blocks), blocks))
     found = remembered("typos", rules, things, lambda blocks: _typos(blocks, rules))
     for name, (wrong, nearly) in zip(names, found, strict=True):
         errors += [f"{name}:{line}: {message}" for line, message in wrong]

@@ -12,7 +12,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
-from tests.box_pages import IN_A_BROWSER, ROOT, VIOLATIONS, Static, axe, make_site, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, ROOT, VIOLATIONS, Static, axe, choose, make_site, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write
 
 pytestmark = IN_A_BROWSER
@@ -119,7 +119,7 @@ def test_accents_case_and_parts_of_words(tab):
 
 def test_contents_with_summaries_and_a_plan(tab, book):
     page = opened(tab(), (book / "index.html").as_uri())
-    page.get_by_role("tab", name="Contents").click()
+    choose(page, "Contents")
     panel = page.locator("#lmm-ask-contents")
     assert panel.locator("li").count() > 50
     assert "The mean is drawn towards extreme values" in panel.inner_text()
@@ -132,7 +132,7 @@ def test_contents_with_summaries_and_a_plan(tab, book):
 
 def test_cards(tab, book):
     page = opened(tab(), (book / "index.html").as_uri())
-    page.get_by_role("tab", name="Cards").click()
+    choose(page, "Cards")
     card = page.locator(".lmm-ask-card")
     page.get_by_label("Chapter").select_option("Data and variables")
     total = int(re.search(r"0 of (\d+) known", card.inner_text())[1])
@@ -143,11 +143,11 @@ def test_cards(tab, book):
     assert f"1 of {total} known" in card.inner_text()
     other = page.context.new_page()  # a second tab practises the same cards
     opened(other, (book / "01-data.html").as_uri())
-    other.get_by_role("tab", name="Cards").click()
+    choose(other, "Cards")
     other.get_by_role("button", name="Show the answer").click()
     other.get_by_role("button", name="I knew it").click()
     page.reload()
-    opened(page, page.url).get_by_role("tab", name="Cards").click()
+    choose(opened(page, page.url), "Cards")
     page.get_by_label("Chapter").select_option("Data and variables")
     assert f"2 of {total} known" in card.inner_text()
     for _ in range(total - 2):
@@ -207,7 +207,7 @@ def test_an_empty_index(tab):
     page = opened(tab(), (site / "notes.html").as_uri())
     assert "nothing to search in" in page.locator("dialog").inner_text()
     assert search(page, "words").count() == 0
-    page.get_by_role("tab", name="Cards").click()
+    choose(page, "Cards")
     assert "There are no cards" in page.locator("dialog").inner_text()
 
 
@@ -657,7 +657,7 @@ def test_a_page_without_data(tab):
         assert "<b>Means</b>" in page.locator(".lmm-ask-hits").inner_text()
         put(page, "what is the mean?")
         page.get_by_text("A note.").wait_for()
-        page.get_by_role("tab", name="Contents").click()
+        choose(page, "Contents")
         assert "In <i>short</i>." in page.locator("#lmm-ask-contents").inner_text()
         page.get_by_role("tab", name="Search").click()
         page.get_by_role("button", name="Notes", exact=True).click()  # what is found is an exercise

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.asked.recordings import Recordings, recordings_path
-from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, opened, put, search, served
 from tests.commands import copy_folder, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
@@ -243,7 +243,7 @@ def test_a_token_with_signs_of_any_language(course, tab, where):
     assert "the standard error" in answered(page).inner_text()
     if where == "own page":
         page.get_by_role("button", name="exercise", exact=True).first.wait_for()
-        page.get_by_role("tab", name="Contents").click()
+        choose(page, "Contents")
         page.locator("#lmm-ask-contents li").first.wait_for()
         assert not page.locator(".lmm-ask-notices p").count()
 

@@ -6,7 +6,18 @@ from functools import partial
 
 import pytest
 
-from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, make_site, npm_package, opened, served
+from tests.box_pages import (
+    IN_A_BROWSER,
+    VIOLATIONS,
+    Static,
+    axe,
+    choose,
+    make_site,
+    npm_package,
+    opened,
+    search,
+    served,
+)
 from tests.commands import text, write
 
 pytestmark = IN_A_BROWSER
@@ -28,7 +39,8 @@ TAGS = {  # what a site has in its head
     "KaTeX": '<link rel="stylesheet" href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',
     "nothing": "",
 }
-SHOW = """reply => {
+SHOW = """async reply => {
+    for (const name of ["markdown-it.js", "markdown.js"]) if (!lmmAsk.markdown) await lmmAsk.load(name); // for answers alone
     const cite = (number) => (number === 1 ? lmmAsk.el("a", { href: "#", class: "lmm-ask-cite" }, `[${number}]`) : null);
     const made = lmmAsk.el("div", { class: "lmm-ask-answer" }, lmmAsk.markdown(reply, cite));
     document.querySelector(".lmm-ask-log").replaceChildren(made);
@@ -165,19 +177,19 @@ def formulas_of(place):
 
 def test_formulas_of_snippets_contents_and_cards(tab, request):
     page = opened(tab(), (make_site(MATERIAL) / "notes.html").as_uri())
-    page.get_by_role("searchbox").fill("error of the mean")
+    search(page, "error of the mean")
     hit = page.locator(".lmm-ask-hits li").first
     hit.locator(".lmm-ask-snippet math").wait_for()
     assert formulas_of(hit.locator("strong")) == ["x‾"]
     assert formulas_of(hit.locator(".lmm-ask-snippet")) == ["x‾1"]
     snippet = hit.locator(".lmm-ask-snippet").text_content()
     assert "of df$x$ costs $5 and $6." in snippet and "\ue000" not in snippet
-    page.get_by_role("searchbox").fill("stand for samples")
+    search(page, "stand for samples")
     assert formulas_of(page.locator(".lmm-ask-question")) == ["μ0"]
     assert formulas_of(page.locator(".lmm-ask-snippet")) == ["σn"]
-    page.get_by_role("tab", name="Contents").click()
+    choose(page, "Contents")
     assert formulas_of(page.locator("#lmm-ask-contents li a")) == ["x‾"]
-    page.get_by_role("tab", name="Cards").click()
+    choose(page, "Cards")
     assert formulas_of(page.locator(".lmm-ask-front")) == ["μ0"]
     page.get_by_role("button", name="Show the answer").click()
     assert formulas_of(page.locator(".lmm-ask-back .lmm-ask-text")) == ["x‾1", "σn"]
@@ -194,11 +206,11 @@ def test_a_formula_is_marked_and_never_cut(tab):
         + "more words " * 30
     )
     page = opened(tab(), (make_site(notes) / "notes.html").as_uri())
-    page.get_by_role("searchbox").fill("spread words")
+    search(page, "spread words")
     snippet = page.locator(".lmm-ask-snippet").first
     snippet.locator("math").wait_for()
     assert snippet.locator("math mi").count() == 6
-    page.get_by_role("searchbox").fill("σ")
+    search(page, "σ")
     assert page.locator(".lmm-ask-snippet mark math").count() == 1
 
 

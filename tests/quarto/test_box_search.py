@@ -30,7 +30,7 @@ def found(book, folder, *asked):
 
 def test_the_weights_come_with_the_data(book, tmp_path):
     write_box_data(book, tmp_path)
-    about = json.loads(text(tmp_path / "data.js").removeprefix("lmmAsk.take(").removesuffix(")\n"))
+    about = json.loads("{" + text(tmp_path / "data.js").partition(",{")[2].removesuffix(")\n"))
     assert about["weights"] == weights_data()
     assert about["spans"] == spans_data()
     assert about["asking"] == {name: " ".join(words) for name, words in words_data().items()}

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmm_core.quarto.ask_box.data import data_files, section_rows
+from lmm_core.quarto.ask_box.data import box_data, data_files, section_rows
 from lmm_core.quarto.ask_box.page_html import ShownPage
 from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
@@ -145,7 +145,7 @@ def write_box_data(folder, data):
     sources = {one.source: one.source for one in material.documents}
     anchors = frozenset(one.anchor for one in material.walk())
     rows = section_rows(material, sources, dict.fromkeys(sources, ShownPage(anchors, {})))
-    for name, text in data_files(*rows, material.kinds, "en").items():
+    for name, text in data_files(box_data(*rows, material.kinds, "en")).items():
         Path(data, name).write_text(text, encoding="utf-8")
 
 

@@ -37,11 +37,11 @@ def test_sources_contents_and_cards_lead_to_the_text(woods):
         page = served.client.get("/text/oaks.html")
         elms = served.client.get("/text/sub/elms.html").text
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    pages = {source: name for name, source, _ in data["about"]["documents"]}
+    pages = {source: name for name, source, _ in data["data"]["documents"]}
     assert pages == {"oaks.md": "text/oaks.html", "_shared.md": "text/oaks.html", "sub/elms.md": "text/sub/elms.html"}
     anchors = {one["anchor"] for one in sources if one["place"].startswith("oaks.md") and not one["kinds"]}
     assert anchors and all(f'id="{anchor}"' in page.text for anchor in anchors)
-    assert {row[3] for row in data["rows"]} >= {"oaks", "cut", "after-it", "elms-grow"}
+    assert {row[3] for row in data["part-1"][1:]} >= {"oaks", "cut", "after-it", "elms-grow"}
     assert '<a href="sub/elms.html#elms-grow"' in page.text and '<a href="../oaks.html"' in elms
     assert '<math display="inline"' in page.text and "<mover>" in page.text
     assert "<title>Oaks &amp; elms" in page.text and 'rel="next"' in page.text
@@ -298,7 +298,7 @@ def test_a_page_that_pandoc_cannot_make_is_told_and_the_others_are_shown(woods, 
     with Served(woods, notes=True) as served:
         assert served.client.get("/text/sub/elms.html").status_code == 503
         assert served.client.get("/text/oaks.html").status_code == 200
-        documents = served.client.get("/contents").json()["about"]["documents"]
+        documents = served.client.get("/contents").json()["data"]["documents"]
     assert [source for _, source, _ in documents] == ["oaks.md", "_shared.md"]
     assert any("sub/elms.md: the text is not shown: pandoc took" in line for line in served.log)
 
@@ -357,5 +357,5 @@ def test_the_data_of_the_box_are_compressed_and_known_by_a_tag(woods):
     with Served(woods, notes=True) as served:
         first = served.client.get("/contents")
         again = served.client.get("/contents", headers={"If-None-Match": first.headers["etag"]})
-    assert first.headers["content-encoding"] == "gzip" and json.loads(first.text)["about"]["format"] == FORMAT
+    assert first.headers["content-encoding"] == "gzip" and json.loads(first.text)["data"]["format"] == FORMAT
     assert again.status_code == 304 and not again.content

@@ -8,7 +8,7 @@ from lmm_core.serving.access.tokens import add_token
 from lmm_core.serving.page import NotesLink, own_page
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import load_project
-from tests.box_pages import IN_A_BROWSER, axe, chromium
+from tests.box_pages import IN_A_BROWSER, axe, choose, chromium
 from tests.serving import Served
 from tests.woods import make_woods
 
@@ -49,7 +49,7 @@ def opened(browser, url, **options):
 def test_from_the_own_page_to_the_section_and_back(browser, served):
     tab = opened(browser, served.url)
     tab.wait_for_selector("dialog.lmm-ask[data-ready]")
-    tab.get_by_role("tab", name="Contents").click()
+    choose(tab, "Contents")
     tab.get_by_role("link", name="Cutting an oak").click()
     tab.wait_for_url("**/text/oaks.html#cut")
     assert tab.locator("h2#cut").is_visible() and tab.locator("main math mover").count() == 1

@@ -20,7 +20,7 @@ from ...errors import CourseError, LmmError, RenderError
 from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
-from ...quarto.ask_box.data import data_json, describe_data, section_rows
+from ...quarto.ask_box.data import box_data, data_json, section_rows
 from ...quarto.ask_box.material import read_material
 from ...quarto.ask_box.page_html import read_html
 from ...quarto.options import read_ask
@@ -278,7 +278,7 @@ def _page(body: str, language: str, script: str = "") -> str:
 
 
 def _box_data(state: _State) -> dict[str, Any]:
-    """Return what the ask box of a site would have of these pages, and its parts."""
+    """Return the data that the ask box of a site would have of these pages, by their names."""
     course = state.course
     ask = read_ask(course.folder)
     rules = course.project.rules
@@ -287,7 +287,7 @@ def _box_data(state: _State) -> dict[str, Any]:
     material, sources = read_material(pages, project, course.settings, ListLogger())
     shown = {FOLDER + name: read_html(text) for name, text in state.pages.items()}
     documents, rows = section_rows(material, sources, shown)
-    about = describe_data(documents, rows, material.kinds, course.language, project.synonyms)
+    data = box_data(documents, rows, material.kinds, course.language, project.synonyms)
     newest = max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9
-    about["made"] = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
-    return {"about": about, "rows": rows}
+    data["data"]["made"] = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
+    return data

@@ -14,12 +14,12 @@ from ...logging import LoggerBase
 from ...settings.project import Project
 from ..extension import packaged_extension
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import data_files, page_mark, section_rows
+from .data import box_data, data_files, page_marks, section_rows
 from .material import SitePage, read_material
 from .page_html import read_html
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
-_MADE = re.compile(r'"made":"[^"]*"')
+_MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
@@ -51,14 +51,14 @@ def write_box(
     material, sources = read_material(there, replace(project, rules=rules), settings, logger)
     shown = {page: read_html(_text(output / page)) for page in dict.fromkeys(sources.values())}
     documents, rows = section_rows(material, sources, shown)
-    files = data_files(documents, rows, material.kinds, str(settings.get("lang") or "en"), project.synonyms)
+    data = box_data(documents, rows, material.kinds, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
     for page in shown:
         check_inside(output, output / page)
     make_marked(output / ASK_FOLDER, BOX)
-    changed = _write_files(output / ASK_FOLDER, files)
-    marks = {page: page_mark(rows, documents, page) for page in shown}
-    changed += [output / page for page in shown if _put_tag(output, page, ask, marks[page])]
+    changed = _write_files(output / ASK_FOLDER, data_files(data))
+    marks = page_marks(rows, documents)
+    changed += [output / page for page in shown if _put_tag(output, page, ask, marks.get(page, ""))]
     return WrittenBox(len(documents), len(rows), tuple(changed))
 
 
@@ -77,23 +77,26 @@ def remove_box(output: Path) -> None:
     remove_marked(folder, BOX)
 
 
-def _write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write the data and the box, remove parts that are left over, and return the files that have
-    changed. Data that differ in their time alone are not written."""
+def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
+    """Write the data and the box, remove scripts that are left over, and return the files that have changed. Data
+    that differ in their time alone are not written."""
     changed = []
-    for name, text in files.items():
+    box = {path.name: _text(path) for path in sorted((packaged_extension() / "ask").iterdir())}
+    for name, text in {**data, **box}.items():
         path = folder / name
         old = _text(path) if path.is_file() else ""
-        same = _MADE.sub("", old, count=1) == _MADE.sub("", text, count=1) if name == "data.js" else old == text
+        same = name == "data.js" and _timeless(old) == _timeless(text)
         if not same and _write(path, text):
             changed.append(path)
-    for path in folder.glob("part-*.js"):
-        if path.name not in files:
+    for path in folder.glob("*.js"):
+        if path.name not in data and path.name not in box:
             path.unlink()
-    for path in sorted((packaged_extension() / "ask").iterdir()):
-        if _write(folder / path.name, _text(path)):
-            changed.append(folder / path.name)
     return changed
+
+
+def _timeless(data: str) -> str:
+    """Return the script of the data's description without the time and the mark, which hangs on it."""
+    return _MADE.sub("", data, count=2)
 
 
 def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:

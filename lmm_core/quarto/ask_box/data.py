@@ -1,5 +1,5 @@
-"""Make the data of an ask box: a script `data.js` that describes them, and scripts `part-1.js` and so
-on with the sections in their order."""
+"""Make the data of an ask box, of which a browser loads what it needs: `data` describes them, `part-1` and so on
+are the sections in their order, `words-1` and so on the index of their words, `spelling` all words."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ from ...retrieve.ranking.words import words_data
 from ...study.outline import reading_minutes
 from .page_html import ShownPage
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
+from .word_index import describe_index, index_words, paths_of
 
-PART = 300_000  # bytes of a part at most; a longer section has a part of its own
+PART = 20_000  # bytes of a part at most; a longer section has a part of its own
 _CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
-FORMAT = 4  # of the data; ask.js reads no other
+FORMAT = 5  # of the data; ask.js reads no other
 
 
 def section_rows(
@@ -74,46 +75,56 @@ def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
     return row if len(row) > 1 else text
 
 
-def data_files(
+def data_files(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the scripts that tell a page the data, by the names of their files."""
+    texts = {name: data_json(value) for name, value in data.items()}
+    return {f"{name}.js": f'lmmAsk.take("{name}","{_mark(text)}",{text})\n' for name, text in texts.items()}
+
+
+def box_data(
     documents: list[list[str]],
     rows: Sequence[list[Any]],
     kinds: Counter[str],
     language: str,
     synonyms: Synonymous | None = None,
-) -> dict[str, str]:
-    """Return the texts of the data's files by name. synonyms: those of the configuration."""
-    parts = list(_parts([data_json(row) for row in rows]))
-    files = {f"part-{number}.js": f"lmmAsk.part({number},[{part}])\n" for number, part in enumerate(parts, 1)}
-    marks = [hashlib.blake2b(text.encode(), digest_size=4).hexdigest() for text in files.values()]
-    about = describe_data(documents, rows, kinds, language, synonyms or {}, marks)
-    return files | {"data.js": f"lmmAsk.take({data_json(about)})\n"}
-
-
-def describe_data(
-    documents: list[list[str]],
-    rows: Sequence[list[Any]],
-    kinds: Counter[str],
-    language: str,
-    synonyms: Synonymous,
-    marks: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what the box is told about its data. synonyms: those of the configuration; marks: of the parts."""
+    """Return the data by their names, `data` last. synonyms: those of the configuration."""
     named = language_code(language) or USUAL_LANGUAGE
-    return {
+    stop = " ".join(sorted(stop_words(named)))
+    words, parts = index_words(rows, stop), list(_parts(rows))
+    data: dict[str, Any] = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
+    data |= {f"words-{number}": shard for number, (_, shard) in enumerate(words.shards, 1)}
+    data["spelling"] = words.spelling
+    marks = page_marks(rows, documents)
+    about = {
         "format": FORMAT,
         "made": datetime.now(UTC).isoformat(timespec="minutes"),
         "language": language,
         "kinds": dict(sorted(kinds.items())),
-        "documents": [[page, source, page_mark(rows, documents, page)] for page, source in documents],
-        "parts": list(marks),
-        "stopWords": " ".join(sorted(stop_words(named))),
+        "documents": [[page, source, marks.get(page, "")] for page, source in documents],
+        "marks": {name: _mark(data_json(value)) for name, value in data.items()},
+        "parts": [first for first, _ in parts],
+        "index": describe_index(words),
+        "synonyms": _synonyms(rows, language, synonyms or {}),
+        "named": named,
+        "stopWords": stop,
+    }
+    return data | {"data": about | _ranking()}
+
+
+def _ranking() -> dict[str, Any]:
+    """Return what the box is told of how questions are read and passages are ranked."""
+    return {
         "asking": {name: " ".join(words) for name, words in words_data().items()},
         "askingSigns": ASKING,
-        "named": named,
         "weights": weights_data(),
         "spans": spans_data(),
-        "synonyms": _synonyms(rows, language, synonyms),
     }
+
+
+def _mark(text: str) -> str:
+    """Return a hash of a text, by which a page notices data of another render."""
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) -> list[list[Any]]:
@@ -135,22 +146,24 @@ def data_json(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
 
 
-def _parts(rows: Iterable[str]) -> Iterator[str]:
-    part: list[str] = []
-    size = 0
-    for row in rows:
-        length = len(row.encode()) + 1
-        if part and size + length > PART:
-            yield ",".join(part)
-            part, size = [], 0
-        part.append(row)
+def _parts(rows: Sequence[list[Any]]) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the parts of rows, each with the number of its first section: the titles above that, and its rows."""
+    first, size, above = 0, 0, list[str]()
+    for number, (row, path) in enumerate(zip(rows, paths_of(rows), strict=True)):
+        length = len(data_json(row).encode()) + 1
+        if number > first and size + length > PART:
+            yield first, [above, *rows[first:number]]
+            first, size = number, 0
+        above = path[: row[1]] if number == first else above
         size += length
-    if part:
-        yield ",".join(part)
+    if rows:
+        yield first, [above, *rows[first:]]
 
 
-def page_mark(rows: Sequence[list[Any]], documents: Sequence[Sequence[str]], page: str) -> str:
-    """Return a hash of a page's rows, or "" if it has none. The page holds it too: by it the box
-    notices data that are older or newer than the page."""
-    own = [row for row in rows if documents[row[0]][0] == page]
-    return hashlib.blake2b(data_json(own).encode(), digest_size=4).hexdigest() if own else ""
+def page_marks(rows: Iterable[list[Any]], documents: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Return a hash of each page's rows. The page holds it too: by it the box notices data that are older or newer
+    than the page."""
+    own: dict[str, list[list[Any]]] = {}
+    for row in rows:
+        own.setdefault(documents[row[0]][0], []).append(row)
+    return {page: _mark(data_json(found)) for page, found in own.items()}

@@ -31,7 +31,7 @@ from .site_text import Text, find_files, read_texts
 from .sources import Secret, Sources, read_sources, stays_in
 from .words import Index, Stream, find_needles, markdown_words, strip_markup, text_words
 
-_DATA = re.compile(r"data\.js|part-\d+\.js")
+_DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The ranking of passages by their words, with the words of their titles.
 
-This is BM25 over several fields, as the ask box computes it (MiniSearch, whose BM25+ is that of
-Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). Titles, annotated
+This is BM25 over several fields, as the ask box computes it (BM25+ of Lv and Zhai,
+"Lower-bounding term frequency normalization", CIKM 2011). Titles, annotated
 questions and summaries are a text of their own for each section, and its score is added to that
 of each passage of the section. Words that the notes emphasise are one more field of a passage,
 since lecture notes set a term so where they introduce it. The sum is weighted by the share of
@@ -28,7 +28,7 @@ from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
-# MiniSearch's defaults: how soon repetitions stop counting, how much the length of a text counts,
+# The usual ones: how soon repetitions stop counting, how much the length of a text counts,
 # and what a word counts at least.
 K, B, D = 1.2, 0.7, 0.5
 MOST_MEANT = 4  # words that are searched for in place of one that is not known

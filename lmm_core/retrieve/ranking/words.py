@@ -131,8 +131,8 @@ class Vocabulary:
         """Return the stems that may be meant by a word of a question, each with its weight.
 
         These are its own in each language of the texts, those that go on after it, and, if there are
-        none, those of the words from which it differs by typing errors. As in MiniSearch, there may be
-        one for five letters. A sign that stands alone may begin a pair."""
+        none, those of the words from which it differs by typing errors. There may be one for
+        five letters. A sign that stands alone may begin a pair."""
         found: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):

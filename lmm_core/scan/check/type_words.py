@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from ...markdown.blocks import Block
@@ -24,13 +24,14 @@ def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
 def nearly_more_used(used: Counter[str]) -> list[tuple[str, str]]:
     """Return the pairs of a type and one that it nearly is and that more parts have. Of the counts, nothing
     else matters to `find_type_slips`."""
+    more = _more_used(used)
+    return sorted((word, other) for word in used for other in more(word) if nearest(word, [other]))
+
+
+def _more_used(used: Counter[str]) -> Callable[[str], list[str]]:
+    """Return a function that gives the types that more parts have than one, of those that are compared."""
     most_used = used.most_common(MOST_TYPES)
-    return sorted(
-        (word, other)
-        for word, number in used.items()
-        for other, more in most_used
-        if more > number and nearest(word, [other])
-    )
+    return lambda word: [other for other, number in most_used if number > used[word]]
 
 
 def find_type_slips(
@@ -42,12 +43,11 @@ def find_type_slips(
     parts = list(typed_parts(blocks, read))
     uses = Counter(used if used is not None else (word for _, word in parts))
     known = _COMMON | (rules.div_types - {RAG_ONLY})
-    most_used = uses.most_common(MOST_TYPES)
+    more = _more_used(uses)
 
     @cache
     def meant_by(word: str) -> str:
-        more = {other for other, number in most_used if number > uses[word]}
-        return nearest(word, sorted(known | more))
+        return nearest(word, sorted(known.union(more(word))))
 
     for line, word in parts:
         if word in known or word in rules.allowed or word == RAG_ONLY:

@@ -80,9 +80,9 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
     made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
-    made = [_ending_again(block, above[id(block)]) if id(block) in above else block for block in made]
+    made = [_with_former_space(block, above[id(block)]) if id(block) in above else block for block in made]
     if ending is not None:
-        made[-1] = _ending_again(made[-1], ending)
+        made[-1] = _with_former_space(made[-1], ending)
     decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
     return decision
 
@@ -177,7 +177,7 @@ def _decided_block(block: Block) -> Block:
     return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
 
 
-def _ending_again(block: Block, before: str) -> Block:
+def _with_former_space(block: Block, before: str) -> Block:
     """Return a block with the white space that it ended with before the edit."""
     return replace(block, source=block.source.rstrip(" \t\r\n") + before) if blank(before) else block
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
-from pathlib import Path
 
 from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownFile, root_of
+from ...markdown.files import MarkdownFile, root_finder
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
@@ -23,11 +21,11 @@ from .types import count_all_types
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     """Return the overview of each file. What is known of an unchanged file is not made again. Raise ConfigError."""
-    used = count_all_types((file.text, None) for file in files.values())
+    used = count_all_types([(file.data, file) for file in files.values()], lambda file: parse_markdown_text(file.text))
     near = repr((sorted(used), nearly_more_used(used))).encode()
-    root, project = cache(root_of), cache(lambda folder: load_project(folder / "-"))
+    root, project = root_finder(), cache(lambda folder: load_project(folder / "-"))
     settings = cache(lambda folder: digest(project(folder)))
-    roots = [root(Path(os.path.realpath(file.path)).parent) for file in files.values()]
+    roots = [root(file.path) for file in files.values()]
     things = [
         (settings(one) + file.data, (file, project(one))) for one, file in zip(roots, files.values(), strict=True)
     ]

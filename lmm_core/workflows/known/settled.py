@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import ConfigError, ModelError
 from ...logging import LoggerBase, Report
-from ...markdown.files import MarkdownFile, root_of
+from ...markdown.files import MarkdownFile, root_finder
 from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
@@ -34,7 +34,7 @@ class Settled:
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
-        self._root = cache(root_of)
+        self._root = root_finder()
 
     def is_known(self, file: MarkdownFile, logger: LoggerBase) -> bool:
         """Return True if the work would leave a file as it is; what it would report is reported."""
@@ -63,11 +63,10 @@ class Settled:
 
     def _key(self, file: MarkdownFile) -> bytes | None:
         """Return the key of a file, None if the work has to be done whatever is known."""
-        place = os.path.realpath(file.path)
-        root = self._root(Path(place).parent)
+        root = self._root(file.path)
         if (settings := self._settings(root)) is None:
             return None
-        return settled_key(file.data, settings, file.path.stem, os.path.relpath(place, root))
+        return settled_key(file.data, settings, file.path.stem, os.path.relpath(os.path.realpath(file.path), root))
 
     def _settings_of(self, root: Path) -> bytes | None:
         """Return all in a project that the work depends on."""

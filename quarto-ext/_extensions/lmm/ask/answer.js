@@ -249,13 +249,11 @@
     return href ? el("a", { href }, ask.written(name)) : el("span", {}, ask.written(name), ` (${one.place})`);
   }
 
-  // Where a source is in this site: its file's page, with the identifier if the page has it.
+  // Where a source is in this site. A browser shows the page from its beginning where it has no such identifier.
   function addressOf({ place = "", anchor = "" }) {
     const file = place.replace(/:\d+(?:-\d+)?$/, "");
     const page = ask.about?.documents.find(([, source]) => source === file)?.[0];
-    if (!page) return null;
-    const known = ask.search.sections.some((section) => section.page === page && section.anchor === anchor);
-    return ask.address(page, known ? anchor : "");
+    return page ? ask.address(page, anchor) : null;
   }
 
   function citation(turn, number) {

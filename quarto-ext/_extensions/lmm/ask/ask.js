@@ -10,7 +10,8 @@
   "use strict";
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
-  const SCRIPTS = ["minisearch.js", "markdown-it.js", "words.js", "page.js", "formulas.js", "markdown.js", "search.js", "study.js", "judge.js", "answer.js", "box.js"];
+  const ANSWERS = "server" in script.dataset ? ["markdown-it.js", "markdown.js", "judge.js"] : [];
+  const SCRIPTS = ["words.js", "page.js", "formulas.js", ...ANSWERS, "index.js", "search.js", "study.js", "answer.js", "box.js"];
   const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
@@ -21,11 +22,10 @@
     options: { ...script.dataset },
     base: new URL(".", script.src).href,
     language,
-    about: null, // the data, and their parts: their scripts call this
-    parts: {},
-    take: (about) => (ask.about = about),
-    part: (number, rows) => (ask.parts[number] = rows),
+    about: null, // what describes the data
+    take: (name, mark, value) => taken.set(name, { mark, value }), // the data's scripts call this
   });
+  const taken = new Map();
 
   // Resolves when a script beside this one has run; rejects where it cannot be had.
   ask.load = (name) =>
@@ -39,12 +39,27 @@
       document.head.append(tag);
     });
 
+  // Data by their name. Rejects where they cannot be had, or are of another render than `about`.
+  ask.data = async (name) => {
+    const mark = ask.about?.marks[name];
+    await ask.load(`${name}.js${mark ? `?${mark}` : ""}`);
+    const found = taken.get(name);
+    taken.delete(name);
+    if (!found || (mark && found.mark !== mark)) throw new Error(name);
+    return found.value;
+  };
+
   // Resolves when all scripts of the box have run.
   let loaded = null;
   ask.ready = () => (loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]));
 
+  // Resolves to what describes the data, which is asked for with the scripts of the box.
+  let described = null;
+  ask.described = () => (described ||= ask.data("data"));
+
   async function open() {
     try {
+      if ("page" in ask.options) ask.described().catch(() => null); // box.js says so
       await ask.ready();
     } catch {
       loaded = null; // the network may come back

@@ -7,7 +7,7 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 4; // of the data
+  const FORMAT = 5; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -81,27 +81,18 @@
 
   async function readData() {
     try {
-      await ask.load("data.js");
-      if (ask.about?.format !== FORMAT) throw new Error("format");
+      use(await ask.described());
     } catch {
       return notice("data", t("noData"));
     }
-    ask.search.start(ask.about);
-    showChips(Object.keys(ask.about.kinds));
     checkAge();
-    const loading = ask.about.parts.map((mark, at) => ask.load(`part-${at + 1}.js?${mark}`));
-    for (const [at, part] of loading.entries()) {
-      try {
-        await part;
-        const rows = ask.parts[at + 1] || [];
-        delete ask.parts[at + 1];
-        await ask.search.addRows(rows);
-        find();
-      } catch {
-        notice("data", t("noData"));
-      }
-    }
-    if (!ask.search.sections.some(({ passages }) => passages.length)) notice("data", t("empty"));
+  }
+
+  function use(about) {
+    if (about.format !== FORMAT) throw new Error("format");
+    ask.search.start(about);
+    showChips(Object.keys(about.kinds));
+    if (!about.index.count) notice("data", t("empty"));
   }
 
   const date = (iso) => {
@@ -191,7 +182,7 @@
     notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
     if (isUp) askServer(question, kind);
-    else hits.querySelector("a")?.click();
+    else searching.then(() => hits.querySelector("a")?.click());
   }
 
   function askServer(question, type) {
@@ -200,6 +191,8 @@
     answer.send(question, asked || (type === "notes" ? "" : type));
     field.value = "";
     field.placeholder = t("followUp");
+    shown++; // what is looked for is not shown any more
+    hits.removeAttribute("aria-busy");
     hits.replaceChildren();
   }
 
@@ -222,12 +215,38 @@
     find();
   }
 
+  let searching = Promise.resolve(); // the last search
   function find() {
     if (!hasData) return findThere();
-    if (!ask.about) return;
-    const { terms, hits: found } = ask.search.search(field.value, kind);
-    hits.replaceChildren(...found.map(hit));
-    showCount(terms.length ? found.length : null);
+    if (ask.about) searching = needing(show(field.value));
+  }
+
+  let shown = 0;
+  async function show(query) {
+    const own = ++shown;
+    hits.setAttribute("aria-busy", "true");
+    try {
+      const { terms, hits: batches } = await ask.search.search(query, kind);
+      const old = [...hits.children];
+      for await (const batch of batches) {
+        if (own !== shown) return; // something else is looked for meanwhile
+        hits.append(...batch.map(hit));
+        for (const one of old.splice(0)) one.remove();
+      }
+      if (own !== shown) return;
+      for (const one of old) one.remove();
+      showCount(terms.length ? hits.children.length : null);
+    } finally {
+      if (own === shown) hits.removeAttribute("aria-busy");
+    }
+  }
+
+  // Work that needs data which are loaded meanwhile; it is said where they cannot be had.
+  async function needing(work) {
+    const failed = await work.then(() => null, (error) => error);
+    if (failed instanceof TypeError) throw failed; // of ours
+    notice("part", failed ? t("noData") : "");
+    return !failed;
   }
 
   // How many there are, for those who do not see it; none is shown; null: nothing was looked for.
@@ -303,11 +322,10 @@
   async function readFromServer() {
     if (!notes) return readOutline();
     try {
-      const { about, rows } = await answer.get(notes);
-      if (ask.about || about.format !== FORMAT) return;
-      ask.about = about;
-      ask.search.start(about);
-      await ask.search.addRows(rows);
+      const all = await answer.get(notes);
+      if (ask.about) return;
+      ask.data = async (name) => all[name];
+      use(all.data);
       answer.restore(); // its sources lead to the notes now
       fill(panels.findIndex((panel) => !panel.hidden)); // which may have been opened before
     } catch {} // said by greet()
@@ -325,10 +343,16 @@
   // Tabs and keys
 
   const made = {};
-  function fill(at) {
-    if (at === 0 || !(hasData || notes) || (made[at] === ask.search.sections.length && at !== 2)) return;
-    made[at] = ask.search.sections.length;
-    panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
+  async function fill(at) {
+    if (at === 0 || !(hasData || notes)) return;
+    panels[at].setAttribute("aria-busy", "true");
+    await begun;
+    const isOld = at === 2 || !made[at]; // cards know what was practised meanwhile
+    if (ask.about && isOld && (await needing(ask.search.load()))) {
+      made[at] = true;
+      panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
+    }
+    panels[at].removeAttribute("aria-busy");
   }
 
   function choose(at) {
@@ -354,13 +378,14 @@
   }
 
   // From the field to the hits and back.
-  function move(event) {
+  async function move(event) {
+    const step = event.key === "ArrowDown" ? 1 : -1;
+    const from = document.activeElement;
+    if (from !== field && from.closest("ol") !== hits) return;
+    if (from !== field || step > 0) event.preventDefault();
+    await searching;
     const stops = [field, ...hits.querySelectorAll("a")];
-    const at = stops.indexOf(document.activeElement);
-    const next = stops[at + (event.key === "ArrowDown" ? 1 : -1)];
-    if (at < 0 || !next) return;
-    event.preventDefault();
-    next.focus();
+    stops[stops.indexOf(from) + step]?.focus();
   }
 
   // A click outside closes the box, and so does following a link on the page itself.

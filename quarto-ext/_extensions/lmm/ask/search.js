@@ -1,12 +1,11 @@
 // Sections for words or a question, ranked as lmm_core/retrieve/ranking/lexical.py says, with the
-// weights that come with the data. MiniSearch ranks passages and, as texts of their own, what is
+// weights that come with the data. The index (index.js) ranks passages and, as texts of their own, what is
 // said about sections: titles, annotated questions and summaries. A passage has its own score and
 // that of its section, weighted by the share of the question that is found in both; a section has
-// the score of its best passage.
+// the score of its best passage. What it needs of the data is loaded when it is needed.
 (() => {
   "use strict";
   const ask = window.lmmAsk;
-  const AT_ONCE = 40; // texts that are indexed before the page may do something else
   const MOST_TERMS = 40; // of a question that are looked for
   const HITS = 20;
   const SNIPPET = 220; // characters
@@ -79,58 +78,42 @@
     });
   }
 
-  const sections = []; // {page, depth, title, titles, anchor, minutes, summary, questions, passages}
-  const texts = []; // what is indexed: {section, passage}; no passage: about the section
-  const path = []; // titles on the way to the section that is read
+  const sections = []; // those that are loaded: {number, page, depth, title, titles, anchor, minutes, summary, questions, passages}
   let stop = new Set();
   let asking = {}; // words that questions are asked with, by language; "": those of any
   let askingSigns = null; // of scripts without blanks
-  let index = null;
 
   function start(about) {
+    ask.about = about;
     askingSigns = new RegExp(about.askingSigns, "gu");
     stop = new Set(about.stopWords ? words(about.stopWords) : []);
     asking = Object.fromEntries(Object.entries(about.asking).map(([name, all]) => [name, new Set(words(all))]));
-    index = new window.MiniSearch({
-      fields: Object.keys(about.weights.fields),
-      tokenize: words,
-      processTerm: (term) => (stop.has(term) ? null : term),
-    });
+    sections.length = 0;
+    ask.index.start(about.index);
   }
 
-  function addRow([number, depth, titled, anchor, minutes, summed, asked, rows]) {
-    const [page, source] = ask.about.documents[number];
-    const [title, summary, questions] = [bare(titled), bare(summed), asked.map(bare)];
-    path.length = depth;
-    path[depth] = title;
-    const titles = path.filter(Boolean).filter((one, at, all) => one !== all[at - 1]);
-    const passages = rows.map((row) => (typeof row === "string" ? { text: bare(row), kind: "" } : { text: bare(row[0]), kind: row[1], term: bare(row[2] || ""), terms: row[3] || "" }));
-    const section = { number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages };
-    sections.push(section);
-    const about = { title: titles.join(" "), questions: questions.join(" "), summary };
-    if (title || summary || questions.length) add(section, null, about);
-    for (const passage of passages) add(section, passage, { text: passage.text, terms: passage.terms || "" });
+  // Load the parts that have some sections, all by default.
+  async function load(numbers) {
+    const { parts } = ask.about;
+    const partOf = (number) => parts.findLastIndex((first) => first <= number);
+    const needed = numbers ? new Set(numbers.filter((number) => !sections[number]).map(partOf)) : parts.keys();
+    await Promise.all([...needed].map(async (at) => {
+      const [above, ...rows] = await ask.index.load(`part-${at + 1}`);
+      if (!sections[parts[at]]) addRows(parts[at], above, rows);
+    }));
   }
 
-  let waiting = [];
-  function add(section, passage, fields) {
-    waiting.push({ id: texts.length, ...fields });
-    texts.push({ section, passage });
-  }
-
-  const pause = () =>
-    new Promise((resolve) => {
-      const channel = new MessageChannel();
-      channel.port1.onmessage = resolve;
-      channel.port2.postMessage(null);
-    });
-
-  // Take sections up, in slices, so that typing is not held up.
-  async function addRows(rows) {
-    for (const row of rows) addRow(row);
-    while (waiting.length) {
-      index.addAll(waiting.splice(0, AT_ONCE));
-      await pause();
+  // above: the titles on the way to the first section, by their depth.
+  function addRows(first, above, rows) {
+    const path = above.map(bare);
+    for (const [at, [document, depth, titled, anchor, minutes, summed, asked, texts]] of rows.entries()) {
+      const [page, source] = ask.about.documents[document];
+      const [title, summary, questions] = [bare(titled), bare(summed), asked.map(bare)];
+      path.length = depth;
+      path[depth] = title;
+      const titles = path.filter(Boolean).filter((one, at, all) => one !== all[at - 1]);
+      const passages = texts.map((row) => (typeof row === "string" ? { text: bare(row), kind: "" } : { text: bare(row[0]), kind: row[1], term: bare(row[2] || "") }));
+      sections[first + at] = { number: document, page, source, depth, title, titles, anchor, minutes, summary, questions, passages };
     }
   }
 
@@ -171,13 +154,14 @@
 
   // For each term the words that may be meant by it, itself first, and the weights of those of other
   // names. Where no text has the name, there are more: the words of the longer name.
-  function meant(text, terms) {
+  async function meant(text, terms) {
     const all = terms.map((term) => [term]);
     const weights = new Map();
     for (const [own, others] of otherNames(text)) {
       const known = all.filter(([term]) => own.some((word) => term === word || term === `${word}s`));
       const most = Math.max(...others.map((words) => words.length));
-      if (!known.some(([term]) => index.search(term).length)) while (known.length < most) all.push((known[known.length] = []));
+      const there = await Promise.all(known.map(([term]) => ask.index.known(term)));
+      if (!there.flat().length) while (known.length < most) all.push((known[known.length] = []));
       for (const words of others) {
         for (let at = 0; words.length && at < Math.max(known.length, words.length); at++) {
           const word = words[Math.min(at, words.length - 1)];
@@ -189,50 +173,116 @@
     return { asks: all.filter((one) => one.length), weights };
   }
 
-  // The sections that fit best, the best first. kind: of the passages; "" any, "notes" those
-  // without a type.
-  function search(query, kind) {
+  // The words of the texts that each word of a question finds, with their weights: itself, what begins with it, and
+  // where there is nothing of these what differs in few letters.
+  async function reach(asked, terms) {
+    const { prefix, fuzzy } = ask.about.weights;
+    const own = new Set(terms);
+    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a sign alone may begin a pair
+    const goesOn = (term) => own.has(term) && (term.length > 3 || (term === terms.at(-1) && term.length > 1) || begins(term));
+    const isLong = (term) => own.has(term) && terms.length <= 8 && term.length > 4;
+    const found = await Promise.all(asked.map(async (term) => {
+      const known = await ask.index.known(term, goesOn(term));
+      if (!known.length && isLong(term)) return (await ask.index.near(term)).map(([word, edits]) => [word, fuzzyWeight(fuzzy, word, edits)]);
+      return known.map((word) => [word, word === term ? 1 : prefixWeight(prefix, word, word.length - term.length)]);
+    }));
+    return new Map(asked.map((term, at) => [term, found[at]]));
+  }
+
+  const prefixWeight = (weight, word, more) => (weight * word.length) / (word.length + 0.3 * more);
+  const fuzzyWeight = (weight, word, edits) => (weight * word.length) / (word.length + edits);
+
+  // The sections that fit best, the best first, in batches as what is shown of them is loaded. kind: of the passages;
+  // "" any, "notes" those without a type. Rejects where data cannot be had, and so do the batches.
+  async function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
-    const { asks, weights: others } = index ? meant(asked.rest, terms) : { asks: [] };
-    if (!asks.length) return { terms, hits: [] };
-    const { fields, k, b, d, prefix, fuzzy } = ask.about.weights;
-    const last = terms.at(-1);
-    const own = new Set(terms);
-    const begins = (term) => [...term].length === 1 && PAIR.test(term); // a sign alone may begin a pair
-    const goesOn = (term) => own.has(term) && (term.length > 3 || (term === last && term.length > 1) || begins(term));
-    const known = new Map(terms.map((term) => [term, index.search(term, { prefix: goesOn(term) }).length > 0]));
-    const found = index.search([...new Set(asks.flat())].join(" "), {
-      prefix: goesOn,
-      fuzzy: (term) => (known.get(term) === false && terms.length <= 8 && term.length > 4 ? 0.2 : false),
-      weights: { prefix, fuzzy },
-      boostTerm: (term) => (own.has(term) ? 1 : others.get(term)),
-      boost: fields,
-      bm25: { k, b, d },
-    });
-    return { terms, hits: group(found, asks, wanted, others) };
+    const { asks, weights: others } = await meant(asked.rest, terms);
+    const reached = await reach([...new Set(asks.flat())], terms);
+    const scored = score(reached, terms, others);
+    const hits = asks.length ? rank(scored, asks, wanted) : [];
+    return { terms, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
   }
 
-  const fits = (passage, kind) => !kind || (kind === "notes" ? !passage.kind : passage.kind === kind);
+  async function* batches(hits, complete) {
+    const loaded = hits.map(({ number }) => load([number]));
+    for (const one of loaded) one.catch(() => null); // it is told when its turn comes
+    for (let at = 0, from = 0; at < hits.length; from = at) {
+      await loaded[at];
+      while (at < hits.length && sections[hits[at].number]) at++;
+      yield hits.slice(from, at).map(complete);
+    }
+  }
+
+  // The scores of all texts, and for each word of the question the texts that it finds (1), and how rare these are.
+  function score(reached, terms, others) {
+    const count = ask.index.count;
+    const scores = new Float64Array(count);
+    const [marks, rare] = [new Map(), new Map()];
+    for (const [term, words] of reached) {
+      const own = new Uint8Array(count);
+      const weight = terms.includes(term) ? 1 : others.get(term);
+      for (const [word, share] of words) ask.index.addScores(word, share * weight, scores, own);
+      let number = 0;
+      for (let id = 0; id < count; id++) number += own[id];
+      marks.set(term, own);
+      rare.set(term, Math.log(1 + (count - number + 0.5) / (number + 0.5)));
+    }
+    for (let id = 0; id < count; id++) {
+      if (!scores[id]) continue;
+      let words = 0;
+      for (const own of marks.values()) words += own[id];
+      scores[id] *= words;
+    }
+    return { scores, marks, rare };
+  }
+
+  // The best sections: {number, id of their best text, score}.
+  function rank({ scores, marks, rare }, asks, kind) {
+    const { index } = ask;
+    const groups = asks.map((words) => ({ weight: rare.get(words[0]), marks: words.map((word) => marks.get(word)) }));
+    const all = groups.reduce((sum, { weight }) => sum + weight, 0);
+    const share = (id, about) => groups.reduce((sum, { weight, marks }) => (marks.some((own) => own[id] || own[about]) ? sum + weight : sum), 0) / all;
+    const best = new Map();
+    for (let id = 0; id < scores.length; id++) {
+      if (!scores[id]) continue;
+      const [number, isAbout, type] = [index.sectionOf(id), index.placeOf(id) < 0, index.typeOf(id)];
+      if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
+      const about = isAbout ? -1 : index.aboutOf(number);
+      const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
+      const whole = aside * (scores[id] + (scores[about] || 0)) * share(id, about);
+      if (whole > (best.get(number)?.score ?? -1)) best.set(number, { number, id, score: whole });
+    }
+    return [...best.values()].sort((one, other) => other.score - one.score || one.number - other.number).slice(0, HITS);
+  }
+
+  // kind: that is asked for, see `search`
+  const fits = (type, kind) => !kind || (kind === "notes" ? !type : type === kind);
 
   // Summaries are no passages: they are shown where no passage of a section is.
-  const holds = (section, kind) => (kind === "summary" ? section.summary : section.passages.some((one) => fits(one, kind)));
+  const holds = (number, kind) => (kind === "summary" ? ask.index.hasSummary(number) : ask.index.passagesOf(number).some((id) => fits(ask.index.typeOf(id), kind)));
 
-  // How much each word says: most if it is rare.
-  function rarity(found, terms) {
-    const counts = new Map(terms.map((term) => [term, 0]));
-    for (const { queryTerms } of found) for (const term of queryTerms) counts.set(term, counts.get(term) + 1);
-    for (const [term, count] of counts) counts.set(term, Math.log(1 + (texts.length - count + 0.5) / (count + 0.5)));
-    return counts;
+  // What is shown of a hit whose section is loaded.
+  function completing({ rare }, reached, asks, kind, others) {
+    const terms = new Set([...reached.values()].flat().map(([word]) => word));
+    const counts = meanings(terms, asks, others);
+    const rarities = asks.map(([word]) => rare.get(word));
+    return ({ number, id, score }) => {
+      const section = sections[number];
+      const fitting = section.passages.filter((one) => fits(one.kind, kind));
+      const passage = section.passages[ask.index.placeOf(id)] || fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
+      const start = passage ? bestSpan(passage, counts, rarities) : 0;
+      return { section, passage, score, terms, start, question: matching(section.questions, terms) };
+    };
   }
 
   // How much a word of a text counts for each of the words that are asked for: [which, weight].
-  function meanings(found, asked, others) {
+  function meanings(terms, asked, others) {
     const { prefix, fuzzy } = ask.about.weights;
     const near = (term, word) => (term === word ? others.get(word) || 1 : term.startsWith(word) ? prefix : 0);
     const counts = new Map();
-    for (const term of new Set(found.flatMap(({ terms }) => terms))) {
+    for (const term of terms) {
       const own = asked.map((words, at) => [at, Math.max(...words.map((word) => near(term, word)))]).filter(([, weight]) => weight);
       const alike = asked.findIndex(([word]) => word[0] === term[0]);
       if (own.length || alike >= 0) counts.set(term, own.length ? own : [[alike, fuzzy]]);
@@ -278,38 +328,6 @@
     const own = ownScores(passage, counts, rare);
     const scores = own.map((sum, at) => sum + beside * Math.max(own[at - 1] || 0, own[at + 1] || 0));
     return passage.spans[scores.indexOf(Math.max(...scores))]?.[0] || 0;
-  }
-
-  function group(found, asked, kind, others) {
-    const rare = rarity(found, [...new Set(asked.flat())]);
-    const weight = (terms) => asked.reduce((sum, words) => sum + (words.some((word) => terms.has(word)) ? rare.get(words[0]) : 0), 0);
-    const all = weight(new Set(asked.flat()));
-    const about = new Map(found.filter(({ id }) => !texts[id].passage).map((one) => [texts[one.id].section, one]));
-    const hits = new Map();
-    const add = (section, passage, score, queryTerms, terms) => {
-      const hit = hits.get(section) || { section, passage: null, score: 0, terms: new Set() };
-      const aside = !kind && passage?.kind && passage.kind !== "definition" ? ask.about.weights.aside : 1;
-      const whole = (aside * score * weight(new Set(queryTerms))) / all;
-      if (whole > hit.score) Object.assign(hit, { passage, score: whole });
-      for (const term of terms) hit.terms.add(term);
-      hits.set(section, hit);
-    };
-    for (const { id, score, queryTerms, terms } of found) {
-      const { section, passage } = texts[id];
-      if (passage ? !fits(passage, kind) : kind && !holds(section, kind)) continue;
-      const own = passage && about.get(section);
-      add(section, passage, score + (own?.score || 0), [...queryTerms, ...(own?.queryTerms || [])], terms);
-    }
-    const counts = meanings(found, asked, others);
-    const rarities = asked.map(([word]) => rare.get(word));
-    const sorted = [...hits.values()].sort((one, other) => other.score - one.score).slice(0, HITS);
-    for (const hit of sorted) {
-      const fitting = hit.section.passages.filter((one) => fits(one, kind));
-      hit.passage ||= fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
-      hit.start = hit.passage ? bestSpan(hit.passage, counts, rarities) : 0;
-      hit.question = matching(hit.section.questions, hit.terms);
-    }
-    return sorted;
   }
 
   // The annotated question that has most of the words, and half of its own among them.
@@ -385,5 +403,5 @@
     return [...all.filter((one) => !formulas.some((formula) => isIn(one, formula))), ...whole].sort((one, other) => one.start - other.start);
   }
 
-  ask.search = { start, addRows, sections, search, snippet, formulasIn, keyword, fold, words };
+  ask.search = { start, load, sections, search, snippet, formulasIn, keyword, fold, words };
 })();

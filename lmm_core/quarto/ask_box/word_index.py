@@ -1,0 +1,180 @@
+"""The index of the words in an ask box's rows, in shards of which a browser loads those that it needs.
+
+Its texts are, for each section in its order, what is said about it (if anything is) and its passages; they are
+numbered from 0. Numbers are written with five bits a character, the lowest first (`pack`). index.js reads this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from ...models.languages.words import find_words, fold
+from ...retrieve.ranking.lexical import FIELDS
+from .plain_text import in_unicode
+
+SHARD = 50_000  # bytes of a shard; a longer word list has one of its own
+DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+ABOUT = ("title", "questions", "summary")  # the fields of what is said about a section
+PASSAGE = ("terms", "text")  # those of a passage
+_NAMES = tuple(FIELDS)
+_QUICK = 4096  # numbers that are not packed anew each time
+
+Posting = tuple[int, int]  # a text, and how often it has the word
+
+
+@dataclass
+class WordIndex:
+    """The words of some rows.
+
+    texts: of each section, packed: 4 x its passages + 2 if it has a summary + 1 if something is said about it; then
+    the lengths of the fields of that, and of each passage its type (0: none, else from 1 in `types`) and the
+    lengths of its fields, as numbers of different words. usual: the mean length of each field. shards: each with its
+    first word, a line a word: the word, and after blanks its postings in each field, packed: how many texts have it;
+    of each how many texts further it is, doubled, and 1 more where the word stands there twice or more, with 2 less
+    than that after it. spelling: all words by their length, with blanks between."""
+
+    texts: str
+    count: int
+    types: list[str]
+    usual: list[float]
+    shards: list[tuple[str, str]]
+    spelling: list[str]
+
+
+def index_words(rows: Sequence[list[Any]], stop: str) -> WordIndex:
+    """Return the index of the words in rows. stop: words that are not looked for, in a text."""
+    types = sorted({kind for row in rows for _, kind, _ in map(parts_of, row[7]) if kind})
+    counting = _Counting(frozenset(map(fold, find_words(stop))))
+    table: list[int] = []
+    for row, titles in zip(rows, titles_of(rows), strict=True):
+        about = bool(row[2] or row[5] or row[6])
+        table.append(4 * len(row[7]) + 2 * bool(row[5]) + about)
+        if about:
+            table += counting.add(ABOUT, (" ".join(titles), " ".join(row[6]), row[5]))
+        for text, kind, terms in map(parts_of, row[7]):
+            table += [types.index(kind) + 1 if kind else 0, *counting.add(PASSAGE, (terms, text))]
+    words = sorted(counting.postings.items(), key=lambda one: _order(one[0]))
+    usual = [counting.lengths[name] / max(counting.texts[name], 1) for name in _NAMES]
+    shards = list(_shards((word, _line(word, postings)) for word, postings in words))
+    return WordIndex("".join(map(pack, table)), counting.count, types, usual, shards, _by_length(counting.postings))
+
+
+def describe_index(words: WordIndex) -> dict[str, Any]:
+    """Return what the box is told of an index before it loads any of its shards."""
+    return {
+        "texts": words.texts,
+        "count": words.count,
+        "types": words.types,
+        "usual": words.usual,
+        "shards": [first for first, _ in words.shards],
+    }
+
+
+def parts_of(passage: Any) -> tuple[str, str, str]:
+    """Return a passage's text, its type and the words that it emphasises, from its place in a row."""
+    row = [passage] if isinstance(passage, str) else passage
+    text, kind, _, terms = [*row, "", "", ""][:4]
+    return text, kind, terms
+
+
+def titles_of(rows: Iterable[list[Any]]) -> Iterator[list[str]]:
+    """Yield the titles on the way to each section of rows, its own the last; none twice in sequence."""
+    for path in paths_of(rows):
+        yield [title for title, _ in groupby(filter(None, path))]
+
+
+def paths_of(rows: Iterable[list[Any]]) -> Iterator[list[str]]:
+    """Yield the titles on the way to each section of rows by their depth, "" where there is none."""
+    path: list[str] = []
+    for _, depth, title, *_ in rows:
+        path = [*path[:depth], *[""] * (depth - len(path)), title]
+        yield path
+
+
+def pack(number: int) -> str:
+    """Return a number, 0 or more, as characters of five bits, the lowest first; a sixth says that it goes on."""
+    if number < _QUICK and _PACKED:
+        return _PACKED[number]
+    signs = ""
+    while number > 31:
+        signs += DIGITS[32 + number % 32]
+        number //= 32
+    return signs + DIGITS[number]
+
+
+_PACKED: list[str] = []
+_PACKED += [pack(number) for number in range(_QUICK)]
+
+
+@dataclass
+class _Counting:
+    """The words of texts, counted. stop: words that are left out."""
+
+    stop: frozenset[str]
+    count: int = 0
+    postings: dict[str, dict[str, list[Posting]]] = field(default_factory=lambda: defaultdict(dict))
+    lengths: Counter[str] = field(default_factory=Counter)
+    texts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, names: Sequence[str], texts: Sequence[str]) -> list[int]:
+        """Count the words in the fields of one more text, and return how many different ones each has."""
+        lengths = []
+        for name, text in zip(names, texts, strict=True):
+            words = Counter(map(fold, find_words(in_unicode(text))))
+            lengths.append(len(words))
+            self.lengths[name] += len(words)
+            self.texts[name] += 1
+            for word, times in words.items():
+                if word not in self.stop:
+                    self.postings[word].setdefault(name, []).append((self.count, times))
+        self.count += 1
+        return lengths
+
+
+def _line(word: str, postings: dict[str, list[Posting]]) -> str:
+    fields = [_packed(postings.get(name, ())) for name in _NAMES]
+    return " ".join([word, *fields]).rstrip()
+
+
+def _packed(postings: Sequence[Posting]) -> str:
+    signs, before = [pack(len(postings))] if postings else [], 0
+    for text, times in postings:
+        signs.append(pack(2 * (text - before) + (times > 1)))
+        if times > 1:
+            signs.append(pack(times - 2))
+        before = text
+    return "".join(signs)
+
+
+def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    shard: list[str] = []
+    first, size = "", 0
+    for word, line in lines:
+        length = len(line.encode()) + 1
+        if shard and size + length > SHARD:
+            yield first, "\n".join(shard)
+            shard, size = [], 0
+        first = first if shard else word
+        shard.append(line)
+        size += length
+    if shard:
+        yield first, "\n".join(shard)
+
+
+def _by_length(words: Iterable[str]) -> list[str]:
+    """Return words in their order, joined, by their length in characters of JavaScript."""
+    found = sorted((len(_order(word)) // 2, _order(word), word) for word in words)
+    groups: dict[int, str] = {
+        length: " ".join(word for *_, word in group) for length, group in groupby(found, itemgetter(0))
+    }
+    return [groups.get(length, "") for length in range(max(groups, default=0) + 1)]
+
+
+def _order(word: str) -> bytes:
+    """Return what sorts words as JavaScript does: by the halves of their signs in UTF-16."""
+    return word.encode("utf-16-be", "surrogatepass")

@@ -1,0 +1,179 @@
+// The index of the words of all sections, which lmm_core/quarto/ask_box/word_index.py makes. It comes in shards of
+// words in their order; those are loaded that a question needs. A text is a passage, or what is said about a section.
+(() => {
+  "use strict";
+  const ask = window.lmmAsk;
+  const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const VALUES = new Uint8Array(128);
+  [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
+  const ABOUT = [0, 1, 2]; // the fields (title, questions, summary; terms, text) of what is said about a section
+  const PASSAGE = [3, 4];
+  const FIELDS = ABOUT.length + PASSAGE.length;
+  const MOST_EDITS = 6; // of a word with typing errors
+
+  // The numbers in a text: five bits a digit, the lowest first; a sixth says that the number goes on.
+  function numbers(text) {
+    const found = [];
+    for (let [at, number, shift] = [0, 0, 0]; at < text.length; at++) {
+      const value = VALUES[text.charCodeAt(at)];
+      number |= (value & 31) << shift;
+      if (value & 32) shift += 5;
+      else {
+        found.push(number);
+        number = shift = 0;
+      }
+    }
+    return found;
+  }
+
+  // Data by their name, loaded once; what could not be loaded is asked for again.
+  const loading = new Map();
+  function load(name) {
+    if (!loading.has(name)) loading.set(name, ask.data(name).catch((error) => (loading.delete(name), Promise.reject(error))));
+    return loading.get(name);
+  }
+
+  let told = null; // what describes the index
+  let section = null; // by text: the number of its section, its place among the passages (-1: about it), its type
+  let place = null;
+  let type = null;
+  let lengths = []; // by field and text: the number of different words
+  let first = null; // by section: its first text; its passages, and whether something is said about it
+  let entries = null;
+  let shards = []; // those that are loaded: {words, lines}
+
+  function start(about) {
+    told = about;
+    section = new Uint32Array(told.count);
+    place = new Int32Array(told.count);
+    type = new Uint16Array(told.count);
+    lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
+    [first, entries, shards] = [[], [], []];
+    loading.clear();
+    readTexts(numbers(told.texts));
+  }
+
+  function readTexts(table) {
+    let id = 0;
+    for (let at = 0; at < table.length; ) {
+      const entry = table[at++];
+      first.push(id);
+      entries.push(entry);
+      for (let passage = entry & 1 ? -1 : 0; passage < entry >> 2; passage++) {
+        section[id] = first.length - 1;
+        place[id] = passage;
+        if (passage >= 0) type[id] = table[at++];
+        for (const field of passage < 0 ? ABOUT : PASSAGE) lengths[field][id] = table[at++];
+        id++;
+      }
+    }
+  }
+
+  // The last shard whose first word is not behind a word; the first for a word before all.
+  function shardOf(word) {
+    const at = placeOf(word, told.shards);
+    return told.shards[at] === word ? at : Math.max(at - 1, 0);
+  }
+
+  async function loadShard(at) {
+    if (shards[at]) return;
+    const lines = (await load(`words-${at + 1}`)).split("\n");
+    shards[at] = { lines, words: lines.map((line) => line.slice(0, line.indexOf(" "))) };
+  }
+
+  // The words that a question's word may be, those that begin with it if `goesOn`; their shards are loaded.
+  async function known(word, goesOn) {
+    const from = shardOf(word);
+    let end = from + 1;
+    while (goesOn && end < told.shards.length && told.shards[end].startsWith(word)) end++;
+    const needed = Array.from({ length: Math.min(end, told.shards.length) - from }, (_, at) => from + at);
+    await Promise.all(needed.map(loadShard));
+    return needed.flatMap((at) => beginning(shards[at].words, word, goesOn));
+  }
+
+  // The place of a word among words in their order, or of the first behind it.
+  function placeOf(word, words) {
+    let [from, end] = [0, words.length];
+    while (from < end) {
+      const middle = (from + end) >> 1;
+      if (words[middle] < word) from = middle + 1;
+      else end = middle;
+    }
+    return from;
+  }
+
+  function beginning(words, word, goesOn) {
+    const from = placeOf(word, words);
+    let end = from;
+    while (words[end] === word || (goesOn && words[end]?.startsWith(word))) end++;
+    return words.slice(from, end);
+  }
+
+  // The words that differ from one by a fifth of its letters at most, each with the number of edits.
+  async function near(word) {
+    const most = Math.min(MOST_EDITS, Math.round(word.length * 0.2));
+    const byLength = await load("spelling");
+    const found = [];
+    for (let length = Math.max(word.length - most, 1); length <= word.length + most; length++) {
+      for (const other of (byLength[length] || "").split(" ")) {
+        const edits = other ? distance(word, other, most) : Infinity;
+        if (edits <= most) found.push([other, edits]);
+      }
+    }
+    await Promise.all(found.map(([other]) => loadShard(shardOf(other))));
+    return found;
+  }
+
+  // How many letters are to be set, dropped or replaced (V. I. Levenshtein, 1966); Infinity beyond `most`.
+  function distance(one, other, most) {
+    let before = Array.from({ length: other.length + 1 }, (_, at) => at);
+    for (let at = 1; at <= one.length; at++) {
+      const row = [at];
+      let least = at;
+      for (let to = 1; to <= other.length; to++) {
+        row[to] = Math.min(before[to] + 1, row[to - 1] + 1, before[to - 1] + (one[at - 1] === other[to - 1] ? 0 : 1));
+        if (row[to] < least) least = row[to];
+      }
+      if (least > most) return Infinity;
+      before = row;
+    }
+    return before[other.length];
+  }
+
+  // Add the BM25+ scores of all texts that have a word of a loaded shard, and mark them with 1.
+  function addScores(word, weight, scores, marks) {
+    const { words, lines } = shards[shardOf(word)];
+    const shares = Object.values(ask.about.weights.fields);
+    const packed = lines[placeOf(word, words)].split(" ").slice(1);
+    packed.forEach((postings, field) => postings && addField(field, postings, weight * shares[field], scores, marks));
+  }
+
+  // postings: how many texts have the word; of each how many texts further it is, doubled, and 1 more where the word
+  // stands there twice or more, with 2 less than that after it.
+  function addField(field, postings, weight, scores, marks) {
+    const { k, b, d } = ask.about.weights;
+    const own = lengths[field];
+    const slope = (k * b) / told.usual[field];
+    const all = numbers(postings);
+    const rarity = weight * Math.log(1 + (told.count - all[0] + 0.5) / (all[0] + 0.5));
+    for (let at = 1, id = 0; at < all.length; at++) {
+      id += all[at] >> 1;
+      const times = all[at] & 1 ? all[++at] + 2 : 1;
+      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * own[id]));
+      marks[id] = 1;
+    }
+  }
+
+  // The texts of a section: the one about it (-1: there is none), and its passages.
+  const aboutOf = (number) => (entries[number] & 1 ? first[number] : -1);
+  const passagesOf = (number) => Array.from({ length: entries[number] >> 2 }, (_, at) => first[number] + (entries[number] & 1) + at);
+
+  ask.index = {
+    start, load, known, near, addScores, aboutOf, passagesOf,
+    get count() { return told.count; },
+    sectionOf: (id) => section[id],
+    placeOf: (id) => place[id],
+    typeOf: (id) => (type[id] ? told.types[type[id] - 1] : ""),
+    hasSummary: (number) => (entries[number] & 2) > 0,
+  };
+})();
