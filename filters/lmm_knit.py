@@ -20,7 +20,7 @@ from .knit.checks import (
 from .knit.references import cited, gone_on_other_pages, identifiers, make_readable
 from .knit.time_limit import limit_time
 from .pandoc.document import FilterDocument, FilterOutput, read_elements, require_places
-from .pandoc.json_tree import find_comments, mentions
+from .pandoc.json_tree import find_comments, is_text, mentions
 from .pandoc.meta import header_from
 from .pandoc.write_elements import as_divs, hand_on, parse_as_input, write_blocks, write_elements
 from .pandoc.write_text import write_text
@@ -81,13 +81,15 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     before = identifiers(ast["blocks"])
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
     words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
-    if header is not None or mentions(ast["blocks"], words) or any(find_comments(ast["blocks"])):
+    marked = [mentions(block, words) or any(find_comments(block)) for block in ast["blocks"]]
+    if header is not None or any(marked):
         from .knit.book import knit_book
-        from .pandoc.elements import dump, load
+        from .pandoc.elements import PartlyLoaded
 
-        doc = load({**document.ast, "blocks": ast["blocks"], "meta": ast["meta"]})
-        doc.content = knit_book(list(doc.content), document.rules, header)
-        ast = {**ast, "blocks": dump(doc)["blocks"]}
+        doc = PartlyLoaded(
+            ast, [is_marked or not is_text(block) for block, is_marked in zip(ast["blocks"], marked, strict=True)]
+        )
+        ast = {**ast, "blocks": doc.write(knit_book(doc.elements, document.rules, header))}
     _mend_references(document, ast["blocks"], before)
     return hand_on(document, ast)
 

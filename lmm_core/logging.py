@@ -10,6 +10,7 @@ from notes, file names, models and the network, and must not be able to steer a 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -181,6 +182,15 @@ def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
 
 
 # Printing
+
+
+def make_output_printable() -> None:
+    """Make the output take all texts: characters that its encoding does not have are shown as `?`."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Python assumes ASCII for a terminal that does not say what it is; today, that is UTF-8
+            ascii_alone = stream.encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968")
+            stream.reconfigure(encoding="utf-8" if ascii_alone else stream.encoding, errors="replace")
 
 
 def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:

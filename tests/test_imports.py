@@ -304,6 +304,39 @@ def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, mon
     assert len(seen) <= most
 
 
+ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "unneeded", "most"),
+    [
+        (
+            "pre-render",
+            [*MODELS, *ANNOTATING, "click", "hashlib", "subprocess", "lmm_core.quarto.after_render", "lmm_core.index"],
+            235,
+        ),
+        ("post-render", ["click", "sqlite3", "urllib.request", "lmm_core.quarto.before_render"], 390),
+    ],
+)
+def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, monkeypatch):
+    """Where nothing is annotated or indexed: before a render no models; neither time what checks settings."""
+    from tests.commands import write
+
+    monkeypatch.chdir(tmp_path)
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {index: false, ask: true}\n")
+    write("notes.qmd", "# Mean\n\nThe mean adds up.\n\n::: exercise\nCompute the mean of these nine values.\n:::\n")
+    write("_site/notes.html", "<html><head></head><body><h1 id='mean'>Mean</h1><p>The mean adds up.</p></body></html>")
+    code = (
+        "import atexit, sys\nfrom lmm_core.quarto.render import run_script\n"
+        "atexit.register(lambda: open('seen', 'w').write('\\n'.join(sys.modules)))\nsys.exit(run_script(sys.argv[1]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, stage], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    seen = Path("seen").read_text().split("\n")
+    assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
+    assert len(seen) <= most
+
+
 @pytest.mark.parametrize("command", ["lmm-rag", "lmm-knit"])
 def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_path):
     """Seen from inside a run: modules that are loaded when the filter ends."""

@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,28 @@ def dump(doc: pf.Doc) -> dict[str, Any]:
     pf.dump(doc, target)
     ast: dict[str, Any] = json.loads(target.getvalue())
     return ast
+
+
+class PartlyLoaded:
+    """A document of which panflute loads only some of the elements at the top, because loading takes long.
+
+    elements: those, and in place of each of the others one that holds nothing."""
+
+    def __init__(self, ast: dict[str, Any], wanted: Sequence[bool]) -> None:
+        self._doc = load({**ast, "blocks": [*compress(ast["blocks"], wanted)]})
+        loaded = iter(self._doc.content)
+        self.elements = [next(loaded) if is_wanted else pf.HorizontalRule() for is_wanted in wanted]
+        self._blocks = {
+            id(element): block
+            for element, block, is_wanted in zip(self.elements, ast["blocks"], wanted, strict=True)
+            if not is_wanted
+        }
+
+    def write(self, elements: Sequence[pf.Element]) -> list[Any]:
+        """Return Pandoc's JSON of those of the elements that stay."""
+        self._doc.content = [element for element in elements if id(element) not in self._blocks]
+        written = iter(dump(self._doc)["blocks"])
+        return [self._blocks[id(element)] if id(element) in self._blocks else next(written) for element in elements]
 
 
 def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:

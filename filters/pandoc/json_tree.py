@@ -7,6 +7,11 @@ from typing import Any
 
 from lmm_core.markdown.parse import COMMENT_OPEN
 
+# Elements at the top of a document that are no headings, divs or raw text.
+_TEXTS = frozenset(
+    "BlockQuote BulletList CodeBlock DefinitionList Figure HorizontalRule LineBlock OrderedList Table".split()
+)
+
 
 def walk(node: Any) -> Iterator[Any]:
     """Yield a JSON value and every value inside it, parents before their children.
@@ -32,6 +37,14 @@ def find_comments(node: Any) -> Iterator[dict[str, Any]]:
     """Yield the raw blocks that are comments with metadata, at any depth."""
     found = (one for one in find_elements(node, "RawBlock") if one["c"][0] == "html")
     return (one for one in found if COMMENT_OPEN.match(one["c"][1]))
+
+
+def is_text(block: dict[str, Any]) -> bool:
+    """Return True if a block at the top of a document is one text to a filter, whatever stands in it: it
+    is no heading, no div, and no mark in raw text."""
+    if block["t"] in ("Para", "Plain"):
+        return not any(one["t"] == "RawInline" for one in block["c"])
+    return block["t"] in _TEXTS
 
 
 def mentions(node: Any, words: Set[str]) -> bool:

@@ -7,7 +7,6 @@ import everything but the filters.
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..logging import one_line, printable, say
+from ..logging import make_output_printable, one_line, printable, say
 from .registry import COMMANDS, GROUPS
 
 
@@ -69,12 +68,8 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command `lmm`. Characters that the output's encoding does not have are shown as `?`."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Python assumes ASCII for a terminal that does not say what it is; today, that is UTF-8
-            ascii_alone = stream.encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968")
-            stream.reconfigure(encoding="utf-8" if ascii_alone else stream.encoding, errors="replace")
+    """Run the command `lmm`."""
+    make_output_printable()
     if sys.platform == "win32":  # otherwise, its old consoles print the codes of styles
         import_module("colorama").just_fix_windows_console()
     try:

@@ -123,9 +123,32 @@ def blocks_to_chunks(
     out (the nearest value counts). A chunk without annotations is reported under the encoding
     SPARSE, which encodes nothing else.
     """
-    logger = logger or ConsoleLogger()
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
-    tree = blocks_to_tree(extract_parts(restore_originals(blocklist).blocks, rules or KnitRules()))
+    return make_chunks(
+        blocklist,
+        encoding_model,
+        model,
+        logger or ConsoleLogger(),
+        docid=docid,
+        source=source,
+        rules=rules or KnitRules(),
+        language=language,
+    )
+
+
+def make_chunks(
+    blocks: Sequence[Block],
+    encoding: EncodingModel,
+    model: AnnotationModel,
+    logger: LoggerBase,
+    *,
+    docid: str,
+    source: str,
+    rules: KnitRules,
+    language: str,
+) -> list[Chunk]:
+    """Return the chunks of a document; see `blocks_to_chunks`, which checks its arguments first."""
+    tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
     drop_filler(tree)
@@ -137,12 +160,12 @@ def blocks_to_chunks(
     page: dict[str, Any] = {}
     for node in traverse(tree):
         page = _page(node) or page
-        for content, own in _contents(node, rules or KnitRules()):
+        for content, own in _contents(node, rules):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
             payload = base | _properties(node) | page | own | _place_payload(place, node, len(made), base["docid"])
             annotations = annotations_of(node, place.titles, model)
-            made.append(_chunk(content, annotations, payload, encoding_model, counts))
-            if encoding_model is EncodingModel.SPARSE and not annotations:
+            made.append(_chunk(content, annotations, payload, encoding, counts))
+            if encoding is EncodingModel.SPARSE and not annotations:
                 logger.warning(
                     "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
                 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -17,7 +16,6 @@ from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
 from ..settings.quarto_project import page_rules, page_settings, read_project
-from ..workflows.models import Models
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
@@ -75,6 +73,8 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
     if paths:
+        import asyncio
+
         from ..workflows.indexing.reports import describe_counts
 
         project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
@@ -100,6 +100,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     Raise StoreError, ModelError and ConfigError."""
     from ..workflows.indexing.run import Upload
     from ..workflows.indexing.stores import open_index
+    from ..workflows.models import Models
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:

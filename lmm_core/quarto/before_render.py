@@ -6,9 +6,9 @@ they stood.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
@@ -21,12 +21,13 @@ from ..markdown.spelling import convert
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
-from ..workflows.models import Models
-from ..workflows.passes import RagWork, work_on
 from ..workflows.typos import read_blocks, typo_lines, with_types
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native, native_lines
 from .pages import Page, input_files, name_in_project, read_pages
+
+if TYPE_CHECKING:
+    from ..workflows.passes import RagWork
 
 _AT_ONCE = 16  # files that are annotated at the same time
 
@@ -60,6 +61,8 @@ def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase)
         if is_notebook(page.file.path):
             in_file(logger, name_in_project(page.file.path, project_dir)).warning(NOT_ANNOTATED)
     if todo := [page.file.path for page in wanted if page.is_written]:
+        import asyncio
+
         asyncio.run(_annotate(todo, project_dir, logger))
 
 
@@ -111,6 +114,11 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
     """Annotate files. A file is written only if it has changed, since `quarto preview` renders again
     what was written. A file that cannot be annotated is reported, and stops no render."""
+    import asyncio
+
+    from ..workflows.models import Models
+    from ..workflows.passes import RagWork
+
     work = RagWork(Models(warn=logger.warning))
     places = asyncio.Semaphore(_AT_ONCE)
 
@@ -132,6 +140,8 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
 
 async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
     """Annotate a file, and return True if it has changed."""
+    from ..workflows.passes import work_on
+
     file, blocks = await work_on(path, work.finish, logger)
     text = serialize_blocks(blocks)
     if text != file.text:

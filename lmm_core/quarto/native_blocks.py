@@ -29,7 +29,7 @@ def find_native(documents: Iterable[tuple[str, Sequence[Block]]]) -> list[str]:
     for name, blocks in documents:
         lines = native_lines(blocks)
         problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
-        left = lines if is_notebook(Path(name)) else native_lines(convert(blocks, "div"))
+        left = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:

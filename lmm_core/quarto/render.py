@@ -1,18 +1,37 @@
-"""The scripts that Quarto runs before and after it renders a project."""
+"""The scripts that Quarto runs before and after it renders a project.
+
+Each imports what it uses alone, because every render waits for it.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..errors import LmmError
-from ..logging import LoggerBase, report_failure
-from .after_render import finish_render
-from .before_render import prepare_render
+from ..logging import ConsoleLogger, LoggerBase, Report, make_output_printable, report_failure
+
+
+class _ScriptLogger(ConsoleLogger):
+    """A logger that prints errors alone where Quarto is to be quiet."""
+
+    def report(self, report: Report) -> None:
+        if report.level == "error" or os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") != "1":
+            super().report(report)
+
+
+def run_script(stage: str) -> int:
+    """Run the script of a stage, `pre-render` or `post-render`, in the environment that Quarto gives it, and
+    return the exit status. The extension's script calls it, also one of another version."""
+    make_output_printable()
+    script = {"pre-render": pre_render, "post-render": post_render}[stage]
+    return script(os.environ, Path(os.environ.get("QUARTO_PROJECT_DIR") or "."), _ScriptLogger())
 
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Do the work before a render, and return the exit status: 1 stops Quarto."""
+    from .before_render import prepare_render
 
     def work() -> bool:
         prepare_render(environment, project_dir, logger)
@@ -23,6 +42,8 @@ def pre_render(environment: Mapping[str, str], project_dir: Path, logger: Logger
 
 def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
     """Do the work after a render, and return the exit status: 1 fails the render."""
+    from .after_render import finish_render
+
     return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, MarkdownError
-from ..index.chunks import SUMMARY, AnnotationModel, Chunk, blocks_to_chunks, document_chunks
+from ..index.chunks import SUMMARY, AnnotationModel, Chunk, document_chunks, make_chunks
 from ..index.collection import GROUP
 from ..index.documents import document_annotations, documents_to_blocks
 from ..index.encoding import (
@@ -187,7 +187,7 @@ def blocklist_encode(
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, annotations, logger)
     language, named_by = language_of(blocks, project)
-    chunks = blocks_to_chunks(
+    chunks = make_chunks(
         split.blocks,
         encoding,
         annotations,

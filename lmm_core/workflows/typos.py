@@ -21,8 +21,8 @@ from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
-from .known.overviews import count_all_types
-from .known.remember import digest, remembered
+from .known.remember import remembered
+from .known.types import count_all_types
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -56,7 +56,7 @@ def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRule
     for name, blocks in documents:
         names.append(name)
         things.append((_text_of(blocks), blocks))
-    found = remembered("typos", digest(rules), things, lambda blocks: _typos(blocks, rules))
+    found = remembered("typos", rules, things, lambda blocks: _typos(blocks, rules))
     for name, (wrong, nearly) in zip(names, found, strict=True):
         errors += [f"{name}:{line}: {message}" for line, message in wrong]
         near += [f"{name}:{line}: {message}" for line, message in nearly]

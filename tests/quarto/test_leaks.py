@@ -7,8 +7,10 @@ import gzip
 import io
 import json
 import lzma
+import re
 import shutil
 import tarfile
+import unicodedata
 import zipfile
 from base64 import b64encode
 from pathlib import Path
@@ -21,6 +23,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.quarto.leaks.words import text_words
 from lmm_core.scan.knit import knit
 from lmm_core.settings.project import Project
 from tests.commands import run, text, write
@@ -651,3 +654,13 @@ def test_hostile_comments_of_metadata_are_read_in_a_moment():
     write("site/a.html", "<!-- lmm " * 200_000)
     with at_most(seconds=10):
         assert run("lmm leak-check site notes.md").returncode == 1
+
+
+LETTERS = "aZ09 _-.<=\n\x1c\xa0\xad\u0301\u0338é“”ﬁßİΣ…①中あ가"
+
+
+@given(st.text(st.sampled_from(LETTERS)))
+def test_words_are_those_of_the_text_as_a_whole(source):
+    """Although stretches of ASCII are read faster than the rest."""
+    whole = unicodedata.normalize("NFKC", source.replace("\xad", "")).casefold()
+    assert text_words(source) == re.findall(r"[中あ]|[^\W_中あ]+", whole)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lmm_filters.lmm_knit import knit_document
+from lmm_filters.pandoc.document import read_document
 
 from lmm_core.quarto.options import OPTIONS
 from tests.commands import run, text, write
@@ -90,6 +92,17 @@ def test_all_else_is_what_came_in(name, project):
     assert out == expected(name)
     for secret in ("EXERCISE-TEXT", "TOPIC-TEXT", "SOLUTION-TEXT", "lmm", "~title", "mostly"):
         assert secret not in json.dumps(out)
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_elements_that_are_not_loaded_come_out_as_if_they_were(name, project, monkeypatch):
+    """panflute gets those alone that may change."""
+    for key, value in environment(name, project).items():
+        monkeypatch.setenv(key, value)
+    data = json.dumps(handed_over(name)).encode()
+    some = knit_document(read_document("lmm-knit", data, "html")).ast
+    monkeypatch.setattr("lmm_filters.lmm_knit.is_text", lambda block: False)
+    assert knit_document(read_document("lmm-knit", data, "html")).ast == some
 
 
 def test_what_is_quartos_stays(project):

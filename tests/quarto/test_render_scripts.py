@@ -481,6 +481,23 @@ def test_an_interrupted_render_ends_without_a_traceback(project, tmp_path):
     assert child.returncode == 130
 
 
+NO_PROCESS = """
+import runpy, sys
+sys.addaudithook(lambda event, _: sys.exit("started") if event in ("subprocess.Popen", "os.posix_spawn") else None)
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(("names", "started"), [({}, ""), ({"PYTHONPATH": "elsewhere"}, "started\n")])
+def test_no_second_python_is_started_where_the_script_has_that_of_the_command(names, started, project):
+    script = project / "_extensions" / "lmm" / "render.py"
+    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "QUARTO_PROJECT_DIR": str(project), **names}
+    done = subprocess.run([BIN / "python", "-Ic", NO_PROCESS, script, "pre-render"], cwd=project, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert (done.stderr, done.returncode) == (started, int(bool(started)))
+
+
 def test_quartos_python(project, tmp_path):
     write(project / "part" / "chapter.qmd", NATIVE)
     done = script("pre", project, PATH=bare_path(tmp_path), QUARTO_PYTHON=str(BIN / "python"))

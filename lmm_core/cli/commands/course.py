@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -283,25 +282,17 @@ def _print(findings: list[ProjectFinding]) -> None:
 @quarto.command("pre-render")
 def pre_render_command() -> None:
     """Before a render: refuse or convert native blocks, and annotate. Quarto calls it."""
-    from ...quarto.render import pre_render
+    from ...quarto.render import run_script
 
-    sys.exit(pre_render(os.environ, _project_dir(), _script_logger()))
+    sys.exit(run_script("pre-render"))
 
 
 @quarto.command("post-render")
 def post_render_command() -> None:
     """After a render: look for leaks, and refresh the index. Quarto calls it."""
-    from ...quarto.render import post_render
+    from ...quarto.render import run_script
 
-    sys.exit(post_render(os.environ, _project_dir(), _script_logger()))
-
-
-def _project_dir() -> Path:
-    return Path(os.environ.get("QUARTO_PROJECT_DIR") or ".")
-
-
-def _script_logger() -> ReportPrinter:
-    return ReportPrinter(quiet=os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") == "1")
+    sys.exit(run_script("post-render"))
 
 
 # The sample course

@@ -52,7 +52,7 @@ class _Page(HTMLParser):
         self.ids.update(value for name, value in attrs if name == "id" and value)
         if self.open and tag == self.open[-1][0]:
             self.depth += 1
-        elif not self.open and (label := _label(tag, {name: value or "" for name, value in attrs})):
+        elif not self.open and (label := _label(tag, attrs)):
             self.open.append((tag, label, []))
             self.depth = 0
 
@@ -72,7 +72,10 @@ class _Page(HTMLParser):
             self.words.setdefault(label, text)
 
 
-def _label(tag: str, attributes: Mapping[str, str]) -> str:
+def _label(tag: str, attrs: list[tuple[str, str | None]]) -> str:
+    if tag not in ("a", "span"):
+        return ""
+    attributes = {name: value or "" for name, value in attrs}
     classes = attributes.get("class", "").split()
     if tag == "a" and "quarto-xref" in classes:
         return attributes.get("href", "").rpartition("#")[2]

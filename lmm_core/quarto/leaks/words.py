@@ -15,9 +15,11 @@ from itertools import accumulate
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
+FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-_ASCII_WORD = re.compile("[a-z0-9]+")  # the same in a text of ASCII in lower case
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
+_ASCII_MARKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
@@ -34,9 +36,20 @@ _MARKUP = re.compile(
 
 def text_words(text: str) -> list[str]:
     """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
-    if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
-    return _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold())
+    found: list[str] = []
+    at = 0
+    for beyond in _BEYOND_ASCII.finditer(text):  # scripts and styles have few such characters, and are long
+        start = beyond.start()
+        while start > at and text[start - 1].isalnum():
+            start -= 1
+        found += _ascii_words(text[at:start])
+        at = beyond.end()
+        found += _WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text[start:at])).casefold())
+    return found + _ascii_words(text[at:])
+
+
+def _ascii_words(text: str) -> list[str]:
+    return text.lower().translate(_ASCII_MARKS).split()
 
 
 def markdown_runs(text: str) -> list[list[str]]:
@@ -137,8 +150,13 @@ class Index:
         """Yield the needles that a text has, each with its place among the letters."""
         letters = stream.letters
         for index, size in ((self.long, LONG), (self.short, SHORT)):
-            for at in stream.starts if index else ():
-                for needle in index.get(letters[at : at + size], ()):
+            if len(index) < FEW and not any(head in letters for head in index):  # sooner seen than the words cut
+                continue
+            heads = [letters[at : at + size] for at in stream.starts]
+            if index.keys().isdisjoint(heads):
+                continue
+            for at, head in zip(stream.starts, heads, strict=True):
+                for needle in index.get(head, ()):
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
 
-from ...markdown.blocks import Block, Problem
+from ...markdown.blocks import Problem
 from ...markdown.files import MarkdownFile, root_finder
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
-from ...scan.check.type_words import count_types, nearly_more_used
+from ...scan.check.type_words import nearly_more_used
 from ...settings.project import Project, load_project, wrong_settings
-from .remember import Thing, digest, remembered
+from .remember import digest, remembered
+from .types import count_all_types
 
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
@@ -30,15 +31,6 @@ def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     ]
     rows = remembered("overview", near, things, lambda thing: asdict(_overview_of(*thing, used)))
     return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}
-
-
-def count_all_types(
-    things: Sequence[tuple[bytes, Thing]], blocks_of: Callable[[Thing], Sequence[Block]]
-) -> Counter[str]:
-    """Return how many parts of some documents have each type. things: after the bytes of each text what `blocks_of`
-    gives the blocks of."""
-    rows = remembered("types", b"", things, lambda thing: count_types([blocks_of(thing)]))
-    return sum(map(Counter, rows), Counter())
 
 
 def _overview_of(file: MarkdownFile, project: Project, used: Counter[str]) -> Overview:

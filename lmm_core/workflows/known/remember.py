@@ -7,7 +7,6 @@ is lost with this cache; where it cannot be read or written, the work is done ag
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -23,16 +22,18 @@ Thing = TypeVar("Thing")
 
 
 def remembered(
-    kind: str, settings: bytes, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any]
+    kind: str, settings: Any, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any]
 ) -> list[Any]:
     """Return what is found in each of some things, as JSON values; what is known is not found again.
 
-    things: each after the bytes that, beside the settings, decide what is found."""
+    settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
+    what is found."""
     if sum(len(data) for data, _ in things) < WORTH:
         return [find(thing) for _, thing in things]
     from .cache import Known
 
-    keys = [key_of(kind, settings, data) for data, _ in things]
+    mark = settings if isinstance(settings, bytes) else digest(settings)
+    keys = [key_of(kind, mark, data) for data, _ in things]
     with closing(Known()) as known:
         found = known.find(set(keys))
         new = {}
@@ -46,6 +47,8 @@ def remembered(
 def key_of(kind: str, *parts: bytes) -> bytes:
     """Return the hash (20 bytes) under which a finding of some kind is filed. parts: all that it depends on,
     beside the program itself."""
+    import hashlib  # loads OpenSSL
+
     whole = hashlib.blake2b(_program(), digest_size=20)
     for part in (kind.encode(), *parts):
         whole.update(b"%d:" % len(part) + part)
@@ -54,6 +57,8 @@ def key_of(kind: str, *parts: bytes) -> bytes:
 
 def digest(settings: Any) -> bytes:
     """Return a hash of settings: a dataclass of plain values, sets, paths and other such dataclasses."""
+    import hashlib
+
     written = json.dumps(asdict(settings), default=_plain, sort_keys=True, ensure_ascii=False)
     return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
@@ -65,6 +70,8 @@ def _plain(value: Any) -> Any:
 @cache
 def _program() -> bytes:
     """Return what tells this program's code from any other version of it: the sizes and times of its files."""
+    import hashlib
+
     folder = Path(__file__).parents[2]
     whole = hashlib.blake2b(sys.version.encode())
     for base, folders, files in os.walk(folder):

@@ -1,12 +1,12 @@
-"""The script that Quarto runs before and after a render. It hands over to `lmm quarto STAGE`.
+"""The script that Quarto runs before and after a render. It does what `lmm quarto STAGE` does.
 
 Quarto starts it with whatever Python it has, which may lack our package. So the script needs the
 standard library alone, and looks for the command in all places where a course may have it.
 """
 
+import importlib
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,22 +34,45 @@ def has_package(python: str) -> bool:
     """Return True if an interpreter exists and has our package."""
     if shutil.which(python) is None:
         return False
+    import subprocess
+
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('lmm_core') is None)"
     return subprocess.run([python, "-P", "-c", code], check=False).returncode == 0
 
 
 def hand_over(stage: str) -> int:
     """Run `lmm quarto STAGE` in Quarto's environment, and return its exit status."""
+    import subprocess  # not imported by a script that has its Python
+
     command = find_command()
     if not command:
         # when a script fails, Quarto shows nothing but the script's own message
         print(MISSING, file=sys.stderr)
         return 1
+    return subprocess.run([*command, "quarto", stage], check=False).returncode
+
+
+def run_here(stage: str) -> int | None:
+    """Run a stage in this process, and return its exit status, if that is the Python that `lmm` would start:
+    starting one takes as long as much of the work. None: it is another one, or its package is older."""
+    found = shutil.which("lmm")
+    if not found or Path(found).parent != Path(sys.executable).parent or os.environ.get("PYTHONPATH"):
+        return None
     try:
-        return subprocess.run([*command, "quarto", stage], check=False).returncode
-    except KeyboardInterrupt:  # the command has been interrupted as well, and has said so
+        run_script = importlib.import_module("lmm_core.quarto.render").run_script
+    except (ImportError, AttributeError):
+        return None
+    return run_script(stage)
+
+
+def main(stage: str) -> int:
+    """Do the work of a stage, and return the exit status."""
+    try:
+        status = run_here(stage)
+        return hand_over(stage) if status is None else status
+    except KeyboardInterrupt:  # a command that was started has been interrupted as well
         return 130
 
 
 if __name__ == "__main__":
-    sys.exit(hand_over(sys.argv[1]))
+    sys.exit(main(sys.argv[1]))
