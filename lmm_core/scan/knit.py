@@ -191,21 +191,24 @@ def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[in
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return [], frozenset()
-    stays: list[tuple[int, str]] = []
-    gone: set[str] = set()
-    there: set[str] = set()
-    for node, is_out in verdicts(tree, rules):
-        block = node_block(node)
-        if block is None or isinstance(block, ErrorBlock):
-            continue
-        rest = "" if is_out else _rest(block, rules)
-        there |= _labels(block, rest)
-        gone |= _labels(block, block.source)
-        lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
-        stays.append((block.line - block.source.count("\n", 0, lead), rest))
-    labels = frozenset(gone - there)
-    found = [lost for line, text in stays for lost in _dangling_in(text, line, labels)] if labels else []
-    return found, labels
+    found = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
+    parts = [
+        (block, "" if is_out else _rest(block, rules))
+        for block, is_out in found
+        if block is not None and not isinstance(block, ErrorBlock)
+    ]
+    cut = [block for block, rest in parts if rest != block.source]
+    gone = frozenset(label for block in cut for label in _labels(block, block.source))
+    if gone:
+        gone -= {label for block, rest in parts for label in _labels(block, rest)}
+    lost = (one for block, rest in parts for one in _dangling_in(rest, _first_line(block), gone)) if gone else ()
+    return list(lost), gone
+
+
+def _first_line(block: Block) -> int:
+    """Return the line in which the source of a block begins; the block itself may begin below."""
+    lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
+    return block.line - block.source.count("\n", 0, lead)
 
 
 def _rest(block: Block, rules: KnitRules) -> str:
