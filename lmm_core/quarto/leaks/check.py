@@ -11,17 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, header_content
-from ...markdown.files import read_markdown
+from ...markdown.blocks import Block
 from ...markdown.originals import restore_originals
-from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...scan.left_out import texts_in
 from ...settings.project import Project
-from ...settings.quarto_project import page_rules
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
 from .figures import named_figures, unused_figures
@@ -67,7 +63,7 @@ def look_for_leaks(
     reported as errors, those of a kind that cannot be looked into as warnings."""
     logger = logger or ConsoleLogger()
     read = read_sources(sources, published, project, logger)
-    wanted = _wanted(read, [*sources, *published], project, ask)
+    wanted = _wanted(read, ask)
     parts = len(wanted.index.looked_for() | wanted.short.looked_for())
     found = Findings(parts=parts, passed_over=len(read.secrets) - parts)
     outputs = [output] if isinstance(output, Path) else output
@@ -115,7 +111,7 @@ def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
 # What is looked for
 
 
-def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBoxSettings | None) -> _Wanted:
+def _wanted(read: Sources, ask: AskBoxSettings | None) -> _Wanted:
     """Return what is looked for: the secrets that the notes do not say as well. The texts of a document's
     notes are read as one stream, as they stand on the page when the parts between them are gone."""
     needles = [[*find_needles(at, secret.text)] for at, secret in enumerate(read.secrets)]
@@ -128,7 +124,7 @@ def _wanted(read: Sources, sources: Sequence[Path], project: Project, ask: AskBo
     data = index
     if ask:
         data = index.copy()
-        _forget(data, _texts_for_data(dict.fromkeys(sources), project, ask.include, read.hidden))
+        _forget(data, _texts_for_data(read, ask.include))
     return _Wanted(read.secrets, index, data, find_short_parts(read, too_short))
 
 
@@ -146,22 +142,14 @@ def _is_data(file: Path) -> bool:
     return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
 
 
-def _texts_for_data(
-    sources: Iterable[Path], project: Project, include: frozenset[str], hidden: set[Path]
-) -> Iterator[list[str]]:
-    """Yield the texts that only the data may hold, by document. Documents that cannot be read are
-    skipped; they were reported before."""
-    for path in sources:
-        try:
-            blocks = parse_markdown_text(read_markdown(path).text)
-        except (OSError, MarkdownError):
-            continue
-        header = header_content(blocks)
-        rules = page_rules(path, header, project.rules)
-        if not include <= rules.keep or path.resolve() in hidden:
+def _texts_for_data(read: Sources, include: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the texts that only the data may hold, by document. include: types that the ask box includes."""
+    for one in read.documents:
+        rules = one.rules
+        if not include <= rules.keep or one.path.resolve() in read.hidden:
             rules = replace(rules, keep=rules.keep | include)
-            yield [*stays_in(blocks, rules)]  # else it was forgotten before
-        yield [*_annotations(blocks, rules)]
+            yield [*stays_in(one.blocks, rules)]  # else it was forgotten before
+        yield [*_annotations(one.blocks, rules)]
 
 
 def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:

@@ -40,16 +40,17 @@ class Secret:
 class Sources:
     """The secrets of some documents, and the texts that stay in, by document. names: the names of
     headings and references that the notes use themselves; hidden: files of which nothing stays in,
-    since only parts that are left out include them."""
+    since only parts that are left out include them; documents: what was read, published ones too."""
 
     secrets: list[Secret] = field(default_factory=list)
     kept: list[list[str]] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
     hidden: set[Path] = field(default_factory=set)
+    documents: Sequence[Document] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Document:
+class Document:
     """A document that was read: its blocks, the rules that hold for it, and its pieces."""
 
     path: Path
@@ -64,9 +65,9 @@ def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Pr
     that cannot be read are reported."""
     found = Sources(kept=[_project_texts(project)])
     paths = dict.fromkeys([*sources, *published])
-    documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
-    found.hidden = _included_out(documents, project)
-    for one in documents:
+    found.documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
+    found.hidden = _included_out(found.documents, project)
+    for one in found.documents:
         pieces = one.pieces
         if one.path.resolve() in found.hidden:
             pieces = [replace(piece, is_out=True) for piece in pieces]
@@ -89,12 +90,12 @@ def _load(path: Path, logger: LoggerBase) -> list[Block]:
     return []
 
 
-def _read(path: Path, blocks: list[Block], project: Project) -> _Document:
+def _read(path: Path, blocks: list[Block], project: Project) -> Document:
     rules = page_rules(path, header_content(blocks), project.rules)
-    return _Document(path, blocks, rules, [*find_pieces(blocks, rules)])
+    return Document(path, blocks, rules, [*find_pieces(blocks, rules)])
 
 
-def _included_out(documents: Sequence[_Document], project: Project) -> set[Path]:
+def _included_out(documents: Sequence[Document], project: Project) -> set[Path]:
     """Return the files that are included in parts that are left out, and nowhere else."""
     elsewhere: set[Path] = set()
     hidden: set[Path] = set()
