@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from lmm_core.logging import ListLogger, LocatedLogger
-from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import NOT_CLOSED
@@ -14,7 +14,7 @@ from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, 
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
 from lmm_core.scan.references import find_references_to
-from lmm_core.workflows.typos import read_blocks, typo_lines, with_types
+from lmm_core.workflows.typos import read_documents, typo_lines, with_types
 
 from ..errors import FilterError
 from ..pandoc.document import FilterDocument
@@ -78,9 +78,9 @@ def _refuse_faults(document: FilterDocument) -> None:
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
-    read = [*read_blocks(with_included([document.path], folder))]
-    rules = with_types(document.rules, [blocks for _, blocks in read])
-    documents: list[tuple[str, list[Block]]] = [(os.path.relpath(path, folder), blocks) for path, blocks in read]
+    read = [*read_documents(with_included([document.path], folder))]
+    rules = with_types(document.rules, read)
+    documents = [(os.path.relpath(one.file.path, folder), one) for one in read]
     if problems := [*typo_lines(documents, rules), *find_native(documents)]:
         raise FilterError("\n".join(problems))
 

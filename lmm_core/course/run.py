@@ -112,7 +112,7 @@ def check(course: Course) -> str:
     problems = _project_problems(course)
     if course.settings:
         convert_native(pages, course.folder, course.logger)
-        problems += find_native((name_in_project(page.file.path, course.folder), page.blocks) for page in pages)
+        problems += find_native((name_in_project(page.file.path, course.folder), page) for page in pages)
     problems += find_problems(pages, course.folder)
     if problems:
         raise RenderError("\n".join(dict.fromkeys(problems)))

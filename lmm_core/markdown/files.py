@@ -7,16 +7,18 @@ import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
 from ..files.recovery import torn_problem
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
-from .blocks import Block, serialize_blocks
+from .blocks import Block, header_content, serialize_blocks
 from .notebooks import read_notebook
+from .parse import parse_header, parse_markdown_text
 
 NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
 # The files that mark a project's root; the first group wins over the second
@@ -34,6 +36,23 @@ class MarkdownFile:
     text: str
     data: bytes
     place: Path | None = None
+
+
+@dataclass
+class MarkdownDocument:
+    """A file with its blocks, which are parsed whenever they are asked for, and not kept: there may be thousands."""
+
+    file: MarkdownFile
+
+    @property
+    def blocks(self) -> list[Block]:
+        return parse_markdown_text(self.file.text)
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The mapping of the header, {} where there is none."""
+        first = parse_header(self.file.text)
+        return header_content([first] if first else [])
 
 
 def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | None:

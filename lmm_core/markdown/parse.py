@@ -77,6 +77,12 @@ def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> lis
     return _Parser(text, found).parse()
 
 
+def parse_header(text: str) -> Block | None:
+    """Return the first block of a text, None if it has none; the rest is not parsed."""
+    body = text[1:] if text.startswith(BOM) else text
+    return _Parser(body, []).first()
+
+
 def is_metadata_div(line: str) -> bool:
     """Return True if a line opens a fenced div of class `lmm`."""
     return line.startswith(":::") and "lmm" in div_attributes(line).classes
@@ -109,6 +115,10 @@ class _Parser:
             start = pos = start + len(block.source)
         self._report_unclosed()
         return blocks
+
+    def first(self) -> Block | None:
+        pos = self._skip_blank(0)
+        return self._block(0, pos, 1 + self.text.count("\n", 0, pos)) if pos < self.size else None
 
     def _block(self, start: int, pos: int, line: int) -> Block:
         """Return the block at `pos`.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import KeepingLogger, LoggerBase, counted, in_file
-from ..markdown.blocks import header_content
 from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
@@ -166,7 +165,7 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[Path]:
 
 def _is_draft(page: Page, drafts: set[Path], settings: Mapping[str, Any]) -> bool:
     """Return True for a draft, whether its header, its folder, or the project makes it one."""
-    own = page_settings(page.file.path, header_content(page.blocks), settings)
+    own = page_settings(page.file.path, page.header, settings)
     return own.get("draft") is True or page.file.path.resolve() in drafts
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
-from ..markdown.blocks import header_content, serialize_blocks
+from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, is_notebook, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
@@ -21,7 +21,7 @@ from ..markdown.spelling import convert
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
-from ..workflows.typos import read_blocks, typo_lines, with_types
+from ..workflows.typos import read_documents, typo_lines, with_types
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native, native_lines
 from .pages import Page, input_files, name_in_project, read_pages
@@ -38,7 +38,7 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
     convert_native(pages, project_dir, logger)
-    native = find_native((name_in_project(page.file.path, project_dir), page.blocks) for page in pages)
+    native = find_native((name_in_project(page.file.path, project_dir), page) for page in pages)
     if problems := [*find_problems(pages, project_dir), *native]:
         raise RenderError("\n".join(problems))
     annotate_pages([page for page in pages if page.options.annotate], project_dir, logger)
@@ -90,7 +90,7 @@ def _is_filtered(page: Page, project_dir: Path) -> bool:
     """Return True if the page itself, or a `_metadata.yml` above it, names our filter."""
     places = folder_files(page.file.path, project_dir)
     settings = [with_named(read_yaml(place), place.parent) for place in places]
-    return any(map(has_filter, [*settings, with_named(header_content(page.blocks), page.file.path.parent)]))
+    return any(map(has_filter, [*settings, with_named(page.header, page.file.path.parent)]))
 
 
 def _convert(page: Page) -> None:
@@ -107,8 +107,8 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
     rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
     shown = {page.file.path for page in pages}
     others = [path for path in find_inputs(project_dir) if path not in shown]
-    rules = with_types(rules, [*(page.blocks for page in pages), *(blocks for _, blocks in read_blocks(others))])
-    return typo_lines([(name_in_project(page.file.path, project_dir), page.blocks) for page in pages], rules)
+    rules = with_types(rules, [*pages, *read_documents(others)])
+    return typo_lines([(name_in_project(page.file.path, project_dir), page) for page in pages], rules)
 
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
 from ..markdown.divs import find_parts
-from ..markdown.files import is_notebook
+from ..markdown.files import MarkdownDocument, is_notebook
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.spelling import convert
+from ..workflows.known.remember import key_text, remembered
 
 _FORGOTTEN = "Quarto would forget the place of this metadata block between `---` lines."
 BY_HAND = (  # said if there are blocks that no command mends
@@ -20,16 +21,17 @@ BY_HAND = (  # said if there are blocks that no command mends
 )
 
 
-def find_native(documents: Iterable[tuple[str, Sequence[Block]]]) -> list[str]:
-    """Return a line for each native block in some documents, then how to mend them. documents: pairs
-    of the name that messages use and the blocks."""
+def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
+    """Return a line for each native block in some documents, then how to mend them. documents: each after
+    the name that messages use."""
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
-    for name, blocks in documents:
-        lines = native_lines(blocks)
+    named = list(documents)
+    found = remembered("native", b"", [(key_text(one), one) for _, one in named], lambda one: native_lines(one.blocks))
+    for (name, one), lines in zip(named, found, strict=True):
         problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
-        left = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines
+        left = native_lines(convert(one.blocks, "div")) if lines and not is_notebook(Path(name)) else lines
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:

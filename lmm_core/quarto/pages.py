@@ -5,27 +5,29 @@ from __future__ import annotations
 import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..files.walk import RENDERED, is_document, is_inside
-from ..markdown.blocks import Block, header_content
-from ..markdown.files import MarkdownFile, is_notebook, read_markdown
-from ..markdown.parse import parse_markdown_text
+from ..markdown.blocks import Block
+from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
 
 
 @dataclass
-class Page:
+class Page(MarkdownDocument):
     """A file that is rendered, or included in one that is. outside: the file lies outside the
     project, links followed; it is checked, but neither changed nor indexed."""
 
-    file: MarkdownFile
-    blocks: list[Block]
     options: RenderOptions
     included: bool = False
     outside: bool = False
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        return super().blocks
 
     @property
     def is_written(self) -> bool:
@@ -38,12 +40,11 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
     file cannot."""
     base = project_options(project_dir)
-    pages = []
+    pages, named = [], set(paths)
     for path in with_included([path for path in paths if path.is_file()], project_dir):
-        file = read_markdown(path)
-        blocks = parse_markdown_text(file.text)
-        options = _page_options(file, blocks, base, project_dir)
-        pages.append(Page(file, blocks, options, path not in paths, not is_inside(path, project_dir)))
+        document = MarkdownDocument(read_markdown(path))
+        options = _page_options(document, base, project_dir)
+        pages.append(Page(document.file, options, path not in named, not is_inside(path, project_dir)))
     return pages
 
 
@@ -52,13 +53,14 @@ def project_options(project_dir: Path) -> RenderOptions:
     return read_options(read_project(project_dir).get("lmm"), RenderOptions(ask=has_box(project_dir)), "_quarto.yml")
 
 
-def _page_options(file: MarkdownFile, blocks: Sequence[Block], base: RenderOptions, project_dir: Path) -> RenderOptions:
+def _page_options(document: MarkdownDocument, base: RenderOptions, project_dir: Path) -> RenderOptions:
     """Return options with those of a document's folders and of its header merged over them."""
-    for place in folder_files(file.path, project_dir):
+    path = document.file.path
+    for place in folder_files(path, project_dir):
         where = name_in_project(place, project_dir)
         base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
-    found = with_named(header_content(blocks), file.path.parent).get("lmm")
-    return read_options(found, base, name_in_project(file.path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
+    found = with_named(document.header, path.parent).get("lmm")
+    return read_options(found, base, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
 
 
 def name_in_project(path: Path, project_dir: Path) -> str:

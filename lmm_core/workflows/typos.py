@@ -14,14 +14,13 @@ from pathlib import Path
 
 from ..errors import MarkdownError
 from ..logging import LoggerBase
-from ..markdown.blocks import Block, header_content, serialize_blocks
-from ..markdown.files import read_markdown
-from ..markdown.parse import parse_markdown_text
+from ..markdown.blocks import Block, header_content
+from ..markdown.files import MarkdownDocument, read_markdown
 from ..markdown.rag_only import KnitRules, header_rules
 from ..scan.check.near_misses import find_near_misses
 from ..scan.check.unreadable import find_errors
 from ..scan.left_out import find_pieces
-from .known.remember import remembered
+from .known.remember import key_text, remembered
 from .known.types import count_all_types
 
 PUBLISHED_CODE = (
@@ -35,29 +34,22 @@ MEANT = (
 )
 
 
-def with_types(rules: KnitRules, documents: Iterable[Sequence[Block]]) -> KnitRules:
+def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    things = [(_text_of(blocks), blocks) for blocks in documents]
-    return replace(rules, types=rules.types.union(count_all_types(things, lambda blocks: blocks)))
+    return replace(rules, types=rules.types.union(count_all_types(documents)))
 
 
-def _text_of(blocks: Sequence[Block]) -> bytes:
-    return serialize_blocks(blocks).encode("utf-8", "surrogatepass")
-
-
-def typo_lines(documents: Iterable[tuple[str, Sequence[Block]]], rules: KnitRules) -> list[str]:
+def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
     """Return a line for each thing that has to be corrected before some documents are published.
 
-    documents: pairs of the name to show and the blocks. The lines name code that is published
+    documents: each after the name to show. The lines name code that is published
     anyway, blocks that cannot be read, and words that are nearly ours, with how to allow one."""
     errors: list[str] = []
     near: list[str] = []
-    names, things = [], []
-    for name, blocks in documents:
-        names.append(name)
-        things.append((_text_of(blocks), blocks))
-    found = remembered("typos", rules, things, lambda blocks: _typos(blocks, rules))
-    for name, (wrong, nearly) in zip(names, found, strict=True):
+    named = list(documents)
+    things = [(key_text(one), one) for _, one in named]
+    found = remembered("typos", rules, things, lambda one: _typos(one.blocks, rules))
+    for (name, _), (wrong, nearly) in zip(named, found, strict=True):
         errors += [f"{name}:{line}: {message}" for line, message in wrong]
         near += [f"{name}:{line}: {message}" for line, message in nearly]
     return [*errors, *near, *([MEANT] if near else [])]
@@ -83,16 +75,16 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
     """Report what has to be corrected in some files as errors. Files that cannot be read are passed over."""
-    documents = [*read_blocks(paths)]
-    rules = with_types(rules, [blocks for _, blocks in documents])
-    for line in typo_lines([(str(path), blocks) for path, blocks in documents], rules):
+    documents = [*read_documents(paths)]
+    rules = with_types(rules, documents)
+    for line in typo_lines([(str(one.file.path), one) for one in documents], rules):
         logger.error(line)
 
 
-def read_blocks(paths: Iterable[Path]) -> Iterator[tuple[Path, list[Block]]]:
-    """Yield the files that can be read, each with its blocks."""
+def read_documents(paths: Iterable[Path]) -> Iterator[MarkdownDocument]:
+    """Yield the files that can be read."""
     for path in paths:
         try:
-            yield path, parse_markdown_text(read_markdown(path).text)
+            yield MarkdownDocument(read_markdown(path))
         except (OSError, MarkdownError):
             continue

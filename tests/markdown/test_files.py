@@ -7,15 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given
 from pydantic import ValidationError
 
 from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
+from lmm_core.markdown.blocks import header_content
+from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
 from lmm_core.scan import ScanOpts
 from lmm_core.workflows.document import docid_of
 from lmm_core.workflows.passes import markdown_knit, markdown_rag, markdown_scan
-from tests.strategies import PROSE
+from tests.strategies import PROSE, markdown
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
 NOTES = f"# A\n\n{PROSE}\n"
@@ -317,3 +320,17 @@ def test_a_file_is_loaded_and_saved_by_its_name_and_what_fails_is_reported(tmp_p
     assert [str(report).partition(": ")[2][:12] for report in logger.reports] == ["No such file", "notebooks ar"]
     with pytest.raises(ReportedError, match="No such file"):
         load_markdown(tmp_path / "none.md", ExceptionLogger())
+
+
+@given(markdown())
+def test_the_header_alone_is_the_header_of_the_whole(text):
+    document = MarkdownDocument(MarkdownFile(Path("a.md"), text, b""))
+    assert document.header == header_content(document.blocks)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\ufeff", "\ufeff---\na: 1\n---\n\nText.\n", "\n\n---\na: 1\n---\n", "---\na: [\n---\n"]
+)
+def test_the_header_of_an_unusual_text(text):
+    document = MarkdownDocument(MarkdownFile(Path("a.md"), text, b""))
+    assert document.header == header_content(document.blocks)

@@ -17,7 +17,7 @@ from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import check_kept_types, types_in
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.passes import convert_work, knit_work, rules_of
-from ...workflows.typos import read_blocks
+from ...workflows.typos import read_documents
 from ..arguments import (
     check_text,
     check_written,
@@ -100,8 +100,8 @@ def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: Repor
     if not keep:
         return
     types: set[str] = set()
-    for path, blocks in read_blocks(files):
-        types |= rules_of(blocks, project_at(path).rules).div_types | types_in(blocks)
+    for one in read_documents(files):
+        types |= rules_of(one.blocks, project_at(one.file.path).rules).div_types | types_in(one.blocks)
     for message in check_kept_types(keep, types):
         logger.warning(f"--keep: {message}")
 

@@ -64,7 +64,7 @@ def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Pr
     documents. A file that is included only in parts that are left out is left out as a whole. Files
     that cannot be read are reported."""
     found = Sources(kept=[_project_texts(project)])
-    paths = dict.fromkeys([*sources, *published])
+    paths, own = dict.fromkeys([*sources, *published]), set(sources)
     found.documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
     found.hidden = _included_out(found.documents, project)
     for one in found.documents:
@@ -75,7 +75,7 @@ def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Pr
             found.kept.append([*stays_in(one.blocks, one.rules)])
             found.names |= {piece.slug for piece in pieces if piece.slug and not piece.is_out}
             found.names |= {name for text in found.kept[-1] for name in _NAMES.findall(text)}
-        if one.path in sources:
+        if one.path in own:
             found.secrets += [Secret(one.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
     return found
 

@@ -8,26 +8,27 @@ from dataclasses import asdict, replace
 from functools import cache
 
 from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownFile, root_finder
+from ...markdown.files import MarkdownDocument, MarkdownFile, root_finder
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import nearly_more_used
 from ...settings.project import Project, load_project, wrong_settings
-from .remember import digest, remembered
+from .remember import digest, key_text, remembered
 from .types import count_all_types
 
 
 def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     """Return the overview of each file. What is known of an unchanged file is not made again. Raise ConfigError."""
-    used = count_all_types([(file.data, file) for file in files.values()], lambda file: parse_markdown_text(file.text))
+    documents = [*map(MarkdownDocument, files.values())]
+    used = count_all_types(documents)
     near = repr((sorted(used), nearly_more_used(used))).encode()
-    root, project = root_finder(), cache(lambda folder: load_project(folder / "-"))
+    root_at, project = root_finder(), cache(lambda folder: load_project(folder / "-"))
     settings = cache(lambda folder: digest(project(folder)))
-    roots = [root(file.path) for file in files.values()]
+    roots = [root_at(file.path) for file in files.values()]
     things = [
-        (settings(one) + file.data, (file, project(one))) for one, file in zip(roots, files.values(), strict=True)
+        (settings(root) + key_text(one), (one.file, project(root))) for root, one in zip(roots, documents, strict=True)
     ]
     rows = remembered("overview", near, things, lambda thing: asdict(_overview_of(*thing, used)))
     return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}

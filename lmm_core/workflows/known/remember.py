@@ -15,7 +15,10 @@ from contextlib import closing
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from ...markdown.files import MarkdownDocument
 
 WORTH = 100_000  # bytes; less is looked into sooner than it is looked up
 Thing = TypeVar("Thing")
@@ -42,6 +45,12 @@ def remembered(
                 new[key] = found[key] = find(thing)
         known.keep(new)
     return [found[key] for key in keys]
+
+
+def key_text(document: MarkdownDocument) -> bytes:
+    """Return the text of a document, as the thing that a finding in it depends on: a notebook has another than its
+    bytes."""
+    return document.file.text.encode("utf-8", "surrogatepass")
 
 
 def key_of(kind: str, *parts: bytes) -> bytes:

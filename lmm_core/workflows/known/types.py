@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 
-from ...markdown.blocks import Block
+from ...markdown.files import MarkdownDocument
 from ...scan.check.type_words import count_types
-from .remember import Thing, remembered
+from .remember import key_text, remembered
 
 
-def count_all_types(
-    things: Sequence[tuple[bytes, Thing]], blocks_of: Callable[[Thing], Sequence[Block]]
-) -> Counter[str]:
-    """Return how many parts of some documents have each type. things: after the bytes of each text what `blocks_of`
-    gives the blocks of."""
-    rows = remembered("types", b"", things, lambda thing: count_types([blocks_of(thing)]))
+def count_all_types(documents: Iterable[MarkdownDocument]) -> Counter[str]:
+    """Return how many parts of some documents have each type."""
+    things = [(key_text(one), one) for one in documents]
+    rows = remembered("types", b"", things, lambda one: count_types([one.blocks]))
     return sum(map(Counter, rows), Counter())
