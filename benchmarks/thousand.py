@@ -58,7 +58,15 @@ STEPS = {
     "lmm course --steps check": ["course", ".", "--steps", "check", "--json"],
     "lmm index": ["index", "."],
 }
-SITE = {"leak check": ["course", ".", "--steps", "leaks", "--json"]}
+ASK_DATA = """
+from pathlib import Path
+from lmm_core.course.run import open_course
+from lmm_core.logging import ListLogger
+from lmm_core.quarto.after_render import write_site_box
+course = open_course(Path(), None, ListLogger())
+write_site_box(course.workshop.site, course.folder, course.logger)
+"""
+SITE = {"ask data": ["-c", ASK_DATA], "leak check": ["course", ".", "--steps", "leaks", "--json"]}
 
 
 def sections() -> list[str]:
@@ -109,7 +117,8 @@ def run(folder: Path, words: list[str], wanted: int = 0) -> Step:
     """Run a command in a course, with a cache of its own."""
     environment = os.environ | {"HOME": str(folder.parent), "XDG_CACHE_HOME": str(folder.parent / "cache")}
     begun = time.perf_counter()
-    process = subprocess.Popen([COMMAND, *words], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=-1)
+    command = [sys.executable] if words[0] == "-c" else [COMMAND]
+    process = subprocess.Popen([*command, *words], cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=-1)
     assert process.stderr is not None
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -33,8 +33,11 @@
       const tag = document.createElement("script");
       tag.async = false; // in the order in which they are asked for
       tag.charset = "utf-8"; // whatever the page is in
-      tag.onload = resolve;
-      tag.onerror = () => reject(new Error(name));
+      tag.onload = tag.onerror = ({ type }) => {
+        tag.remove(); // there may be hundreds
+        if (type === "load") resolve();
+        else reject(new Error(name));
+      };
       tag.src = ask.base + name;
       document.head.append(tag);
     });
@@ -57,15 +60,20 @@
   let described = null;
   ask.described = () => (described ||= ask.data("data"));
 
-  async function open() {
+  // Loads the box; resolves to whether it is there.
+  async function prepare() {
+    if ("page" in ask.options) ask.described().catch(() => null); // box.js says so
     try {
-      if ("page" in ask.options) ask.described().catch(() => null); // box.js says so
       await ask.ready();
+      return true;
     } catch {
       loaded = null; // the network may come back
-      return;
+      return false;
     }
-    ask.box.open();
+  }
+
+  async function open() {
+    if (await prepare()) ask.box.open();
   }
   ask.open = open;
 
@@ -103,6 +111,7 @@
     button.setAttribute("aria-keyshortcuts", "/ Control+K");
     button.setAttribute("aria-haspopup", "dialog");
     button.addEventListener("click", open);
+    button.addEventListener("pointerenter", prepare, { once: true }); // a moment sooner
     const bar = BARS.map((one) => document.querySelector(one)).find(Boolean);
     if (bar) bar.append(button);
     button.classList.toggle("lmm-ask-corner", !bar || !button.getClientRects().length);

@@ -8,6 +8,7 @@
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
   const FORMAT = 5; // of the data
+  const SMALL = 200; // pieces of data: some 5,000 passages
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -86,6 +87,13 @@
       return notice("data", t("noData"));
     }
     checkAge();
+    loadRest();
+  }
+
+  // The data of a small site are loaded whole, one after the other, so that later keys do not wait for them.
+  async function loadRest() {
+    const names = Object.keys(ask.about.marks);
+    for (const name of names.length <= SMALL ? names : []) await ask.index.load(name).catch(() => null);
   }
 
   function use(about) {
