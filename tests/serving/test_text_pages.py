@@ -74,7 +74,7 @@ def test_with_a_token_the_page_asks_for_it_once(browser, served, woods):
     tab.get_by_label("Access code").fill(token)
     tab.get_by_role("button", name="Show the text").click()
     tab.wait_for_selector("h2#cut")
-    tab.wait_for_function("document.querySelector('main img[src]').src.startsWith('blob:')")
+    tab.wait_for_function("document.querySelector('main img[src]')?.src.startsWith('blob:')")
     tab.get_by_role("link", name="elms", exact=True).click()
     tab.wait_for_selector("h1#elms-grow")  # without being asked again
     assert token not in tab.content() and tab.errors == []
