@@ -20,6 +20,7 @@ from .rows import read_rows
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
+_PARTS = re.compile(r"(?:part|words)-\d+\.js|minisearch\.js")  # the last was the box's own before
 _TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
@@ -77,7 +78,7 @@ def remove_box(output: Path) -> None:
 
 
 def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
-    """Write the data and the box, remove scripts that are left over, and return the files that have changed. Data
+    """Write the data and the box, remove parts that are left over, and return the files that have changed. Data
     that differ in their time alone are not written."""
     changed = []
     box = {path.name: _text(path) for path in sorted((packaged_extension() / "ask").iterdir())}
@@ -88,7 +89,7 @@ def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
         if not same and _write(path, text):
             changed.append(path)
     for path in folder.glob("*.js"):
-        if path.name not in data and path.name not in box:
+        if _PARTS.fullmatch(path.name) and path.name not in data:
             path.unlink()
     return changed
 
