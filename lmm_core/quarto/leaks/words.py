@@ -119,12 +119,6 @@ class Index:
             index, size = (self.long, LONG) if len(needle.letters) >= LONG else (self.short, SHORT)
             index.setdefault(needle.letters[:size], []).append(needle)
 
-    def copy(self) -> Index:
-        """Return an index of the same needles, which forgets on its own."""
-        other = Index(())
-        other.long, other.short = dict(self.long), dict(self.short)
-        return other
-
     def find(self, stream: Stream) -> list[tuple[int, list[str]]]:
         """Return the numbers of the secrets that a text has, each with its words that come first in
         the text."""
@@ -134,17 +128,9 @@ class Index:
                 first[needle.secret] = stream.words(at, at + len(needle.letters))
         return sorted(first.items())
 
-    def forget(self, stream: Stream) -> None:
-        """Drop the needles that a text has."""
-        for letters in {needle.letters for _, needle in self._hits(stream)}:
-            for index, size in ((self.long, LONG), (self.short, SHORT)):
-                rest = [needle for needle in index.pop(letters[:size], ()) if needle.letters != letters]
-                if rest:
-                    index[letters[:size]] = rest
-
-    def looked_for(self) -> set[int]:
-        """Return the numbers of the secrets that are looked for."""
-        return {needle.secret for index in (self.long, self.short) for found in index.values() for needle in found}
+    def needles_in(self, stream: Stream) -> set[Needle]:
+        """Return the needles that a text has."""
+        return {needle for _, needle in self._hits(stream)}
 
     def _hits(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
