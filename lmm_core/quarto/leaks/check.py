@@ -51,15 +51,16 @@ def look_for_leaks(
     files = [file for one in outputs for file in find_files(one)]
     with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
         notes = read_notes(documents, project, memory)
-        own = [note for note in notes if note.document.path in {*sources}]
+        named = {*sources}
+        own = [note for note in notes if note.document.path in named]
         memory.look_for({note.key: note.keys() for note in own})
         kept = _find_kept(notes, project, ask, memory)
         seen = [*_look_at_files(files, memory, logger)]
     found = _counted(own, kept, seen)
     found.leaks += _find_leaks(seen, own, kept, sources)
-    named = {figure for _, one in seen for figure in one.figures}
+    figures = {figure for _, one in seen for figure in one.figures}
     for folder in outputs:
-        found.leaks += unused_figures(folder, _cells(own), named, project)
+        found.leaks += unused_figures(folder, _cells(own), figures, project)
     return found
 
 

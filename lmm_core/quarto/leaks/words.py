@@ -141,8 +141,8 @@ class Index:
             heads = [letters[at : at + size] for at in stream.starts]
             if index.keys().isdisjoint(heads):
                 continue
-            for at, head in zip(stream.starts, heads, strict=True):
-                for needle in index.get(head, ()):
+            for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:
+                for needle in index[head]:
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):

@@ -27,7 +27,8 @@ def look_at_file(path: Path, memory: Memory, logger: LoggerBase) -> Seen:
 
 
 def _read(path: Path, data: bytes, with_marks: bool, logger: LoggerBase) -> Said:
-    """Return what a file says; with_marks: its elements and names, too. It is not remembered if something was said of it, or another program read it."""
+    """Return what a file says; with_marks: its elements and names, too. It is not remembered if something was
+    said of it, or another program read it."""
     said, kept = Said(is_read=False), KeepingLogger(logger)
     for text in read_texts(path, data, kept):
         said.is_read = True

@@ -10,7 +10,7 @@ from zlib import crc32
 from ..short_parts import beside_others, element_of, name_of
 from ..sources import Secret
 from ..words import Index, Needle, Stream, find_needles
-from .said import HEAD, Packed, Said
+from .said import HEAD, Packed, Said, as_bytes
 
 RUN, WHOLE, ELEMENT, NAME = "r", "w", "e", "n"
 MARKS = (ELEMENT, NAME)
@@ -32,7 +32,7 @@ def element_key(letters: str) -> str:
     """Return the key of the letters of a whole element. Of long ones, a hash stands in it."""
     if len(letters) <= _LONG:
         return ELEMENT + letters
-    return f"{ELEMENT}#{blake2b(letters.encode('utf-8', 'surrogatepass'), digest_size=20).hexdigest()}"
+    return f"{ELEMENT}#{blake2b(as_bytes(letters), digest_size=20).hexdigest()}"
 
 
 def needle_of(key: str, secret: int = 0) -> Needle:
@@ -52,7 +52,7 @@ class Keys:
             else:
                 needles.append(needle_of(key))
         self._index = Index(needles)
-        self._heads = {crc32(head.encode("utf-8", "surrogatepass")[:HEAD]) for head in self._index.long}
+        self._heads = {crc32(as_bytes(head)[:HEAD]) for head in self._index.long}
 
     def __bool__(self) -> bool:
         return bool(self.marks or self._heads or self._index.short)

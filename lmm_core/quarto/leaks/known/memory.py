@@ -8,7 +8,7 @@ has changed since. Only new texts are looked into for all keys, and for new keys
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -65,11 +65,11 @@ class Memory:
                 self._keep(key, found[key])
         return [found[key] for key, _ in things]
 
-    def look_for(self, documents: Mapping[bytes, Iterable[str]]) -> None:
+    def look_for(self, documents: Mapping[bytes, Set[str]]) -> None:
         """Say what is looked for from now on: the keys of some documents, which are given by the hash of all
         that the keys depend on."""
         self._documents = [key.hex() for key in documents]
-        keys = {key for found in documents.values() for key in found}
+        keys = set[str]().union(*documents.values())
         last = self._find([self._key]).get(self._key) or {"documents": [], "keys": [], "texts": {}}
         self._before = _looks(last, keys)
         self._keys = Keys(keys)
@@ -112,13 +112,13 @@ class Memory:
         self._after[key.hex()] = seen
         return seen
 
-    def _keys_of(self, names: Iterable[str], documents: Mapping[bytes, Iterable[str]]) -> set[str]:
+    def _keys_of(self, names: Iterable[str], documents: Mapping[bytes, Set[str]]) -> set[str]:
         """Return the keys of the documents whose keys were looked for the last time. If some are no longer
         known, their keys are looked for as new ones."""
         hashes = {*map(bytes.fromhex, names)}
         gone = self._find(hashes - documents.keys())
-        sources = [documents[key] for key in hashes & documents.keys()]
-        return {key for found in (*sources, *map(all_keys, gone.values())) for key in found}
+        still = [documents[key] for key in hashes & documents.keys()]
+        return set[str]().union(*still, *map(all_keys, gone.values()))
 
     # The cache
 
@@ -145,9 +145,9 @@ class Memory:
         return {"documents": self._documents, "keys": [*keys], "texts": texts}
 
 
-def all_keys(record: Mapping[str, Any]) -> Iterable[str]:
+def all_keys(record: Mapping[str, Any]) -> set[str]:
     """Return the keys of a document's parts (see `notes`)."""
-    return (key for _, _, keys in record["parts"] for key in keys)
+    return {key for _, _, keys in record["parts"] for key in keys}
 
 
 def _seen(said: Said, keys: Keys) -> Seen:

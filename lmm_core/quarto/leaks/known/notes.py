@@ -19,7 +19,7 @@ from ..sources import Document, annotation_texts, stays_in
 from ..words import markdown_words, text_words
 from .keys import NAME, element_key, keys_of
 from .memory import Memory, all_keys
-from .said import Said
+from .said import Said, as_bytes
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
@@ -39,7 +39,7 @@ class Note:
         """The parts left out: line, whether a cell of theirs may make a figure, and keys of each."""
         return self.record["parts"]  # type: ignore[no-any-return]  # a JSON value
 
-    def keys(self) -> Iterable[str]:
+    def keys(self) -> set[str]:
         """Return the keys of all parts that are left out."""
         return all_keys(self.record)
 
@@ -63,7 +63,7 @@ def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> l
 
 
 def _depends_on(document: Document, is_hidden: bool) -> tuple[bytes, bytes, bytes]:
-    return document.text.encode("utf-8", "surrogatepass"), _digest(document.rules), b"hidden" if is_hidden else b""
+    return as_bytes(document.text), _digest(document.rules), b"hidden" if is_hidden else b""
 
 
 @cache

@@ -50,9 +50,8 @@ class Packed:
     def said(self) -> Said:
         """Return what the text says."""
         streams, marks, figures, has_comments, is_read = json.loads(zlib.decompress(self.data[self._end :]))
-        return Said(
-            [words.split(" ") if words else [] for words in streams], {*marks}, {*figures}, has_comments, is_read
-        )
+        lists = [words.split(" ") if words else [] for words in streams]
+        return Said(lists, {*marks}, {*figures}, has_comments, is_read)
 
     @property
     def _end(self) -> int:
@@ -70,9 +69,11 @@ def pack(said: Said) -> Packed:
 def _heads(words: list[str]) -> Iterator[int]:
     """Yield the hash of the bytes at the beginning of each word, with those of the words after it."""
     letters = "".join(words)
-    data = letters.encode("utf-8", "surrogatepass")
-    sizes = (
-        map(len, words) if len(data) == len(letters) else (len(word.encode("utf-8", "surrogatepass")) for word in words)
-    )
-    crc32 = zlib.crc32
-    return (crc32(data[at : at + HEAD]) for at in accumulate(sizes, initial=0))
+    data = as_bytes(letters)
+    sizes = map(len, words if len(data) == len(letters) else map(as_bytes, words))
+    return (zlib.crc32(data[at : at + HEAD]) for at in accumulate(sizes, initial=0))
+
+
+def as_bytes(text: str) -> bytes:
+    """Return a text as UTF-8, halves of surrogate pairs included."""
+    return text.encode("utf-8", "surrogatepass")
