@@ -21,7 +21,7 @@ from .comments import comment_leaks, find_comments
 from .figures import unused_figures
 from .findings import Findings, Leak
 from .known.files import look_at_file
-from .known.keys import MARKS, NAME, keys_of, needle_of
+from .known.keys import MARKS, NAME, RUN, WHOLE, keys_of, needle_of
 from .known.memory import Memory, Seen
 from .known.notes import Note, look_at_data, look_at_kept, look_at_texts, read_notes
 from .short_parts import ShortParts, element_of
@@ -53,7 +53,7 @@ def look_for_leaks(
         notes = read_notes(documents, project, memory)
         named = {*sources}
         own = [note for note in notes if note.document.path in named]
-        memory.look_for({note.key: note.keys() for note in own})
+        memory.look_for({note.key: note.keys for note in own})
         kept = _find_kept(notes, project, ask, memory)
         seen = [*_look_at_files(files, memory, logger)]
     found = _counted(own, kept, seen)
@@ -84,12 +84,13 @@ def _look_at_files(files: Iterable[Path], memory: Memory, logger: LoggerBase) ->
 def _counted(own: Iterable[Note], kept: _Kept, seen: Iterable[tuple[Path, Seen]]) -> Findings:
     """Return the numbers of what is looked for and looked into. A mark is looked for as that of the first part
     that has it."""
+    marks = {key for note in own for key in note.keys if key[0] in MARKS}
     first: set[str] = set()
     parts = total = 0
     for _, _, keys in (part for note in own for part in note.parts):
         total += 1
-        left = kept.without(keys) - first
-        first.update(key for key in left if key[0] in MARKS)
+        left = {*keys} - kept.said - first
+        first |= left & marks
         parts += bool(left)
     return Findings(parts=parts, files=sum(one.is_read for _, one in seen), passed_over=total - parts)
 
@@ -109,28 +110,29 @@ def _cells(own: Iterable[Note]) -> dict[Path, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The letters and the marks that the notes say themselves, and the letters that they or the data of an ask
-    box may say."""
+    """The keys that the notes say themselves, and those that they or the data of an ask box may say."""
 
-    letters: Set[str]
-    marks: Set[str]
+    said: Set[str]
     data: Set[str]
 
-    def without(self, keys: Iterable[str]) -> set[str]:
-        """Return the keys that the notes do not say."""
-        return {key for key in keys if (key not in self.marks if key[0] in MARKS else key[1:] not in self.letters)}
-
-    def without_data(self, keys: Iterable[str]) -> set[str]:
-        """Return the keys that the data of an ask box must not say. Of parts that are too short for runs, it may
-        say the words."""
-        return {key for key in keys if key[0] not in MARKS and key[1:] not in self.data}
+    def unsaid(self, file: Path, found: Set[str]) -> set[str]:
+        """Return the keys among those found in a file that it must not have. The data of an ask box may say the
+        words of parts that are too short for runs."""
+        if not _is_data(file):
+            return {*found} - self.said
+        return {key for key in found if key[0] not in MARKS} - self.data
 
 
 def _find_kept(notes: Sequence[Note], project: Project, ask: AskBoxSettings | None, memory: Memory) -> _Kept:
     said = look_at_texts(project_texts(project), memory) | look_at_kept(notes, memory)
-    letters = {key[1:] for key in said if key[0] not in MARKS}
-    data = look_at_data(notes, ask.include, memory) if ask else set[str]()
-    return _Kept(letters, {key for key in said if key[0] in MARKS}, letters | {key[1:] for key in data})
+    data = said | look_at_data(notes, ask.include, memory) if ask else said
+    return _Kept(_in_both_kinds(said), _in_both_kinds(data))
+
+
+def _in_both_kinds(keys: Iterable[str]) -> set[str]:
+    """Return keys, and of those that are runs, the same letters in whole words and in any. A run that the notes
+    say is not looked for at all."""
+    return {kind + key[1:] for key in keys for kind in (key[0] if key[0] in MARKS else RUN + WHOLE)}
 
 
 def _is_data(file: Path) -> bool:
@@ -165,7 +167,7 @@ def _find_leaks(
     keys, data = set[str](), set[str]()
     suspects: list[Path] = []
     for file, one in seen:
-        left = (kept.without_data if _is_data(file) else kept.without)(one.found)
+        left = kept.unsaid(file, one.found)
         (data if _is_data(file) else keys).update(left)
         if left or one.has_comments:
             suspects.append(file)
@@ -177,7 +179,7 @@ def _find_leaks(
 
 def _wanted(own: Iterable[Note], keys: Set[str], data: Set[str]) -> _Wanted:
     """Return the secrets that have some keys. keys: for all files but the data of an ask box."""
-    some = [note for note in own if not (keys | data).isdisjoint(note.keys())]
+    some = [note for note in own if not (keys | data).isdisjoint(note.keys)]
     secrets = [secret for note in some for secret in note.document.secrets(note.is_hidden)]
     short = ShortParts()
     needles: list[tuple[str, Needle]] = []

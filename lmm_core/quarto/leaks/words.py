@@ -10,8 +10,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
@@ -99,8 +99,7 @@ class Stream:
         return place < len(self.starts) and self.starts[place] == at
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(NamedTuple):
     """Letters to look for, and the number of their secret. whole: only whole words count, as for a
     part without a long run."""
 

@@ -3,7 +3,8 @@ element, the name of a heading. A key is its kind, a letter, and what is looked 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
+from functools import cached_property
 from hashlib import blake2b
 from zlib import crc32
 
@@ -43,24 +44,25 @@ def needle_of(key: str, secret: int = 0) -> Needle:
 class Keys:
     """Keys that are looked for in texts."""
 
-    def __init__(self, keys: Iterable[str]) -> None:
-        needles = []
-        self.marks: set[str] = set()
-        for key in keys:
-            if key[0] in MARKS:
-                self.marks.add(key)
-            else:
-                needles.append(needle_of(key))
-        self._index = Index(needles)
-        self._heads = {crc32(as_bytes(head)[:HEAD]) for head in self._index.long}
+    def __init__(self, keys: Set[str]) -> None:
+        self._keys = keys
+        self.marks = {key for key in keys if key[0] in MARKS}
 
     def __bool__(self) -> bool:
-        return bool(self.marks or self._heads or self._index.short)
+        return bool(self._keys)
+
+    @cached_property
+    def _index(self) -> Index:
+        return Index(map(needle_of, self._keys - self.marks))
+
+    @cached_property
+    def _heads(self) -> set[int]:
+        return {crc32(as_bytes(head)[:HEAD]) for head in self._index.long}
 
     def found_in(self, said: Said) -> set[str]:
         """Return the keys that a text has."""
         found = self.marks & said.marks if self.marks else set()
-        for words in said.streams:
+        for words in filter(None, said.streams):
             for needle in self._index.needles_in(Stream(words)):
                 found.add((WHOLE if needle.whole else RUN) + needle.letters)
         return found

@@ -43,7 +43,7 @@ class Memory:
         self._before: dict[str, Seen] = {}
         self._after: dict[str, Seen] = {}
         self._documents: list[str] = []
-        self._keys, self._new_keys = Keys(()), Keys(())
+        self._keys, self._new_keys = Keys(frozenset()), Keys(frozenset())
 
     def __enter__(self) -> Memory:
         return self

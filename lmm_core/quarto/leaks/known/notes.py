@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from .said import Said, as_bytes
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Note:
     """A document with what is known of it. is_hidden: nothing of it stays in, since only parts that are left
     out include it; key: the hash of all that `record` depends on (see `_record_of`)."""
@@ -39,8 +40,9 @@ class Note:
         """The parts left out: line, whether a cell of theirs may make a figure, and keys of each."""
         return self.record["parts"]  # type: ignore[no-any-return]  # a JSON value
 
+    @cached_property
     def keys(self) -> set[str]:
-        """Return the keys of all parts that are left out."""
+        """The keys of all parts that are left out."""
         return all_keys(self.record)
 
 
@@ -56,14 +58,14 @@ def read_notes(documents: Sequence[Document], project: Project, memory: Memory) 
 
 
 def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> list[Note]:
-    keys = [key_of("left out", *_depends_on(one, is_hidden)) for one in documents]
+    keys = [_key_of(one, is_hidden) for one in documents]
     things = [(key, partial(_record_of, one, is_hidden)) for key, one in zip(keys, documents, strict=True)]
     records = memory.recall(things)
     return [Note(*found) for found in zip(documents, [is_hidden] * len(keys), keys, records, strict=True)]
 
 
-def _depends_on(document: Document, is_hidden: bool) -> tuple[bytes, bytes, bytes]:
-    return as_bytes(document.text), _digest(document.rules), b"hidden" if is_hidden else b""
+def _key_of(document: Document, is_hidden: bool) -> bytes:
+    return key_of("left out", as_bytes(document.text), _digest(document.rules), b"%d" % is_hidden)
 
 
 @cache
@@ -108,14 +110,15 @@ def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[str]:
     found: set[str] = set()
     for note in notes:
         if not note.is_hidden:
-            key = key_of("kept", *_depends_on(note.document, False), memory.manner)
+            key = key_of("kept", note.key, memory.manner)
             found |= memory.look(key, partial(_kept, note, memory.has_marks)).found
     return found
 
 
 def look_at_texts(texts: Sequence[str], memory: Memory) -> set[str]:
     """Return the keys of what some texts that stay in say."""
-    return memory.look(None, partial(say, texts, memory.has_marks)).found
+    key = key_of("texts", json.dumps(texts).encode(), memory.manner)
+    return memory.look(key, partial(say, texts, memory.has_marks)).found
 
 
 def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory) -> set[str]:
@@ -123,7 +126,7 @@ def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory)
     found: set[str] = set()
     types = "\n".join(sorted(include)).encode()
     for note in notes:
-        key = key_of("data", *_depends_on(note.document, note.is_hidden), types, memory.manner)
+        key = key_of("data", note.key, types, memory.manner)
         found |= memory.look(key, partial(_data, note, include)).found
     return found
 
