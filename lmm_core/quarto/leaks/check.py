@@ -1,51 +1,35 @@
 """Look for what is left out of the notes in everything that was rendered.
 
 Text and metadata that knitting leaves out are cut into runs of words, and these are looked for in
-every file of the output. Words that the notes say as well are no leak.
+every file of the output. Words that the notes say as well are no leak. Which of the runs a text has is
+remembered (`known`); only files that have one which the notes do not say are looked into closely.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
-from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block
-from ...markdown.originals import restore_originals
-from ...markdown.rag_only import KnitRules, verdicts
-from ...markdown.tree import blocks_to_tree
-from ...scan.left_out import texts_in
+from ...logging import ConsoleLogger, ListLogger, LoggerBase
 from ...settings.project import Project
+from ...workflows.known import remember
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
-from .figures import named_figures, unused_figures
+from .figures import unused_figures
 from .findings import Findings, Leak
-from .short_parts import ShortParts, beside_others, find_short_parts
+from .known.files import look_at_file
+from .known.keys import MARKS, NAME, RUN, WHOLE, keys_of, needle_of
+from .known.memory import Memory, Seen
+from .known.notes import Note, look_at_data, look_at_kept, look_at_texts, read_notes
+from .short_parts import ShortParts, element_of
 from .site_text import Text, find_files, read_texts
-from .sources import Secret, Sources, read_sources, stays_in
-from .words import Index, Stream, find_needles, markdown_words, strip_markup, text_words
+from .sources import Document, Secret, project_texts, read_documents
+from .words import Index, Needle, Stream, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The secrets that are looked for in a site, and the indexes by which they are found."""
-
-    secrets: list[Secret]
-    index: Index
-    data: Index  # for the data of an ask box, which may hold more
-    short: ShortParts
-
-    def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
-        """Return the numbers of the secrets that a text has, each with the first words of it found."""
-        stream = Stream(text_words(text.words))
-        found = dict((self.data if is_data else self.index).find(stream))
-        for at, words in () if is_data else self.short.find(text):
-            found.setdefault(at, words)
-        return found
 
 
 def look_for_leaks(
@@ -62,42 +46,165 @@ def look_for_leaks(
     that it includes, and the questions and summaries of what stays in. Files that cannot be read are
     reported as errors, those of a kind that cannot be looked into as warnings."""
     logger = logger or ConsoleLogger()
-    read = read_sources(sources, published, project, logger)
-    wanted = _wanted(read, ask)
-    parts = len(wanted.index.looked_for() | wanted.short.looked_for())
-    found = Findings(parts=parts, passed_over=len(read.secrets) - parts)
     outputs = [output] if isinstance(output, Path) else output
-    figures: set[str] = set()
-    for file in [file for one in outputs for file in find_files(one)]:
-        leaks = _in_file(file, wanted, figures, logger, sources)
-        if leaks is not None:
-            found.files += 1
-            found.leaks += leaks
+    documents = [*read_documents(dict.fromkeys([*sources, *published]), project, logger)]
+    files = [file for one in outputs for file in find_files(one)]
+    with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
+        notes = read_notes(documents, project, memory)
+        named = {*sources}
+        own = [note for note in notes if note.document.path in named]
+        memory.look_for({note.key: note.keys for note in own})
+        kept = _find_kept(notes, project, ask, memory)
+        seen = [*_look_at_files(files, memory, logger)]
+    found = _counted(own, kept, seen)
+    found.leaks += _find_leaks(seen, own, kept, sources)
+    figures = {figure for _, one in seen for figure in one.figures}
     for folder in outputs:
-        found.leaks += unused_figures(folder, read.secrets, figures, project)
+        found.leaks += unused_figures(folder, _cells(own), figures, project)
     return found
 
 
-def _in_file(
-    file: Path, wanted: _Wanted, figures: set[str], logger: LoggerBase, sources: Sequence[Path]
-) -> list[Leak] | None:
-    """Return the leaks of a file, each once, or None if the file could not be looked into. Add the
-    figures that it names to `figures`."""
+def _place(outputs: Iterable[Path], project: Project) -> bytes:
+    return b"\n".join(os.fsencode(path.absolute()) for path in (project.root, *outputs))
+
+
+def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
+    """Return True if there is so much to read that it is worth to be remembered."""
+    return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
+
+
+def _look_at_files(files: Iterable[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
+    for file in files:
+        try:
+            yield file, look_at_file(file, memory, logger)
+        except OSError as error:
+            logger.error(f"{file}: {error.strerror or error}")
+
+
+def _counted(own: Iterable[Note], kept: _Kept, seen: Iterable[tuple[Path, Seen]]) -> Findings:
+    """Return the numbers of what is looked for and looked into. A mark is looked for as that of the first part
+    that has it."""
+    marks = {key for note in own for key in note.keys if key[0] in MARKS}
+    first: set[str] = set()
+    parts = total = 0
+    for _, _, keys in (part for note in own for part in note.parts):
+        total += 1
+        left = {*keys} - kept.said - first
+        first |= left & marks
+        parts += bool(left)
+    return Findings(parts=parts, files=sum(one.is_read for _, one in seen), passed_over=total - parts)
+
+
+def _cells(own: Iterable[Note]) -> dict[Path, int]:
+    """Return the line of the first cell that is left out of each document that has some."""
+    cells: dict[Path, int] = {}
+    for note in own:
+        for line, is_cell, _ in note.parts:
+            if is_cell:
+                cells.setdefault(note.document.path, line)
+    return cells
+
+
+# What the notes say themselves
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The keys that the notes say themselves, and those that they or the data of an ask box may say."""
+
+    said: Set[str]
+    data: Set[str]
+
+    def unsaid(self, file: Path, found: Set[str]) -> set[str]:
+        """Return the keys among those found in a file that it must not have. The data of an ask box may say the
+        words of parts that are too short for runs."""
+        if not _is_data(file):
+            return {*found} - self.said
+        return {key for key in found if key[0] not in MARKS} - self.data
+
+
+def _find_kept(notes: Sequence[Note], project: Project, ask: AskBoxSettings | None, memory: Memory) -> _Kept:
+    said = look_at_texts(project_texts(project), memory) | look_at_kept(notes, memory)
+    data = said | look_at_data(notes, ask.include, memory) if ask else said
+    return _Kept(_in_both_kinds(said), _in_both_kinds(data))
+
+
+def _in_both_kinds(keys: Iterable[str]) -> set[str]:
+    """Return keys, and of those that are runs, the same letters in whole words and in any. A run that the notes
+    say is not looked for at all."""
+    return {kind + key[1:] for key in keys for kind in (key[0] if key[0] in MARKS else RUN + WHOLE)}
+
+
+def _is_data(file: Path) -> bool:
+    return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
+
+
+# Files with leaks
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """The secrets that are looked for in files that have some of them, and the indexes by which they are found."""
+
+    secrets: list[Secret]
+    index: Index
+    data: Index  # for the data of an ask box, which may hold more
+    short: ShortParts
+
+    def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
+        """Return the numbers of the secrets that a text has, each with the first words of it found."""
+        stream = Stream(text_words(text.words))
+        found = dict((self.data if is_data else self.index).find(stream))
+        for at, words in () if is_data else self.short.find(text):
+            found.setdefault(at, words)
+        return found
+
+
+def _find_leaks(
+    seen: Iterable[tuple[Path, Seen]], own: Iterable[Note], kept: _Kept, sources: Sequence[Path]
+) -> Iterator[Leak]:
+    """Yield the leaks in those files that have keys which the notes do not say, or comments of metadata."""
+    keys, data = set[str](), set[str]()
+    suspects: list[Path] = []
+    for file, one in seen:
+        left = kept.unsaid(file, one.found)
+        (data if _is_data(file) else keys).update(left)
+        if left or one.has_comments:
+            suspects.append(file)
+    if suspects:
+        wanted = _wanted(own, keys, data)
+        for file in suspects:
+            yield from _in_file(file, wanted, sources)
+
+
+def _wanted(own: Iterable[Note], keys: Set[str], data: Set[str]) -> _Wanted:
+    """Return the secrets that have some keys. keys: for all files but the data of an ask box."""
+    some = [note for note in own if not (keys | data).isdisjoint(note.keys)]
+    secrets = [secret for note in some for secret in note.document.secrets(note.is_hidden)]
+    short = ShortParts()
+    needles: list[tuple[str, Needle]] = []
+    for at, secret in enumerate(secrets):
+        for key in keys_of(secret):
+            if key[0] not in MARKS:
+                needles.append((key, needle_of(key, at)))
+            elif key in keys and key[0] == NAME:
+                short.names.setdefault(key[1:], at)
+            elif key in keys:
+                short.elements.setdefault(element_of(secret), at)
+    index = Index(needle for key, needle in needles if key in keys)
+    return _Wanted(secrets, index, Index(needle for key, needle in needles if key in data), short)
+
+
+def _in_file(file: Path, wanted: _Wanted, sources: Sequence[Path]) -> Iterator[Leak]:
+    """Yield the leaks of a file, each once."""
     leaks: dict[int, Leak] = {}
     comments: list[Leak] = []
-    looked = False
-    try:
-        for text in read_texts(file, logger):
-            looked = True
-            figures.update(named_figures(text.source))
-            for at, words in sorted(wanted.find(text, _is_data(file)).items()):
-                leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
-            if left := find_comments(text):
-                comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
-    except OSError as error:
-        logger.error(f"{file}: {error.strerror or error}")
-        return None
-    return [*leaks.values(), *comments] if looked else None
+    for text in read_texts(file, file.read_bytes(), ListLogger()):  # what is to be said of it was said before
+        for at, words in sorted(wanted.find(text, _is_data(file)).items()):
+            leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
+        if left := find_comments(text):
+            comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
+    yield from (*leaks.values(), *comments)
 
 
 def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
@@ -106,58 +213,3 @@ def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:
     if len(whole) >= len("".join(found)) and not whole.startswith("".join(found)):
         words = found
     return Leak(file, secret.source, secret.piece.line, " ".join(words), member)
-
-
-# What is looked for
-
-
-def _wanted(read: Sources, ask: AskBoxSettings | None) -> _Wanted:
-    """Return what is looked for: the secrets that the notes do not say as well. The texts of a document's
-    notes are read as one stream, as they stand on the page when the parts between them are gone."""
-    needles = [[*find_needles(at, secret.text)] for at, secret in enumerate(read.secrets)]
-    too_short = [at for at, found in enumerate(needles) if not found]
-    for at in too_short:
-        needles[at] = [*beside_others(at, read.secrets[at])]
-    every = [needle for found in needles for needle in found]
-    index = Index(every)
-    _forget(index, read.kept)
-    data = index
-    if ask:
-        data = index.copy()
-        _forget(data, _texts_for_data(read, ask.include))
-    return _Wanted(read.secrets, index, data, find_short_parts(read, too_short))
-
-
-def _forget(index: Index, kept: Iterable[list[str]]) -> None:
-    """Drop from an index what texts say, given by document."""
-    for texts in kept:
-        index.forget(Stream([word for text in texts for word in markdown_words(text)]))
-        index.forget(Stream([word for text in texts for word in text_words(text)]))
-
-
-# The data of an ask box
-
-
-def _is_data(file: Path) -> bool:
-    return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
-
-
-def _texts_for_data(read: Sources, include: frozenset[str]) -> Iterator[list[str]]:
-    """Yield the texts that only the data may hold, by document. include: types that the ask box includes."""
-    for one in read.documents:
-        rules = one.rules
-        if not include <= rules.keep or one.path.resolve() in read.hidden:
-            rules = replace(rules, keep=rules.keep | include)
-            yield [*stays_in(one.blocks, rules)]  # else it was forgotten before
-        yield [*_annotations(one.blocks, rules)]
-
-
-def _annotations(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the questions and summaries of what stays in."""
-    tree = blocks_to_tree(restore_originals(blocks).blocks)
-    if tree is None:
-        return
-    document = [] if tree.get("knit") is False else [tree]
-    for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
-        for key in ("questions", "summary"):
-            yield from texts_in(node.get(key))

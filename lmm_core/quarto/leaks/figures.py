@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from urllib.parse import unquote
 
 from ...settings.project import Project
 from .findings import Leak
-from .sources import Secret
 
 _CELL = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*\{[ \t]*\w", re.M)
 _FOLDER = "_files/figure-"
@@ -33,14 +32,15 @@ def named_figures(source: str) -> Iterator[str]:
         at = source.find(_FOLDER, stop)
 
 
-def unused_figures(output: Path, secrets: Iterable[Secret], named: set[str], project: Project) -> Iterator[Leak]:
+def makes_figures(text: str) -> bool:
+    """Return True if a text has a cell, which may make a figure."""
+    return _CELL.search(text) is not None
+
+
+def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
     """Yield the figures that nothing in a site names, of documents in which cells are left out. A page
-    in which a notebook's cells are embedded has the figures of all of them, too. named: the figures
-    that the files of the site name."""
-    cells: dict[Path, int] = {}
-    for secret in secrets:
-        if _CELL.search(secret.text):
-            cells.setdefault(secret.source, secret.piece.line)
+    in which a notebook's cells are embedded has the figures of all of them, too. cells: the line of the
+    first such cell in each document; named: the figures that the files of the site name."""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)

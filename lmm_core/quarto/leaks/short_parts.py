@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ...scan.left_out import SourcePiece, texts_in
 from .site_text import Text, unescape_html
-from .sources import Secret, Sources
+from .sources import Secret
 from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 
 NEAR = 4  # words beside a part that are looked for with it
@@ -30,6 +30,7 @@ _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _OWN = ("quarto-appendix-heading", "toc-title")
 _TAG = re.compile(r"<[^<>]*>")
 _NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")
+_WITH_NAMES = (".html", ".htm", ".xhtml", ".json", ".xml")
 _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:::+|<br ?/?>")
 
 
@@ -43,40 +44,35 @@ class ShortParts:
 
     def find(self, text: Text) -> Iterator[tuple[int, list[str]]]:
         """Yield the secrets that a text has: their numbers, each with the words found."""
-        if self.elements and text.source:
-            for words in _elements_of(text):
+        if self.elements:
+            for words in elements_of(text):
                 at = self.elements.get("".join(words))
                 if at is not None:
                     yield at, words
-        if self.names and text.suffix in (".html", ".htm", ".xhtml", ".json", ".xml"):
-            for name in set(_NAMED.findall(text.source)) & self.names.keys():
+        if self.names:
+            for name in names_in(text) & self.names.keys():
                 yield self.names[name], [f"#{name}"]
 
-    def looked_for(self) -> set[int]:
-        """Return the numbers of the secrets that are looked for."""
-        return {*self.elements.values(), *self.names.values()}
+
+def element_of(secret: Secret) -> str:
+    """Return the letters of a short part if they are looked for as the whole text of an element, else ""."""
+    words = markdown_words(secret.text)
+    is_told = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
+    return "".join(words) if is_told else ""
 
 
-def find_short_parts(found: Sources, too_short: Iterable[int]) -> ShortParts:
-    """Return what is looked for as a whole element, of the secrets with these numbers, and by the name
-    of a heading. What the notes have themselves is left out of it."""
-    parts = ShortParts()
-    for at in too_short:
-        piece = found.secrets[at].piece
-        words = markdown_words(piece.text)
-        if not piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words):
-            parts.elements.setdefault("".join(words), at)
-    for at, secret in enumerate(found.secrets):
-        name = secret.piece.slug
-        if "-" in name and len(name) >= SHORT and name not in found.names:
-            parts.names.setdefault(name, at)
-    if parts.elements:
-        for texts in found.kept:
-            for text in texts:
-                for line in _LINES.split(text):
-                    parts.elements.pop("".join(markdown_words(line)), None)
-                    parts.elements.pop("".join(markdown_words(line.partition(":")[2])), None)
-    return parts
+def name_of(secret: Secret) -> str:
+    """Return the name of a heading that is looked for in links, else ""."""
+    name = secret.piece.slug
+    return name if "-" in name and len(name) >= SHORT else ""
+
+
+def lines_of(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the letters of each line that may be an element of a page, and those of it after a colon."""
+    for text in texts:
+        for line in _LINES.split(text):
+            yield "".join(markdown_words(line))
+            yield "".join(markdown_words(line.partition(":")[2]))
 
 
 # Beside others
@@ -134,7 +130,12 @@ def _is_paragraph(piece: SourcePiece) -> bool:
 # Elements
 
 
-def _elements_of(text: Text) -> Iterator[list[str]]:
+def names_in(text: Text) -> set[str]:
+    """Return the names that a page has or links to."""
+    return {*_NAMED.findall(text.source)} if text.suffix in _WITH_NAMES else set()
+
+
+def elements_of(text: Text) -> Iterator[list[str]]:
     """Yield the words of each element in a page, or of each value in Quarto's search index."""
     if text.suffix == ".json":
         yield from (text_words(value) for value in _values_of(text))

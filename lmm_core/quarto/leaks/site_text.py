@@ -64,10 +64,9 @@ def find_files(output: Path) -> list[Path]:
     return [path for path in found if path.suffix.lower() not in NO_TEXT and path.is_file()]
 
 
-def read_texts(path: Path, logger: LoggerBase) -> Iterator[Text]:
-    """Yield the text of a file, or the texts of the files in an archive. Warn of those that cannot be
-    looked into. Raise OSError if the file cannot be read."""
-    data = path.read_bytes()
+def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
+    """Yield the text of a file that holds some bytes, or the texts of the files in an archive. Warn of those
+    that cannot be looked into."""
     if path.suffix.lower() in _ZIPPED and not data.startswith(b"PK"):
         logger.warning(f"{path}: This is no zip file, although its ending says so. It was looked into as plain text.")
     try:

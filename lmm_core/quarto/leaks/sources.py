@@ -1,25 +1,24 @@
-"""Read from the sources of a site what is left out of the notes, and what stays in."""
+"""Read the sources of a site: the parts that are left out of the notes, and the texts that stay in."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
-from ...markdown.blocks import Block, MetadataBlock, header_content
-from ...markdown.files import read_markdown
+from ...markdown.blocks import Block, MetadataBlock
+from ...markdown.files import MarkdownDocument, read_markdown
+from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules
+from ...markdown.rag_only import KnitRules, verdicts
+from ...markdown.tree import blocks_to_tree
 from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
-from ...settings.quarto_inputs import named_in
 from ...settings.quarto_project import page_rules
-
-_NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,79 +35,43 @@ class Secret:
         return self.piece.text
 
 
-@dataclass(slots=True)
-class Sources:
-    """The secrets of some documents, and the texts that stay in, by document. names: the names of
-    headings and references that the notes use themselves; hidden: files of which nothing stays in,
-    since only parts that are left out include them; documents: what was read, published ones too."""
-
-    secrets: list[Secret] = field(default_factory=list)
-    kept: list[list[str]] = field(default_factory=list)
-    names: set[str] = field(default_factory=set)
-    hidden: set[Path] = field(default_factory=set)
-    documents: Sequence[Document] = ()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Document:
-    """A document that was read: its blocks, the rules that hold for it, and its pieces."""
+    """A document that was read, and the rules that hold for it."""
 
     path: Path
-    blocks: list[Block]
+    text: str
     rules: KnitRules
-    pieces: list[SourcePiece]
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        return parse_markdown_text(self.text)
+
+    @cached_property
+    def pieces(self) -> list[SourcePiece]:
+        return [*find_pieces(self.blocks, self.rules)]
+
+    def secrets(self, is_hidden: bool) -> list[Secret]:
+        """Return what is left out; everything if the document itself is hidden."""
+        pieces = [replace(piece, is_out=True) for piece in self.pieces] if is_hidden else self.pieces
+        return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
 
-def read_sources(sources: Sequence[Path], published: Sequence[Path], project: Project, logger: LoggerBase) -> Sources:
-    """Return what is left out of the sources, and what stays in of these and of other published
-    documents. A file that is included only in parts that are left out is left out as a whole. Files
-    that cannot be read are reported."""
-    found = Sources(kept=[_project_texts(project)])
-    paths, own = dict.fromkeys([*sources, *published]), set(sources)
-    found.documents = [_read(path, blocks, project) for path in paths if (blocks := _load(path, logger))]
-    found.hidden = _included_out(found.documents, project)
-    for one in found.documents:
-        pieces = one.pieces
-        if one.path.resolve() in found.hidden:
-            pieces = [replace(piece, is_out=True) for piece in pieces]
+def read_documents(paths: Iterable[Path], project: Project, logger: LoggerBase) -> Iterator[Document]:
+    """Yield the documents that are not empty. Files that cannot be read are reported."""
+    for path in paths:
+        try:
+            document = MarkdownDocument(read_markdown(path))
+        except OSError as error:
+            in_file(logger, path).error(error.strerror or str(error))
+        except MarkdownError as error:
+            logger.error(str(error))
         else:
-            found.kept.append([*stays_in(one.blocks, one.rules)])
-            found.names |= {piece.slug for piece in pieces if piece.slug and not piece.is_out}
-            found.names |= {name for text in found.kept[-1] for name in _NAMES.findall(text)}
-        if one.path in own:
-            found.secrets += [Secret(one.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
-    return found
+            if document.file.text:
+                yield Document(path, document.file.text, page_rules(path, document.header, project.rules))
 
 
-def _load(path: Path, logger: LoggerBase) -> list[Block]:
-    try:
-        return parse_markdown_text(read_markdown(path).text)
-    except OSError as error:
-        in_file(logger, path).error(error.strerror or str(error))
-    except MarkdownError as error:
-        logger.error(str(error))
-    return []
-
-
-def _read(path: Path, blocks: list[Block], project: Project) -> Document:
-    rules = page_rules(path, header_content(blocks), project.rules)
-    return Document(path, blocks, rules, [*find_pieces(blocks, rules)])
-
-
-def _included_out(documents: Sequence[Document], project: Project) -> set[Path]:
-    """Return the files that are included in parts that are left out, and nowhere else."""
-    elsewhere: set[Path] = set()
-    hidden: set[Path] = set()
-    for one in documents:
-        if not any("{{<" in block.source for block in one.blocks):
-            continue
-        for piece in one.pieces:
-            found = {inner.resolve() for inner in named_in(piece.text, one.path, project.root)}
-            (hidden if piece.is_out else elsewhere).update(found)
-    return hidden - elsewhere
-
-
-def _project_texts(project: Project) -> list[str]:
+def project_texts(project: Project) -> list[str]:
     """Return the texts of the project's `_quarto.yml` files: the site's title and the like."""
     return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.y*ml*"))]
 
@@ -120,3 +83,14 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
             yield from texts_in(block.content)
         else:
             yield block.source
+
+
+def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
+    """Yield the questions and summaries of what stays in."""
+    tree = blocks_to_tree(restore_originals(blocks).blocks)
+    if tree is None:
+        return
+    document = [] if tree.get("knit") is False else [tree]
+    for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
+        for key in ("questions", "summary"):
+            yield from texts_in(node.get(key))

@@ -10,8 +10,8 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
@@ -99,8 +99,7 @@ class Stream:
         return place < len(self.starts) and self.starts[place] == at
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(NamedTuple):
     """Letters to look for, and the number of their secret. whole: only whole words count, as for a
     part without a long run."""
 
@@ -119,12 +118,6 @@ class Index:
             index, size = (self.long, LONG) if len(needle.letters) >= LONG else (self.short, SHORT)
             index.setdefault(needle.letters[:size], []).append(needle)
 
-    def copy(self) -> Index:
-        """Return an index of the same needles, which forgets on its own."""
-        other = Index(())
-        other.long, other.short = dict(self.long), dict(self.short)
-        return other
-
     def find(self, stream: Stream) -> list[tuple[int, list[str]]]:
         """Return the numbers of the secrets that a text has, each with its words that come first in
         the text."""
@@ -134,17 +127,9 @@ class Index:
                 first[needle.secret] = stream.words(at, at + len(needle.letters))
         return sorted(first.items())
 
-    def forget(self, stream: Stream) -> None:
-        """Drop the needles that a text has."""
-        for letters in {needle.letters for _, needle in self._hits(stream)}:
-            for index, size in ((self.long, LONG), (self.short, SHORT)):
-                rest = [needle for needle in index.pop(letters[:size], ()) if needle.letters != letters]
-                if rest:
-                    index[letters[:size]] = rest
-
-    def looked_for(self) -> set[int]:
-        """Return the numbers of the secrets that are looked for."""
-        return {needle.secret for index in (self.long, self.short) for found in index.values() for needle in found}
+    def needles_in(self, stream: Stream) -> set[Needle]:
+        """Return the needles that a text has."""
+        return {needle for _, needle in self._hits(stream)}
 
     def _hits(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
@@ -155,8 +140,8 @@ class Index:
             heads = [letters[at : at + size] for at in stream.starts]
             if index.keys().isdisjoint(heads):
                 continue
-            for at, head in zip(stream.starts, heads, strict=True):
-                for needle in index.get(head, ()):
+            for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:
+                for needle in index[head]:
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):

@@ -14,6 +14,7 @@ from ...errors import CacheError
 from ...models.cache_file import CacheFile
 
 MOST_BYTES = 200_000_000
+_BYTES = b"\0"  # before bytes, since no JSON begins so
 OLD = 86_400  # seconds after which it is written again when a finding was last used
 
 
@@ -45,7 +46,7 @@ class Known(CacheFile):
         with suppress(CacheError, ValueError):
             for key in keys:
                 for finding, used in self._run("SELECT finding, used FROM known WHERE key = ?", key):
-                    found[key] = json.loads(finding.decode("utf-8", "surrogatepass"))
+                    found[key] = _unpacked(finding)
                     if now - used > OLD:
                         old.append((now, key))
             if old:
@@ -53,7 +54,7 @@ class Known(CacheFile):
         return found
 
     def keep(self, findings: Mapping[bytes, Any]) -> None:
-        """Write findings, given as JSON values."""
+        """Write findings, given as JSON values or bytes."""
         if not findings:
             return
         now = time.time()
@@ -78,4 +79,12 @@ class Known(CacheFile):
 
 def _packed(finding: Any) -> bytes:
     """Return a finding as JSON. A note may say half of a surrogate pair, which no text in SQLite can hold."""
+    if isinstance(finding, bytes):
+        return _BYTES + finding
     return json.dumps(finding, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _unpacked(data: bytes) -> Any:
+    if data.startswith(_BYTES):
+        return data.removeprefix(_BYTES)
+    return json.loads(data.decode("utf-8", "surrogatepass"))

@@ -1,0 +1,169 @@
+"""The memory of the leak check: which keys each text has, from one run to the next.
+
+All of it is filed under hashes of what it was made of (see `workflows.known`). The last look at a place says
+of texts, named by such hashes, which of the keys of documents, named so too, they have: that is true whatever
+has changed since. Only new texts are looked into for all keys, and for new keys all texts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ....workflows.known.remember import key_of
+from .keys import Keys
+from .said import Packed, Said, pack
+
+if TYPE_CHECKING:
+    from ....workflows.known.cache import Known
+
+_AT_ONCE = 50  # findings that are written together
+Looks = dict[str, list[Any]]  # what is kept of each text: its keys by number, figures, comments, whether it was read
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of a text, given what is looked for. found: the keys that it has; the rest as in `Said`."""
+
+    found: set[str]
+    figures: Iterable[str]
+    has_comments: bool
+    is_read: bool
+
+
+class Memory:
+    """What is known of texts. place: tells a place that is looked at again from others, None if nothing
+    is worth to be remembered."""
+
+    def __init__(self, place: bytes | None) -> None:
+        self._known = _open() if place is not None else None
+        self._key = key_of("leaks", place or b"")
+        self._new: dict[bytes, Any] = {}
+        self._before: dict[str, Seen] = {}
+        self._after: dict[str, Seen] = {}
+        self._documents: list[str] = []
+        self._keys, self._new_keys = Keys(frozenset()), Keys(frozenset())
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._known is None:
+            return
+        if kind is None:
+            self._new[self._key] = self._written()
+        self._known.keep(self._new)
+        self._known.close()
+
+    def recall(self, things: Sequence[tuple[bytes, Callable[[], Any]]]) -> list[Any]:
+        """Return some findings, each given by its key and by the function that makes it anew."""
+        found = self._find({key for key, _ in things})
+        for key, make in things:
+            if key not in found:
+                found[key] = make()
+                self._keep(key, found[key])
+        return [found[key] for key, _ in things]
+
+    def look_for(self, documents: Mapping[bytes, Set[str]]) -> None:
+        """Say what is looked for from now on: the keys of some documents, which are given by the hash of all
+        that the keys depend on."""
+        self._documents = [key.hex() for key in documents]
+        keys = set[str]().union(*documents.values())
+        last = self._find([self._key]).get(self._key) or {"documents": [], "keys": [], "texts": {}}
+        self._before = _looks(last, keys)
+        self._keys = Keys(keys)
+        self._new_keys = Keys(keys - self._keys_of(last["documents"], documents))
+
+    @property
+    def has_marks(self) -> bool:
+        """True if elements and names are looked for, too; else texts need not be searched for them."""
+        return bool(self._keys.marks)
+
+    @property
+    def manner(self) -> bytes:
+        """How texts are read and packed, a part of their keys."""
+        return f"{sys.byteorder} {self.has_marks}".encode()
+
+    def look(self, key: bytes | None, make: Callable[[], Said]) -> Seen:
+        """Return what is known of a text. key: the hash of all that it depends on, None if it is not to be
+        remembered; make: reads the text."""
+        if key is None or self._known is None:
+            return _seen(make(), self._keys)
+        before = self._before.get(key.hex())
+        if before is not None and not self._new_keys:
+            return self._remember(key, before)
+        known = self._find([key]).get(key)
+        if known is None:
+            return self._look_anew(key, make())
+        if before is None:
+            return self._remember(key, _seen(Packed(known).said(), self._keys))
+        found = self._new_keys.found_in_packed(Packed(known))
+        return self._remember(key, Seen(before.found | found, before.figures, before.has_comments, before.is_read))
+
+    def _look_anew(self, key: bytes, said: Said) -> Seen:
+        seen = _seen(said, self._keys)
+        if said.may_be_kept:
+            self._keep(key, pack(said).data)
+            self._remember(key, seen)
+        return seen
+
+    def _remember(self, key: bytes, seen: Seen) -> Seen:
+        self._after[key.hex()] = seen
+        return seen
+
+    def _keys_of(self, names: Iterable[str], documents: Mapping[bytes, Set[str]]) -> set[str]:
+        """Return the keys of the documents whose keys were looked for the last time. If some are no longer
+        known, their keys are looked for as new ones."""
+        hashes = {*map(bytes.fromhex, names)}
+        gone = self._find(hashes - documents.keys())
+        still = [documents[key] for key in hashes & documents.keys()]
+        return set[str]().union(*still, *map(all_keys, gone.values()))
+
+    # The cache
+
+    def _find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
+        wanted = {*keys}
+        found = {key: self._new[key] for key in wanted & self._new.keys()}
+        return found | self._known.find(wanted - found.keys()) if self._known else found
+
+    def _keep(self, key: bytes, finding: Any) -> None:
+        if self._known is None:
+            return
+        self._new[key] = finding
+        if len(self._new) >= _AT_ONCE:
+            self._known.keep(self._new)
+            self._new = {}
+
+    def _written(self) -> dict[str, Any]:
+        """Return what was seen, as a JSON value."""
+        keys = {key: at for at, key in enumerate({key for seen in self._after.values() for key in seen.found})}
+        texts: Looks = {
+            name: [[keys[key] for key in seen.found], [*seen.figures], seen.has_comments, seen.is_read]
+            for name, seen in self._after.items()
+        }
+        return {"documents": self._documents, "keys": [*keys], "texts": texts}
+
+
+def _open() -> Known:
+    from ....workflows.known.cache import Known  # loads SQLite
+
+    return Known()
+
+
+def all_keys(record: Mapping[str, Any]) -> set[str]:
+    """Return the keys of a document's parts (see `notes`)."""
+    return {key for _, _, keys in record["parts"] for key in keys}
+
+
+def _seen(said: Said, keys: Keys) -> Seen:
+    return Seen(keys.found_in(said), said.figures, said.has_comments, said.is_read)
+
+
+def _looks(last: Mapping[str, Any], keys: set[str]) -> dict[str, Seen]:
+    """Return what was seen of texts the last time, without the keys that are no longer looked for."""
+    names = [key if key in keys else "" for key in last["keys"]]
+    looks: Looks = last["texts"]
+    return {text: Seen({names[at] for at in found} - {""}, *rest) for text, (found, *rest) in looks.items()}

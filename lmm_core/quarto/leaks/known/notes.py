@@ -1,0 +1,159 @@
+"""What documents give to the leak check: the keys of what is left out of them, and what stays in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from ....markdown.rag_only import KnitRules
+from ....settings.project import Project
+from ....settings.quarto_inputs import INCLUDE, named_in
+from ....workflows.known.remember import digest, key_of
+from ..figures import makes_figures
+from ..short_parts import lines_of
+from ..sources import Document, annotation_texts, stays_in
+from ..words import markdown_words, text_words
+from .keys import NAME, element_key, keys_of
+from .memory import Memory, all_keys
+from .said import Said, as_bytes
+
+_NAMES = re.compile(r"[#@]([\w.:-]*\w)")
+
+
+@dataclass(frozen=True)
+class Note:
+    """A document with what is known of it. is_hidden: nothing of it stays in, since only parts that are left
+    out include it; key: the hash of all that `record` depends on (see `_record_of`)."""
+
+    document: Document
+    is_hidden: bool
+    key: bytes
+    record: Mapping[str, Any]
+
+    @property
+    def parts(self) -> Sequence[tuple[int, bool, list[str]]]:
+        """The parts left out: line, whether a cell of theirs may make a figure, and keys of each."""
+        return self.record["parts"]  # type: ignore[no-any-return]  # a JSON value
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """The keys of all parts that are left out."""
+        return all_keys(self.record)
+
+
+def read_notes(documents: Sequence[Document], project: Project, memory: Memory) -> list[Note]:
+    """Return what is known of documents."""
+    notes = _recall(documents, False, memory)
+    hidden = _included_out(notes, project)
+    if not hidden:
+        return notes
+    is_hidden = [note.document.path.resolve() in hidden for note in notes]
+    out = iter(_recall([one for one, is_out in zip(documents, is_hidden, strict=True) if is_out], True, memory))
+    return [next(out) if is_out else note for note, is_out in zip(notes, is_hidden, strict=True)]
+
+
+def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> list[Note]:
+    keys = [_key_of(one, is_hidden) for one in documents]
+    things = [(key, partial(_record_of, one, is_hidden)) for key, one in zip(keys, documents, strict=True)]
+    records = memory.recall(things)
+    return [Note(*found) for found in zip(documents, [is_hidden] * len(keys), keys, records, strict=True)]
+
+
+def _key_of(document: Document, is_hidden: bool) -> bytes:
+    return key_of("left out", as_bytes(document.text), _digest(document.rules), b"%d" % is_hidden)
+
+
+@cache
+def _digest(rules: KnitRules) -> bytes:
+    return digest(rules)
+
+
+def _record_of(document: Document, is_hidden: bool) -> dict[str, Any]:
+    """Return what is left out of a document, the names of its headings that stay in, and what it includes."""
+    kept = [] if is_hidden else [piece.slug for piece in document.pieces if piece.slug and not piece.is_out]
+    included = [(piece.is_out, _included(piece.text)) for piece in document.pieces] if "{{<" in document.text else []
+    return {
+        "parts": [
+            (secret.piece.line, makes_figures(secret.text), [*dict.fromkeys(keys_of(secret))])
+            for secret in document.secrets(is_hidden)
+        ],
+        "names": kept,
+        "included": [(is_out, text) for is_out, text in included if text],
+    }
+
+
+def _included(text: str) -> str:
+    return " ".join(found[0] for found in INCLUDE.finditer(text))
+
+
+def _included_out(notes: Sequence[Note], project: Project) -> set[Path]:
+    """Return the files that are included in parts that are left out, and nowhere else."""
+    elsewhere: set[Path] = set()
+    hidden: set[Path] = set()
+    for note in notes:
+        for is_out, text in note.record["included"]:
+            found = {inner.resolve() for inner in named_in(text, note.document.path, project.root)}
+            (hidden if is_out else elsewhere).update(found)
+    return hidden - elsewhere
+
+
+# What stays in
+
+
+def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[str]:
+    """Return the keys of what the notes say themselves."""
+    found: set[str] = set()
+    for note in notes:
+        if not note.is_hidden:
+            key = key_of("kept", note.key, memory.manner)
+            found |= memory.look(key, partial(_kept, note, memory.has_marks)).found
+    return found
+
+
+def look_at_texts(texts: Sequence[str], memory: Memory) -> set[str]:
+    """Return the keys of what some texts that stay in say."""
+    key = key_of("texts", json.dumps(texts).encode(), memory.manner)
+    return memory.look(key, partial(say, texts, memory.has_marks)).found
+
+
+def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory) -> set[str]:
+    """Return the keys of what only the data of an ask box may hold. include: types that the ask box includes."""
+    found: set[str] = set()
+    types = "\n".join(sorted(include)).encode()
+    for note in notes:
+        key = key_of("data", note.key, types, memory.manner)
+        found |= memory.look(key, partial(_data, note, include)).found
+    return found
+
+
+def _kept(note: Note, with_marks: bool) -> Said:
+    texts = [*stays_in(note.document.blocks, note.document.rules)]
+    said = say(texts, with_marks)
+    if with_marks:
+        names = (name for text in texts for name in _NAMES.findall(text))
+        said.marks.update(NAME + name for name in (*note.record["names"], *names))
+    return said
+
+
+def _data(note: Note, include: frozenset[str]) -> Said:
+    rules, blocks = note.document.rules, note.document.blocks
+    texts: list[list[str]] = []
+    if not include <= rules.keep or note.is_hidden:
+        rules = replace(rules, keep=rules.keep | include)
+        texts.append([*stays_in(blocks, rules)])  # else it is among what stays in
+    texts.append([*annotation_texts(blocks, rules)])
+    return Said([stream for one in texts for stream in say(one, False).streams])
+
+
+def say(texts: Sequence[str], with_marks: bool) -> Said:
+    """Return what texts say that stand one after the other, as they do on the page when the parts between them
+    are gone. with_marks: say the elements, too."""
+    said = Said([[word for text in texts for word in words(text)] for words in (markdown_words, text_words)])
+    if with_marks:
+        said.marks.update(element_key(line) for line in lines_of(texts))
+    return said
