@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ...errors import CacheError
 from ...models.cache_file import CacheFile
 
 MOST_BYTES = 200_000_000
+_SUM = 4  # bytes of the checksum
 _BYTES = b"\0"  # before bytes, since no JSON begins so
 OLD = 86_400  # seconds after which it is written again when a finding was last used
 
@@ -43,10 +45,11 @@ class Known(CacheFile):
         found: dict[bytes, Any] = {}
         old: list[tuple[float, bytes]] = []
         now = time.time()
-        with suppress(CacheError, ValueError):
+        with suppress(CacheError):
             for key in keys:
                 for finding, used in self._run("SELECT finding, used FROM known WHERE key = ?", key):
-                    found[key] = _unpacked(finding)
+                    with suppress(ValueError):  # it is found again
+                        found[key] = _unpacked(finding)
                     if now - used > OLD:
                         old.append((now, key))
             if old:
@@ -78,13 +81,16 @@ class Known(CacheFile):
 
 
 def _packed(finding: Any) -> bytes:
-    """Return a finding as JSON. A note may say half of a surrogate pair, which no text in SQLite can hold."""
-    if isinstance(finding, bytes):
-        return _BYTES + finding
-    return json.dumps(finding, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    """Return a finding as JSON, behind a checksum. A note may say half of a surrogate pair, which no text in SQLite
+    can hold."""
+    is_bytes = isinstance(finding, bytes)
+    data = _BYTES + finding if is_bytes else json.dumps(finding, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return zlib.crc32(data).to_bytes(_SUM, "big") + data
 
 
-def _unpacked(data: bytes) -> Any:
-    if data.startswith(_BYTES):
-        return data.removeprefix(_BYTES)
-    return json.loads(data.decode("utf-8", "surrogatepass"))
+def _unpacked(packed: Any) -> Any:
+    """Return a finding. Raise ValueError for what was not written so, or is damaged."""
+    if not isinstance(packed, bytes) or zlib.crc32(packed[_SUM:]).to_bytes(_SUM, "big") != packed[:_SUM]:
+        raise ValueError("a damaged finding")
+    data = packed[_SUM:]
+    return data.removeprefix(_BYTES) if data.startswith(_BYTES) else json.loads(data.decode("utf-8", "surrogatepass"))

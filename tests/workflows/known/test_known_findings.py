@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 
 import pytest
 from click.testing import CliRunner
@@ -62,6 +63,17 @@ def test_findings_may_hold_half_of_a_surrogate_pair(tmp_path):
     known = Known(tmp_path)
     known.keep({b"key": ["\ud800x"]})
     assert known.find([b"key"]) == {b"key": ["\ud800x"]}
+    known.close()
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}", b"\0\xff", "{}", 7])
+def test_a_damaged_finding_is_unknown(tmp_path, damage):
+    known = Known(tmp_path)
+    known.keep({b"one": {"title": "A"}, b"two": b"bytes"})
+    with sqlite3.connect(known.path) as file:
+        file.execute("UPDATE known SET finding = ? WHERE key = ?", (damage, b"one"))
+    file.close()
+    assert known.find([b"one", b"two"]) == {b"two": b"bytes"}
     known.close()
 
 
