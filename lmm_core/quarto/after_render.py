@@ -180,7 +180,8 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
 
     rendered = [page.file.path for page in pages]
     published = with_included(find_inputs(project_dir), project_dir)
-    leaks = look_for_leaks(outputs, rendered, _knitted(project_dir), logger, published, read_ask(project_dir)).leaks
+    project, ask = _knitted(project_dir), read_ask(project_dir)
+    leaks = look_for_leaks(outputs, rendered, project, logger, published, ask, read=pages).leaks
     standing: list[Path] = []
     for leak in leaks:
         if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):

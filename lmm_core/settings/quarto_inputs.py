@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
-from ..files.walk import INDEXED, RENDERED, SUFFIXES, is_document, is_inside
+from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
@@ -240,6 +240,8 @@ def included_in(path: Path, folder: Path) -> list[Path]:
     """Return the files that a file includes, or [] if it cannot be read. A name that begins with `/`
     starts from the project's folder."""
     try:
+        if path.is_file() and path.suffix.lower() != NOTEBOOK and b"{{<" not in path.read_bytes():
+            return []
         text = read_markdown(path).text
     except (OSError, MarkdownError):
         return []  # reported by those who read the file itself

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -149,11 +150,22 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
     folders and of its header. Raise QuartoError if a file cannot be read."""
-    folder = quarto_folder(path)
-    if folder is not None:
-        rules = project_rules(folder_settings(path, folder), rules)
-        header = with_named(header, path.parent)
-    return header_rules(header, rules)
+    return rules_finder(rules)(path, header)
+
+
+def rules_finder(rules: KnitRules) -> Callable[[Path, Mapping[str, Any]], KnitRules]:
+    """Return a function that gives the rules for documents, as `page_rules` does, and looks at each folder once."""
+
+    @cache
+    def in_folder(folder: Path) -> tuple[KnitRules, bool]:
+        quarto = quarto_folder(folder / "-")
+        return (rules, False) if quarto is None else (project_rules(folder_settings(folder / "-", quarto), rules), True)
+
+    def find(path: Path, header: Mapping[str, Any]) -> KnitRules:
+        found, is_in_quarto = in_folder(path.absolute().parent)
+        return header_rules(with_named(header, path.parent) if is_in_quarto else header, found)
+
+    return find
 
 
 def quarto_folder(path: Path) -> Path | None:

@@ -26,6 +26,7 @@ from lmm_core.quarto.leaks import look_for_leaks
 from lmm_core.quarto.leaks.words import text_words
 from lmm_core.scan.knit import knit
 from lmm_core.settings.project import Project
+from lmm_core.workflows.known import remember
 from tests.commands import run, text, write
 from tests.effort import at_most
 from tests.notebooks import cell, notebook
@@ -84,6 +85,12 @@ LEAKING = {
     "notes.bz2": bz2.compress(HIDDEN),
     "notes.xz": lzma.compress(HIDDEN),
 }
+
+
+@pytest.fixture(autouse=True)
+def _remembering(monkeypatch):
+    """Even what is found in these small sites is remembered, from one look to the next."""
+    monkeypatch.setattr(remember, "WORTH", 0)
 
 
 def zipped(**members):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...logging import ConsoleLogger, ListLogger, LoggerBase
+from ...markdown.files import MarkdownDocument
 from ...settings.project import Project
 from ...workflows.known import remember
 from ..options import ASK_FOLDER, AskBoxSettings
@@ -39,15 +40,17 @@ def look_for_leaks(
     logger: LoggerBase | None = None,
     published: Sequence[Path] = (),
     ask: AskBoxSettings | None = None,
+    read: Iterable[MarkdownDocument] = (),
 ) -> Findings:
     """Return the leaks of some sources in an output (a folder, a file, or several), and counts of what
     was looked for. published: other documents of the site, in a partial render those of the other
     pages; words in their notes are no leak. ask: the site's ask box, whose data may hold the types
-    that it includes, and the questions and summaries of what stays in. Files that cannot be read are
-    reported as errors, those of a kind that cannot be looked into as warnings."""
+    that it includes, and the questions and summaries of what stays in. read: documents that have been read,
+    and need not be read again. Files that cannot be read are reported as errors, those of a kind that cannot
+    be looked into as warnings."""
     logger = logger or ConsoleLogger()
     outputs = [output] if isinstance(output, Path) else output
-    documents = [*read_documents(dict.fromkeys([*sources, *published]), project, logger)]
+    documents = [*read_documents(dict.fromkeys([*sources, *published]), read, project, logger)]
     files = [file for one in outputs for file in find_files(one)]
     with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
         notes = read_notes(documents, project, memory)

@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -109,10 +110,16 @@ def strip_tags(source: str) -> str:
         return source
     for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
         source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
-        values = (one or other for tag in _TAG.findall(source) for one, other in _VALUE.findall(tag))
-        sentences = [value for value in values if len(value.split()) > 1]
+        sentences = [value for tag in _TAG.findall(source) if "=" in tag for value in _sentences(tag)]
         source = unescape_html("\n".join([_TAG.sub(" ", source), *sentences]))
     return source
+
+
+@lru_cache(maxsize=10_000)  # the links of the navigation stand on every page
+def _sentences(tag: str) -> tuple[str, ...]:
+    """Return the attribute values of a tag that have several words."""
+    values = (one or other for one, other in _VALUE.findall(tag))
+    return tuple(value for value in values if len(value.split()) > 1)
 
 
 def unescape_html(source: str) -> str:

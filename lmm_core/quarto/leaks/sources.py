@@ -18,7 +18,7 @@ from ...markdown.tree import blocks_to_tree
 from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
-from ...settings.quarto_project import page_rules
+from ...settings.quarto_project import rules_finder
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +57,23 @@ class Document:
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
 
-def read_documents(paths: Iterable[Path], project: Project, logger: LoggerBase) -> Iterator[Document]:
-    """Yield the documents that are not empty. Files that cannot be read are reported."""
+def read_documents(
+    paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
+) -> Iterator[Document]:
+    """Yield the documents that are not empty. read: those that need not be read. Files that cannot be read are
+    reported."""
+    known = {one.file.path: one for one in read}
+    rules = rules_finder(project.rules)
     for path in paths:
         try:
-            document = MarkdownDocument(read_markdown(path))
+            document = known.get(path) or MarkdownDocument(read_markdown(path))
         except OSError as error:
             in_file(logger, path).error(error.strerror or str(error))
         except MarkdownError as error:
             logger.error(str(error))
         else:
             if document.file.text:
-                yield Document(path, document.file.text, page_rules(path, document.header, project.rules))
+                yield Document(path, document.file.text, rules(path, document.header))
 
 
 def project_texts(project: Project) -> list[str]:

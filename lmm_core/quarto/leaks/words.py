@@ -36,6 +36,8 @@ _MARKUP = re.compile(
 
 def text_words(text: str) -> list[str]:
     """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
+    if text.isascii():
+        return _ascii_words(text)
     found: list[str] = []
     at = 0
     for beyond in _BEYOND_ASCII.finditer(text):  # scripts and styles have few such characters, and are long

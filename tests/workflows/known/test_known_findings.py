@@ -48,6 +48,13 @@ def counting(monkeypatch, module, name):
 # The cache
 
 
+def test_bytes_are_findings_as_well(tmp_path):
+    known = Known(tmp_path)
+    known.keep({b"a": b"\0\xff", b"b": b"", b"c": "\0"})
+    assert known.find([b"a", b"b", b"c"]) == {b"a": b"\0\xff", b"b": b"", b"c": "\0"}
+    known.close()
+
+
 def test_findings_are_filed_under_all_that_they_depend_on(tmp_path):
     known = Known(tmp_path)
     known.keep({key_of("overview", b"text", b"settings"): {"title": "Ü"}})

@@ -53,7 +53,7 @@ class Memory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._known is None:
             return
-        if kind is None:
+        if kind is None and (self._new or self._after != self._before):
             self._new[self._key] = self._written()
         self._known.keep(self._new)
         self._known.close()

@@ -7,7 +7,7 @@ import sys
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -60,18 +60,18 @@ class Packed:
 
 def pack(said: Said) -> Packed:
     """Return what a text says, packed."""
-    heads = array("I", sorted({head for words in said.streams for head in _heads(words)}))
+    heads = array("I", sorted({*map(zlib.crc32, set[bytes]().union(*map(_heads, said.streams)))}))
     streams = [" ".join(words) for words in said.streams]
     rest = json.dumps([streams, [*said.marks], [*said.figures], said.has_comments, said.is_read])
     return Packed(len(heads).to_bytes(_SIZE, sys.byteorder) + heads.tobytes() + zlib.compress(rest.encode(), _LEVEL))
 
 
-def _heads(words: list[str]) -> Iterator[int]:
-    """Yield the hash of the bytes at the beginning of each word, with those of the words after it."""
+def _heads(words: list[str]) -> set[bytes]:
+    """Return the first bytes of each word with those after it."""
     letters = "".join(words)
     data = as_bytes(letters)
     sizes = map(len, words if len(data) == len(letters) else map(as_bytes, words))
-    return (zlib.crc32(data[at : at + HEAD]) for at in accumulate(sizes, initial=0))
+    return {data[at : at + HEAD] for at in accumulate(sizes, initial=0)}
 
 
 def as_bytes(text: str) -> bytes:

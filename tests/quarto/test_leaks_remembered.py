@@ -1,0 +1,167 @@
+"""What the leak check remembers spares it work, and never hides a leak."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.quarto.leaks.known import files, memory
+from lmm_core.quarto.options import AskBoxSettings
+from lmm_core.settings.project import Project
+from lmm_core.workflows.known import remember
+from tests.commands import write
+from tests.workflows.known.test_known_findings import counting
+
+SECRET = "Twelve students forgot their umbrellas on the train to Basel"
+OTHER = "The median has as many values below it as above it"
+EXERCISE = "# {0}\n\nAbout the {0} of things.\n\n::: exercise\n{1}.\n:::\n"
+
+
+@pytest.fixture(autouse=True)
+def site(monkeypatch):
+    """A site of two pages without leaks, of which all is remembered after the first look."""
+    monkeypatch.setattr(remember, "WORTH", 0)
+    write("one.md", EXERCISE.format("mean", SECRET))
+    write("two.md", EXERCISE.format("median", OTHER))
+    write("site/one.html", "<p>About the mean of things.</p>")
+    write("site/two.html", "<p>About the median of things.</p>")
+
+
+def look(project=None, logger=None, **more):
+    """What the leak check finds in the site."""
+    sources = sorted(Path().glob("*.md"))
+    return look_for_leaks(Path("site"), sources, project or Project(Path()), logger or ListLogger(), **more)
+
+
+def places(found):
+    return [(leak.file.name, leak.source.name, leak.line) for leak in found.leaks]
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The files that are looked into, and the documents that are parsed, after a first look."""
+    assert look().leaks == []
+    return counting(monkeypatch, files, "read_texts"), counting(monkeypatch, memory, "pack")
+
+
+def test_what_has_not_changed_is_not_read_again(read):
+    first = look()
+    assert (first.leaks, first.parts, first.files) == ([], 2, 2)
+    assert read == ([], [])
+
+
+def test_an_edit_takes_a_look_at_what_was_edited(read):
+    write("one.md", EXERCISE.format("mean", SECRET) + "\nMore of it.\n")
+    write("site/one.html", "<p>About the mean of things.</p><p>More of it.</p>")
+    assert look().leaks == []
+    texts, packed = read
+    assert [path.name for path, *_ in texts] == ["one.html"]
+    assert len(packed) == 2  # the page, and what stays in of the document
+
+
+def test_a_new_part_is_found_in_an_old_page(read):
+    write("site/two.html", f"<p>{SECRET[7:]} and their hats as well.</p>")
+    write("one.md", EXERCISE.format("mean", "Compute it"))
+    assert look().leaks == []
+    write("one.md", EXERCISE.format("mean", f"{SECRET} and their hats as well"))
+    assert places(look()) == [("two.html", "one.md", 5)]
+
+
+def test_an_old_part_is_found_in_a_new_page(read):
+    write("site/three.html", f"<p>{OTHER}</p>")
+    assert places(look()) == [("three.html", "two.md", 5)]
+
+
+def test_words_that_the_notes_say_no_longer_are_a_leak(read):
+    said = EXERCISE.format("median", OTHER) + f"\n{SECRET}.\n"
+    write("two.md", said)
+    write("site/two.html", f"<p>{SECRET}</p>")
+    assert look().leaks == []
+    write("two.md", said.replace(SECRET, "Something else"))
+    assert places(look()) == [("two.html", "one.md", 5)]
+
+
+def test_a_part_that_is_gone_hides_no_other(read):
+    write("one.md", EXERCISE.format("mean", "x y to z") + f"\n::: exercise\n- {SECRET}\n:::\n\n{SECRET}.\n")
+    write("site/two.html", f"<p>{SECRET}</p>")
+    assert look().leaks == []
+    write("one.md", EXERCISE.format("mean", SECRET))
+    assert places(look()) == [("two.html", "one.md", 5)]
+
+
+def test_rules_that_change_are_no_longer_the_same(read):
+    write("site/one.html", f"<p>{SECRET}</p>")
+    kept = Project(Path(), rules=KnitRules(keep=frozenset({"exercise"})))
+    assert look(kept).leaks == []
+    assert places(look()) == [("one.html", "one.md", 5)]
+    assert look(kept).leaks == []
+
+
+def test_short_parts_are_found_when_none_was_looked_for_before(read):
+    write("site/two.html", "<ul><li>Answer: fourty</li></ul>")
+    assert look().leaks == []
+    write("one.md", EXERCISE.format("mean", "Answer: fourty"))
+    assert places(look()) == [("two.html", "one.md", 5)]
+
+
+def test_a_file_that_is_hidden_from_now_on(read):
+    write("two.md", EXERCISE.format("median", OTHER) + "\nThe hidden file says this of all the cats.\n")
+    write("site/two.html", "<p>The hidden file says this of all the cats.</p>")
+    assert look().leaks == []
+    write("one.md", EXERCISE.format("mean", "{{< include two.md >}}"))
+    assert places(look()) == [("two.html", "two.md", 9)]
+
+
+def test_the_data_of_an_ask_box(read):
+    write("site/lmm-ask/data.js", f'x("{OTHER}")')
+    assert look(ask=AskBoxSettings(include=frozenset({"exercise"}))).leaks == []
+    assert places(look(ask=AskBoxSettings())) == [("data.js", "two.md", 5)]
+
+
+def test_leaks_and_warnings_are_reported_each_time(read):
+    write("site/one.html", f"<p>{SECRET}</p>")
+    write("site/bad.zip", b"PK\x03\x04 broken")
+    write("site/nul.html", f"<p>{OTHER}</p>".replace("e", "e\0", 1))
+    looks = []
+    for _ in range(3):
+        logger = ListLogger()
+        looks.append((look(logger=logger), [str(report) for report in logger.reports]))
+    assert looks[0] == looks[1] == looks[2]
+    assert len(looks[0][0].leaks) == len(looks[0][1]) == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all", None])
+def test_without_a_cache_all_is_looked_at(read, content):
+    place = Path("cache/lmm/known.sqlite")
+    if content is None:
+        shutil.rmtree("cache")
+    else:
+        write(place, content)
+    write("site/one.html", f"<p>{SECRET}</p>")
+    assert places(look()) == [("one.html", "one.md", 5)]
+
+
+# Properties
+
+WORDS = st.sampled_from("alpha beta gamma delta mean median of the in students umbrella train 42 Straße".split())
+SENTENCE = st.lists(WORDS, min_size=1, max_size=9).map(" ".join)
+PART = st.sampled_from(["{}", "::: exercise\n{}\n:::", "## {}", "---\nquestions: {}\n---\n\nText.", "- {}"])
+TEXT = st.lists(st.builds(str.format, PART, SENTENCE), min_size=1, max_size=5).map("\n\n".join)
+PAGE = st.lists(SENTENCE.map("<p>{}</p>".format), min_size=1, max_size=4).map("\n".join)
+NAMES = st.sampled_from(["one.md", "two.md", "site/one.html", "site/two.html", "site/lmm-ask/data.js"])
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(NAMES, TEXT, PAGE), min_size=1, max_size=6), st.sampled_from([None, AskBoxSettings()]))
+def test_what_is_remembered_changes_nothing(monkeypatch, edits, ask):
+    for name, notes, page in edits:
+        write(name, notes if name.endswith(".md") else page)
+        remembered = look(ask=ask)
+        with monkeypatch.context() as patch:
+            patch.setattr(remember, "WORTH", 10**9)
+            assert look(ask=ask) == remembered
