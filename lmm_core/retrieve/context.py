@@ -16,7 +16,7 @@ from ..index.units import Frame
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .passages import Key, Material, Passage, Section, place
-from .ranking.spans import Span, whole_span
+from .ranking.spans import Span, shown_text, whole_span
 
 if TYPE_CHECKING:
     from .retriever import Retrieval
@@ -32,7 +32,7 @@ LEFT_OUT = "[…]"  # between spans of a source
 LEAST_ROOM = 8  # tokens; nothing is tried for less
 MOST_TRIED = 200  # spans
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
-KNOWN = 10_000  # passages whose token counts are cached: about 10 MB
+KNOWN = 10_000  # parts of passages whose sizes are cached, with what their texts say: about 10 MB
 SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
 _FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*(?P<name>[^\s:`]?)", re.M)
 _RULE = re.compile(r"\n?[ \t]*\|[ \t:|-]*-[ \t:|-]*$", re.M)  # under the head of a table
@@ -98,23 +98,25 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
             continue
         choices = _around(found, span.passage, best, draft) if whole and span.passage.key not in seen else iter(())
         seen.add(span.passage.key)
-        if not any(draft.add([whole_span(one) for one in passages]) for passages in choices):
+        if not any(map(draft.add, choices)):
             draft.add([span])
     if not draft and found.spans:
         draft.add_beginning(found.spans[0])
     return draft.context()
 
 
-def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Passage]]:
+def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Span]]:
     """Yield the passages of each section worth taking whole for a passage, the largest first."""
-    sections: list[list[Passage]] = []
+    sections: list[list[Span]] = []
     section: Section | None = found.material.section_of(passage)
-    while section is not None and draft.have_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget):
-        passages = list(_taken(section, passage, found.kind))
-        worth = sum(one.id in best for one in passages) >= HIT * len(passages)
-        if worth or draft.have_room(map(whole_span, passages), int(SMALL * draft.budget)):
-            sections.append(passages)
-        section = section.parent  # if one has no room, neither has the one around it
+    while section is not None:
+        spans = draft.if_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget)
+        if spans is None:
+            break  # there is none for the section around it, either
+        worth = sum(one.passage.id in best for one in spans) >= HIT * len(spans)
+        if worth or draft.have_room(spans, int(SMALL * draft.budget)):
+            sections.append(spans)
+        section = section.parent
     return reversed(sections)
 
 
@@ -166,20 +168,26 @@ class Draft:
         return self.budget - self.tokens
 
     def have_room(self, spans: Iterable[Span], room: int) -> bool:
-        """Return True if the spans' own texts have at most `room` tokens.
+        """Return True if the spans' own texts have at most `room` tokens."""
+        return self.if_room(spans, room) is not None
+
+    def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
+        """Return the spans if their own texts have at most `room` tokens, else None.
 
         No more of them are counted than necessary."""
+        fitting = []
         for span in spans:
-            room -= _tokens(span.text, self.count)
+            room -= _measured(span, self.count)[0]
             if room < 0:
-                return False
-        return True
+                return None
+            fitting.append(span)
+        return fitting
 
     def add(self, spans: Sequence[Span]) -> bool:
         """Take all spans or none, and return True if they fit.
 
         A span whose text has been taken already is not taken again."""
-        keys = [_squeezed(one.text) for one in spans]
+        keys = [_measured(one, self.count)[1] for one in spans]
         first = {key: one.id for one, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
             one
@@ -252,14 +260,16 @@ class Draft:
         return self._order[passage.docid], passage.sequence, passage.id
 
 
-def _squeezed(text: str) -> str:
-    return "".join(text.split())
+def _measured(span: Span, count: Count) -> tuple[int, str]:
+    """Return the tokens of a span's text, and the text without white space."""
+    return _measured_text(span.passage.text, span.start, span.end, span.frame.before, span.frame.after, count)
 
 
 @lru_cache(KNOWN)
-def _tokens(text: str, count: Count) -> int:
-    """Return the tokens of a passage. They are counted once for all questions."""
-    return count(text)
+def _measured_text(text: str, start: int, end: int, before: str, after: str, count: Count) -> tuple[int, str]:
+    """Return what `_measured` does for a part of a text in a frame. It is made once for all questions."""
+    shown = shown_text(text[start:end], Frame(before, after))
+    return count(shown), "".join(shown.split())
 
 
 def _beginning(span: Span, end: int) -> Span:

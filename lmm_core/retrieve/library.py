@@ -157,8 +157,8 @@ class Library:
         material, every = self._material or await self.material(), [*texts, *without_vote]
         languages = sorted(filter(None, material.languages))
         found = await aquery_many(
-            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages
-        )
+            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages, payload=False
+        )  # the passages are in the material
         hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
         if any(found) and not any(hits):
             raise IndexChangedError(

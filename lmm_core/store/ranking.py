@@ -52,6 +52,8 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
         return []
     lists = _candidates(compared, search, place)
     best = dict(_raise(lists, compared, search, place) if search.boost else _fuse(lists)[: search.limit])
+    if not search.payload:
+        return [ScoredPoint(at, {}, score) for at, score in best.items()]
     return [ScoredPoint(point.id, point.payload, best[point.id]) for point in place.retrieve(list(best))]
 
 

@@ -71,13 +71,15 @@ class Search:
     vectors: by the name of the vector to compare each with. The results of several are fused by
     reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each. boost: a
     payload key, a value, and the number added to the score of points with that value after fusion
-    (like Qdrant's formula query); the best points with that value are candidates, too."""
+    (like Qdrant's formula query); the best points with that value are candidates, too. payload: whether the
+    points come with theirs; who knows it already saves reading it."""
 
     vectors: Mapping[str, Vector]
     limit: int
     prefetch: int = 50
     where: Where | None = None
     boost: tuple[str, str, float] | None = None
+    payload: bool = True
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from lmm_core.models.chat import run
 from lmm_core.retrieve.queries import OffTopic
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.project import load_project
+from lmm_core.store import edge_engine
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import open_library
@@ -55,6 +56,15 @@ def test_the_queries_of_a_question_are_searched_for_at_the_same_time(tmp_path):
     store.close()
     assert list(found.queries) == WORDS
     assert {one.titles[-1] for one in found.passages} == {f"About {word}" for word in WORDS}
+
+
+@pytest.mark.parametrize("question", ["What is the birch?", "the birch and the elm"])
+def test_what_is_found_is_not_read_again(tmp_path, monkeypatch, question):
+    """The passages are in the material, and on a server reading them would be one more request."""
+    read = []
+    monkeypatch.setattr(edge_engine, "retrieve_points", lambda shard, ids: read.append(ids) or [])
+    found, _ = retrieved(tmp_path, question)
+    assert (first(found), read) == ("About birch", [])
 
 
 class Counting:

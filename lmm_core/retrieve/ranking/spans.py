@@ -41,7 +41,7 @@ class Span:
     @property
     def text(self) -> str:
         """The text without the blank lines around it."""
-        return trim_blank_lines(add_frame(self.passage.text[self.start : self.end], self.frame)).rstrip()
+        return shown_text(self.passage.text[self.start : self.end], self.frame)
 
     @property
     def line_start(self) -> int:
@@ -70,6 +70,11 @@ class Span:
         end = max(self.end, other.end)
         after = last.frame.after if end == last.end else first.frame.after
         return replace(first, end=end, frame=Frame(first.frame.before, after), score=max(self.score, other.score))
+
+
+def shown_text(text: str, frame: Frame) -> str:
+    """Return a part of a passage in its frame, without the blank lines around it."""
+    return trim_blank_lines(add_frame(text, frame)).rstrip()
 
 
 def whole_span(passage: Passage) -> Span:
