@@ -141,10 +141,22 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of one document: the project's, with those of the document's folders and
     of its header merged over them. Raise QuartoError if a file cannot be read."""
-    folder = quarto_folder(path)
-    if folder is None:
-        return merged(settings, header)
-    return merged(merged(settings, folder_settings(path, folder)), with_named(header, path.parent))
+    return settings_finder(settings)(path, header)
+
+
+def settings_finder(settings: Mapping[str, Any]) -> Callable[[Path, Mapping[str, Any]], dict[str, Any]]:
+    """Return a function that gives the settings of documents, as `page_settings` does, and looks at a folder once."""
+
+    @cache
+    def in_folder(folder: Path) -> tuple[Mapping[str, Any], bool]:
+        found = _settings_in(folder)
+        return (settings, False) if found is None else (merged(settings, found), True)
+
+    def find(path: Path, header: Mapping[str, Any]) -> dict[str, Any]:
+        found, is_in_quarto = in_folder(path.absolute().parent)
+        return merged(found, with_named(header, path.parent) if is_in_quarto else header)
+
+    return find
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
@@ -158,14 +170,20 @@ def rules_finder(rules: KnitRules) -> Callable[[Path, Mapping[str, Any]], KnitRu
 
     @cache
     def in_folder(folder: Path) -> tuple[KnitRules, bool]:
-        quarto = quarto_folder(folder / "-")
-        return (rules, False) if quarto is None else (project_rules(folder_settings(folder / "-", quarto), rules), True)
+        found = _settings_in(folder)
+        return (rules, False) if found is None else (project_rules(found, rules), True)
 
     def find(path: Path, header: Mapping[str, Any]) -> KnitRules:
         found, is_in_quarto = in_folder(path.absolute().parent)
         return header_rules(with_named(header, path.parent) if is_in_quarto else header, found)
 
     return find
+
+
+def _settings_in(folder: Path) -> dict[str, Any] | None:
+    """Return what `_metadata.yml` files say of the documents right in a folder; None outside of Quarto's projects."""
+    quarto = quarto_folder(folder / "-")
+    return None if quarto is None else folder_settings(folder / "-", quarto)
 
 
 def quarto_folder(path: Path) -> Path | None:

@@ -4,6 +4,8 @@ import json
 import shutil
 import subprocess
 from collections import Counter
+from datetime import datetime
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -11,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.languages.words import find_words, fold
+from lmm_core.quarto.ask_box import groups
 from lmm_core.quarto.ask_box.data import PART, box_data, data_files
 from lmm_core.quarto.ask_box.rows import Rows
-from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, index_words, pack
+from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
 
@@ -77,6 +80,11 @@ def texts(rows):
                 "terms": passage[3], "text": passage[0]}  # fmt: skip
 
 
+def index_of(rows, stop=""):
+    types = types_in(rows)
+    return index_words([count_words(rows, stop, types)], types)
+
+
 @given(ROWS)
 def test_it_has_each_word_of_each_text_and_no_other(rows):
     wanted = {
@@ -86,10 +94,22 @@ def test_it_has_each_word_of_each_text_and_no_other(rows):
         for word, times in Counter(map(fold, find_words(text))).items()
         if word != "the"
     }
-    index = index_words(rows, "the")
+    index = index_of(rows, "the")
     assert postings(index) == wanted
     assert index.count == len(list(texts(rows)))
     assert {word for words in index.spelling for word in words.split()} == {word for word, *_ in wanted}
+
+
+DOCUMENTS = st.lists(ROWS.map(lambda rows: [[0, 0, "", "", 1.0, "", [], []], *rows]), max_size=5)
+
+
+@given(DOCUMENTS, st.data())
+def test_rows_counted_by_parts_have_the_same_index(documents, data):
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(documents)))) | {0, len(documents)})
+    parts = [[row for rows in documents[start:end] for row in rows] for start, end in pairwise(cuts)]
+    whole = [row for rows in documents for row in rows]
+    types = types_in(whole)
+    assert index_words([count_words(part, "the", types) for part in parts], types) == index_of(whole, "the")
 
 
 def section(title, text, depth=1):
@@ -98,7 +118,7 @@ def section(title, text, depth=1):
 
 def test_parts_begin_with_the_titles_above():
     rows = [section("Book", "", 0), *(section(f"S{at}", "words " * 400, at % 3 + 1) for at in range(60))]
-    data = box_data(Rows([["a.html", "a.md"]], rows), "en")
+    data = {name: json.loads(text) for name, text in box_data(Rows([["a.html", "a.md"]], rows), "en").texts.items()}
     firsts = data["data"]["parts"]
     parts = [data[f"part-{number}"] for number in range(1, len(firsts) + 1)]
     assert [row for _, *part in parts for row in part] == rows
@@ -117,11 +137,35 @@ def many(number):
 
 
 def test_shards_are_in_the_order_of_javascript_and_of_about_one_size():
-    index = index_words([*many(4000), section("\U00020000\U00020001 \uf900 \uac00\ud7a3", "x")], "")
+    index = index_of([*many(4000), section("\U00020000\U00020001 \uf900 \uac00\ud7a3", "x")])
     words = [line.partition(" ")[0] for _, shard in index.shards for line in shard.split("\n")]
     assert words == sorted(words, key=lambda word: word.encode("utf-16-be"))
     assert len(index.shards) > 3 and all(len(shard) <= SHARD for _, shard in index.shards)
     assert [first for first, _ in index.shards] == [shard.partition(" ")[0] for _, shard in index.shards]
+
+
+def book(names):
+    """Rows of a document for each name, of 4 KB each."""
+    rows = Rows()
+    for name in names:
+        passages = [f"A {name} of {at} trees (BOT)" + " wood" * 20 for at in range(30)]
+        rows.add(f"{name}.html", f"{name}.md", [[[0, 0, name, "", 1.0, "", [], passages]]], {})
+    return rows
+
+
+@pytest.mark.parametrize(
+    "change", [lambda names: [*names[:70], "new", *names[70:]], lambda names: names[:70] + names[71:]]
+)
+def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
+    made = partial(box_data, language="en", made=datetime(2026, 1, 1))
+    names = [f"oak{at}" for at in range(150)]
+    made(book(names))
+    counted = []
+    monkeypatch.setattr(groups, "count_words", lambda *given: counted.append(len(given[0])) or count_words(*given))
+    changed = made(book(change(names)))
+    assert 0 < sum(counted) < 100 and len(counted) <= 2
+    monkeypatch.setattr(groups, "remembered", lambda _kind, _settings, things, find: [find(one) for _, one in things])
+    assert made(book(change(names))) == changed
 
 
 def ask(data, *questions, what="loaded"):

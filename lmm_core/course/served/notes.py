@@ -14,13 +14,12 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from ...errors import CourseError, LmmError, RenderError
 from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
-from ...quarto.ask_box.data import box_data, data_json
+from ...quarto.ask_box.data import box_data
 from ...quarto.ask_box.rows import read_rows
 from ...quarto.options import read_ask
 from ...settings.project import load_project
@@ -127,7 +126,7 @@ class ServedNotes:
         with state.making:  # who asks meanwhile waits for the same
             if not state.data:
                 self._make_all(state)
-                state.data = data_json(_box_data(state)).encode("utf-8")
+                state.data = _box_data(state).encode("utf-8")
         return state.data
 
     def locked(self, name: str, title: str, language: str) -> str:
@@ -276,15 +275,15 @@ def _page(body: str, language: str, script: str = "") -> str:
     return template.substitute(language=html.escape(language), script=script, body=body, pages=pages)
 
 
-def _box_data(state: _State) -> dict[str, Any]:
-    """Return the data that the ask box of a site would have of these pages, by their names."""
+def _box_data(state: _State) -> str:
+    """Return the data that the ask box of a site would have of these pages by their names, as JSON."""
     course = state.course
     ask = read_ask(course.folder)
     rules = course.project.rules
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
     html = {FOLDER + name: text for name, text in state.pages.items()}
-    data = box_data(read_rows(pages, html, project, course.settings, ListLogger()), course.language, project.synonyms)
-    newest = max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9
-    data["data"]["made"] = datetime.fromtimestamp(newest, UTC).isoformat(timespec="minutes")
-    return data
+    rows = read_rows(pages, html, project, course.settings, ListLogger())
+    newest = datetime.fromtimestamp(max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9, UTC)
+    data = box_data(rows, course.language, project.synonyms, newest)
+    return "{" + ",".join(f'"{name}":{text}' for name, text in data.texts.items()) + "}"

@@ -14,7 +14,7 @@ from ...logging import LoggerBase
 from ...settings.project import Project
 from ..extension import packaged_extension
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import box_data, data_files, page_marks
+from .data import box_data, data_files
 from .material import SitePage
 from .rows import read_rows
 
@@ -57,8 +57,7 @@ def write_box(
         check_inside(output, output / page)
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, data_files(data))
-    marks = page_marks(rows)
-    changed += [output / page for page in html if _put_tag(output, page, ask, marks.get(page, ""))]
+    changed += [output / page for page in html if _put_tag(output, page, html[page], ask, data.pages.get(page, ""))]
     return WrittenBox(len(rows.documents), len(rows.sections), tuple(changed))
 
 
@@ -72,8 +71,7 @@ def remove_box(output: Path) -> None:
     for path in output.rglob("*.html"):
         if is_link(path) or not path.is_file():  # no box is put into a link
             continue
-        text = _text(path)
-        _write(path, _TAG.sub("", text) if "data-lmm-ask" in text else text)
+        _write(path, _without_tag(_text(path)))
     remove_marked(folder, BOX)
 
 
@@ -99,16 +97,21 @@ def _timeless(data: str) -> str:
     return _MADE.sub("", data, count=2)
 
 
-def _put_tag(output: Path, page: str, ask: AskBoxSettings, mark: str) -> bool:
-    """Put the tag of the box into a page, and return True if the page has changed."""
-    path = output / page
+def _put_tag(output: Path, page: str, text: str, ask: AskBoxSettings, mark: str) -> bool:
+    """Put the tag of the box into a page, given with its text, and return True if the page has changed."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
     data = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
     tag = f'<script async src="{up}/ask.js" data-lmm-ask{data}></script>\n'
-    text = _TAG.sub("", _text(path))
+    if tag in text and text.count("data-lmm-ask") == 1:
+        return False
+    text = _without_tag(text)
     end = _HEAD_END.search(text)
-    return end is not None and _write(path, text[: end.start()] + tag + text[end.start() :])
+    return end is not None and _write(output / page, text[: end.start()] + tag + text[end.start() :])
+
+
+def _without_tag(text: str) -> str:
+    return _TAG.sub("", text) if "data-lmm-ask" in text.lower() else text
 
 
 def _text(path: Path) -> str:

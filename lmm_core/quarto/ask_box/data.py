@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from ...models.embedders.bm25 import USUAL_LANGUAGE
@@ -15,47 +16,58 @@ from ...models.languages.stemming import Stemmer, language_code, stop_words
 from ...models.languages.words import fold
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import weights_data
+from ...retrieve.ranking.naming import Pair
 from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
+from .groups import read_groups, without_code
 from .plain_text import in_unicode
 from .rows import Rows
-from .word_index import describe_index, index_words, paths_of
+from .word_index import describe_index, index_words, parts_of, paths_of, types_in
 
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
-_CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
 FORMAT = 5  # of the data; ask.js reads no other
 
 
-def data_files(data: Mapping[str, Any]) -> dict[str, str]:
+@dataclass(frozen=True)
+class BoxData:
+    """The data of an ask box. texts: as JSON, by their names, `data` last; pages: a hash of each page's sections. The
+    page holds it too: by it the box notices data that are older or newer than the page."""
+
+    texts: dict[str, str]
+    pages: dict[str, str]
+
+
+def data_files(data: BoxData) -> dict[str, str]:
     """Return the scripts that tell a page the data, by the names of their files."""
-    texts = {name: data_json(value) for name, value in data.items()}
-    return {f"{name}.js": f'lmmAsk.take("{name}","{_mark(text)}",{text})\n' for name, text in texts.items()}
+    return {f"{name}.js": f'lmmAsk.take("{name}","{_mark(text)}",{text})\n' for name, text in data.texts.items()}
 
 
-def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None) -> dict[str, Any]:
-    """Return the data by their names, `data` last. synonyms: those of the configuration."""
+def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
+    """Return the data. synonyms: those of the configuration; made: when, if not now."""
     named = language_code(language) or USUAL_LANGUAGE
     stop = " ".join(sorted(stop_words(named)))
-    words, parts = index_words(rows.sections, stop), list(_parts(rows.sections))
-    data: dict[str, Any] = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
-    data |= {f"words-{number}": shard for number, (_, shard) in enumerate(words.shards, 1)}
-    data["spelling"] = words.spelling
-    marks = page_marks(rows)
+    texts = [data_json(row[1:]) for row in rows.sections]
+    found, types = read_groups(rows, texts, stop), types_in(rows.sections)
+    words, parts = index_words([one.words for one in found], types), list(_parts(rows.sections, texts))
+    data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
+    data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
+    data["spelling"] = data_json(words.spelling)
+    pages = _page_marks(rows, texts)
     about = {
         "format": FORMAT,
-        "made": datetime.now(UTC).isoformat(timespec="minutes"),
+        "made": (made or datetime.now(UTC)).isoformat(timespec="minutes"),
         "language": language,
         "kinds": dict(sorted(rows.kinds.items())),
-        "documents": [[page, source, marks.get(page, "")] for page, source in rows.documents],
-        "marks": {name: _mark(data_json(value)) for name, value in data.items()},
+        "documents": [[page, source, pages.get(page, "")] for page, source in rows.documents],
+        "marks": {name: _mark(text) for name, text in data.items()},
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
-        "synonyms": _synonyms(rows.sections, language, synonyms or {}),
+        "synonyms": _synonyms(rows.sections, chain.from_iterable(one.pairs for one in found), language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
-    return data | {"data": about | _ranking()}
+    return BoxData(data | {"data": data_json(about | _ranking())}, pages)
 
 
 def _ranking() -> dict[str, Any]:
@@ -73,16 +85,17 @@ def _mark(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
-def _synonyms(rows: Sequence[list[Any]], language: str, configured: Synonymous) -> list[list[Any]]:
+def _synonyms(
+    rows: Sequence[list[Any]], pairs: Iterable[Pair], language: str, configured: Synonymous
+) -> list[list[Any]]:
     """Return the names with other names that the rows give, and the configured ones of which the rows have
     one: whether it is known by its capitals alone, the name, the other names.
 
     Nothing but the rows is read, since they are what is published."""
-    passages = [in_unicode(one if isinstance(one, str) else one[0]) for row in rows for one in row[7]]
-    texts = [_CODE.sub("", text) for text in passages]
-    said = fold(" ".join([*passages, *(in_unicode(row[2]) for row in rows)])) if configured else ""
+    text = "\n".join(in_unicode(parts_of(one)[0]) for row in rows for one in row[7])
+    said = fold(" ".join([text, *(in_unicode(row[2]) for row in rows)])) if configured else ""
     there = {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
-    found = Synonyms(texts, Stemmer(language), language, there)
+    found = Synonyms([without_code(text)], Stemmer(language), language, there, pairs)
     return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]
 
 
@@ -92,24 +105,28 @@ def data_json(value: Any) -> str:
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
 
 
-def _parts(rows: Sequence[list[Any]]) -> Iterator[tuple[int, list[Any]]]:
+def _parts(rows: Sequence[list[Any]], texts: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the parts of rows, each with the number of its first section: the titles above that, and its rows."""
-    first, size, above = 0, 0, list[str]()
-    for number, (row, path) in enumerate(zip(rows, paths_of(rows), strict=True)):
-        length = len(data_json(row).encode()) + 1
-        if number > first and size + length > PART:
-            yield first, [above, *rows[first:number]]
-            first, size = number, 0
-        above = path[: row[1]] if number == first else above
+    part, first, size, above = list[str](), 0, 0, list[str]()
+    for number, (row, text, path) in enumerate(zip(rows, texts, paths_of(rows), strict=True)):
+        whole = f"[{row[0]},{text[1:]}"
+        length = len(whole.encode()) + 1
+        if part and size + length > PART:
+            yield first, _json_list([data_json(above), *part])
+            part, first, size = [], number, 0
+        above = above if part else path[: row[1]]
+        part.append(whole)
         size += length
-    if rows:
-        yield first, [above, *rows[first:]]
+    if part:
+        yield first, _json_list([data_json(above), *part])
 
 
-def page_marks(rows: Rows) -> dict[str, str]:
-    """Return a hash of each page's sections. The page holds it too: by it the box notices data that are older or newer
-    than the page."""
-    own: dict[str, list[list[Any]]] = {}
-    for row in rows.sections:
-        own.setdefault(rows.documents[row[0]][0], []).append(row)
-    return {page: _mark(data_json(found)) for page, found in own.items()}
+def _json_list(values: Iterable[str]) -> str:
+    return f"[{','.join(values)}]"
+
+
+def _page_marks(rows: Rows, texts: Sequence[str]) -> dict[str, str]:
+    own: dict[str, list[str]] = {}
+    for row, text in zip(rows.sections, texts, strict=True):
+        own.setdefault(rows.documents[row[0]][0], []).append(text)
+    return {page: _mark(_json_list(found)) for page, found in own.items()}

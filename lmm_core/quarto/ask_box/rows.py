@@ -4,8 +4,9 @@ unchanged pages are remembered."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 from ...logging import ListLogger, LoggerBase, Report, in_file
@@ -16,7 +17,7 @@ from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Passage, Section
 from ...retrieve.ranking.lexical import emphasised
 from ...settings.project import Project
-from ...settings.quarto_project import active_profiles, page_rules, page_settings
+from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
 from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material, source_of
@@ -56,8 +57,10 @@ def read_rows(
     def read(at: int) -> dict[str, Any]:
         return _read(pages[at], files[at].text, shown[pages[at].page], project, settings)
 
-    things = [(_key(page, file, shown[page.page], project, settings), at) for at, (page, file) in
-              enumerate(zip(pages, files, strict=True))]  # fmt: skip
+    key_of = _key_finder(project, settings)
+    things = [
+        (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
+    ]
     for page, found in zip(pages, remembered("ask rows", digest(project), things, read), strict=True):
         for report in found["reports"]:
             in_file(logger, page.source).report(Report(**report))
@@ -65,12 +68,18 @@ def read_rows(
     return made
 
 
-def _key(page: SitePage, file: MarkdownFile, shown: PageText, project: Project, settings: Mapping[str, Any]) -> bytes:
-    """Return all that a document's rows depend on, beside the project."""
-    header = header_content(parse_markdown_text(file.text)) if b"metadata-files" in file.data else {}
-    own = page_settings(page.source, header, settings), digest(page_rules(page.source, header, project.rules))
-    beside = (str(page.source), page.page, page.is_included, active_profiles(), own, sorted(shown.ids), shown.words)
-    return repr(beside).encode("utf-8", "surrogatepass") + file.data
+def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[SitePage, MarkdownFile, PageText], bytes]:
+    """Return a function that gives all that a document's rows depend on, beside the project."""
+    settings_of, rules_of, rules_key = settings_finder(settings), rules_finder(project.rules), cache(digest)
+    profiles = active_profiles()
+
+    def find(page: SitePage, file: MarkdownFile, shown: PageText) -> bytes:
+        header = header_content(parse_markdown_text(file.text)) if b"metadata-files" in file.data else {}
+        own = settings_of(page.source, header), rules_key(rules_of(page.source, header))
+        beside = (str(page.source), page.page, page.is_included, profiles, own, sorted(shown.ids), shown.words)
+        return repr(beside).encode("utf-8", "surrogatepass") + file.data
+
+    return find
 
 
 def _read(page: SitePage, text: str, shown: PageText, project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:

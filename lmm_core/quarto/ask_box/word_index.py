@@ -7,10 +7,9 @@ numbered from 0. Numbers are written with five bits a character, the lowest firs
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 from ...models.languages.words import find_words, fold
@@ -25,6 +24,7 @@ _NAMES = tuple(FIELDS)
 _QUICK = 4096  # numbers that are not packed anew each time
 
 Posting = tuple[int, int]  # a text, and how often it has the word
+Run = list[Any]  # the postings of a word in consecutive texts: see `CountedWords`
 
 
 @dataclass
@@ -40,15 +40,35 @@ class WordIndex:
 
     texts: str
     count: int
-    types: list[str]
+    types: Sequence[str]
     usual: list[float]
     shards: list[tuple[str, str]]
     spelling: list[str]
 
 
-def index_words(rows: Sequence[list[Any]], stop: str) -> WordIndex:
-    """Return the index of the words in rows. stop: words that are not looked for, in a text."""
-    types = sorted({kind for row in rows for _, kind, _ in map(parts_of, row[7]) if kind})
+@dataclass
+class CountedWords:
+    """The words of the rows of some documents, as plain values, of which those of all documents are put together.
+
+    texts, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many texts have it.
+    runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0, the last, and
+    what is said of all after the first, packed."""
+
+    texts: str
+    count: int
+    lengths: list[int]
+    having: list[int]
+    runs: list[dict[str, Run]]
+
+
+def types_in(rows: Iterable[list[Any]]) -> list[str]:
+    """Return the types that passages of rows have, in their order."""
+    return sorted({kind for row in rows for _, kind, _ in map(parts_of, row[7]) if kind})
+
+
+def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> CountedWords:
+    """Count the words in rows, of which the first begins a document. stop: words that are not looked for, in a text;
+    types: those of all rows."""
     counting = _Counting(frozenset(map(fold, find_words(stop))))
     table: list[int] = []
     for row, titles in zip(rows, titles_of(rows), strict=True):
@@ -58,10 +78,26 @@ def index_words(rows: Sequence[list[Any]], stop: str) -> WordIndex:
             table += counting.add(ABOUT, (" ".join(titles), " ".join(row[6]), row[5]))
         for text, kind, terms in map(parts_of, row[7]):
             table += [types.index(kind) + 1 if kind else 0, *counting.add(PASSAGE, (terms, text))]
-    words = sorted(counting.postings.items(), key=lambda one: _order(one[0]))
-    usual = [counting.lengths[name] / max(counting.texts[name], 1) for name in _NAMES]
-    shards = list(_shards((word, _line(word, postings)) for word, postings in words))
-    return WordIndex("".join(map(pack, table)), counting.count, types, usual, shards, _by_length(counting.postings))
+    lengths, having = ([counts[name] for name in _NAMES] for counts in (counting.lengths, counting.texts))
+    runs = [{word: _run(found) for word, found in counting.postings[name].items()} for name in _NAMES]
+    return CountedWords("".join(map(pack, table)), counting.count, lengths, having, runs)
+
+
+def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIndex:
+    """Return the index of the words in rows that were counted by parts. types: those of all rows."""
+    joined: list[dict[str, Run]] = [{} for _ in _NAMES]
+    count = 0
+    for one in counted:
+        for known, runs in zip(joined, one.runs, strict=True):
+            _join(known, runs, count)
+        count += one.count
+    words = sorted(set().union(*joined), key=_order)
+    sizes = [
+        (sum(one.lengths[at] for one in counted), sum(one.having[at] for one in counted)) for at in range(len(_NAMES))
+    ]
+    usual = [length / max(texts, 1) for length, texts in sizes]
+    shards = list(_shards((word, _line(word, joined)) for word in words))
+    return WordIndex("".join(one.texts for one in counted), count, types, usual, shards, _by_length(words))
 
 
 def describe_index(words: WordIndex) -> dict[str, Any]:
@@ -117,7 +153,7 @@ class _Counting:
 
     stop: frozenset[str]
     count: int = 0
-    postings: dict[str, dict[str, list[Posting]]] = field(default_factory=lambda: defaultdict(dict))
+    postings: dict[str, dict[str, list[Posting]]] = field(default_factory=lambda: defaultdict(dict))  # by field
     lengths: Counter[str] = field(default_factory=Counter)
     texts: Counter[str] = field(default_factory=Counter)
 
@@ -129,9 +165,10 @@ class _Counting:
             lengths.append(len(words))
             self.lengths[name] += len(words)
             self.texts[name] += 1
+            postings = self.postings[name]
             for word, times in words.items():
                 if word not in self.stop:
-                    self.postings[word].setdefault(name, []).append((self.count, times))
+                    postings.setdefault(word, []).append((self.count, times))
         self.count += 1
         return lengths
 
@@ -141,19 +178,32 @@ def _count(text: str) -> Counter[str]:
     return Counter(words if text.isascii() else map(fold, words))  # words in ASCII are folded
 
 
-def _line(word: str, postings: dict[str, list[Posting]]) -> str:
-    fields = [_packed(postings.get(name, ())) for name in _NAMES]
-    return " ".join([word, *fields]).rstrip()
-
-
-def _packed(postings: Sequence[Posting]) -> str:
-    signs, before = [pack(len(postings))] if postings else [], 0
-    for text, times in postings:
-        signs.append(pack(2 * (text - before) + (times > 1)))
-        if times > 1:
-            signs.append(pack(times - 2))
+def _run(postings: Sequence[Posting]) -> Run:
+    first, times = postings[0]
+    signs, before = [pack(times - 2)] if times > 1 else [], first
+    for text, more in postings[1:]:
+        signs.append(pack(2 * (text - before) + (more > 1)))
+        if more > 1:
+            signs.append(pack(more - 2))
         before = text
-    return "".join(signs)
+    return [len(postings), 2 * first + (times > 1), before, "".join(signs)]
+
+
+def _join(known: dict[str, Run], runs: Mapping[str, Run], count: int) -> None:
+    """Put the runs of further texts behind those of so many texts."""
+    for word, (texts, first, last, packed) in runs.items():
+        run = known.get(word)
+        if run is None:
+            known[word] = [texts, count + last, [pack(2 * count + first), packed]]
+        else:
+            run[0] += texts
+            run[2] += (pack(2 * (count - run[1]) + first), packed)
+            run[1] = count + last
+
+
+def _line(word: str, joined: Sequence[Mapping[str, Run]]) -> str:
+    runs = (known.get(word) for known in joined)
+    return " ".join([word, *(pack(run[0]) + "".join(run[2]) if run else "" for run in runs)]).rstrip()
 
 
 def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -173,11 +223,10 @@ def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 def _by_length(words: Iterable[str]) -> list[str]:
     """Return words in their order, joined, by their length in characters of JavaScript."""
-    found = sorted((len(_order(word)) // 2, _order(word), word) for word in words)
-    groups: dict[int, str] = {
-        length: " ".join(word for *_, word in group) for length, group in groupby(found, itemgetter(0))
-    }
-    return [groups.get(length, "") for length in range(max(groups, default=0) + 1)]
+    found: dict[int, list[str]] = defaultdict(list)
+    for word in words:
+        found[len(_order(word)) // 2].append(word)
+    return [" ".join(found[length]) for length in range(max(found, default=0) + 1)]
 
 
 def _order(word: str) -> bytes:

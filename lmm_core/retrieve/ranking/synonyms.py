@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
@@ -42,10 +43,19 @@ class Synonyms:
 
     A name that is also another word, such as "IT", is known by its capitals alone."""
 
-    def __init__(self, texts: Sequence[str], stemmer: Stemmer, language: str, configured: Synonymous) -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        stemmer: Stemmer,
+        language: str,
+        configured: Synonymous,
+        pairs: Iterable[Pair] | None = None,
+    ) -> None:
+        """pairs: those that the texts give, if they are known."""
         self._stemmer, self._language = stemmer, language
         self._spelled: dict[_Key, str] = {}
-        counts = Counter(pair for text in texts for one in find_pairs(text) if (pair := self._keys(one)))
+        said = pairs_in(texts) if pairs is None else pairs
+        counts = Counter(pair for one in said if (pair := self._keys(one)))
         given = [self._keys((name, other)) for name, others in configured.items() for other in others]
         others: dict[_Key, list[_Key]] = defaultdict(list)
         for one, other in [*filter(None, given), *(pair for pair, _ in counts.most_common())]:
@@ -156,6 +166,11 @@ class Synonyms:
         for name in names:
             _mean(name, [*known, *further])
         return further
+
+
+def pairs_in(texts: Iterable[str]) -> Iterator[Pair]:
+    """Yield the pairs of names that texts give to one thing."""
+    return chain.from_iterable(map(find_pairs, texts))
 
 
 def _mean(name: Sequence[str], words: Sequence[dict[str, float]]) -> None:
