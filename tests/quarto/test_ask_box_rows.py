@@ -37,7 +37,9 @@ def site(monkeypatch):
 def read(names, html=PAGE):
     pages = [SitePage(Path(f"{name}.md").absolute(), f"{name}.html") for name in names]
     logger = ListLogger()
-    found = read_rows(pages, {page.page: html for page in pages}, load_project(Path("-")), read_project(Path()), logger)
+    found = read_rows(
+        pages, {page.page: html.encode() for page in pages}, load_project(Path("-")), read_project(Path()), logger
+    )
     return found, logger.reports
 
 

@@ -282,7 +282,7 @@ def _box_data(state: _State) -> str:
     rules = course.project.rules
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
-    html = {FOLDER + name: text for name, text in state.pages.items()}
+    html = {FOLDER + name: text.encode("utf-8", "surrogateescape") for name, text in state.pages.items()}
     rows = read_rows(pages, html, project, course.settings, ListLogger())
     newest = datetime.fromtimestamp(max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9, UTC)
     data = box_data(rows, course.language, project.synonyms, newest)

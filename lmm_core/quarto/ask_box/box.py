@@ -49,7 +49,7 @@ def write_box(
     is not ours to write."""
     there = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    html = {page.page: _text(output / page.page) for page in there}
+    html = {page.page: (output / page.page).read_bytes() for page in there}
     rows = read_rows(there, html, replace(project, rules=rules), settings, logger)
     data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
@@ -97,15 +97,15 @@ def _timeless(data: str) -> str:
     return _MADE.sub("", data, count=2)
 
 
-def _put_tag(output: Path, page: str, text: str, ask: AskBoxSettings, mark: str) -> bool:
-    """Put the tag of the box into a page, given with its text, and return True if the page has changed."""
+def _put_tag(output: Path, page: str, data: bytes, ask: AskBoxSettings, mark: str) -> bool:
+    """Put the tag of the box into a page, given with its bytes, and return True if the page has changed."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
-    data = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
-    tag = f'<script async src="{up}/ask.js" data-lmm-ask{data}></script>\n'
-    if tag in text and text.count("data-lmm-ask") == 1:
+    attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
+    tag = f'<script async src="{up}/ask.js" data-lmm-ask{attributes}></script>\n'
+    if tag.encode("utf-8", "surrogateescape") in data and data.count(b"data-lmm-ask") == 1:
         return False
-    text = _without_tag(text)
+    text = _without_tag(_decoded(data))
     end = _HEAD_END.search(text)
     return end is not None and _write(output / page, text[: end.start()] + tag + text[end.start() :])
 
@@ -116,7 +116,11 @@ def _without_tag(text: str) -> str:
 
 def _text(path: Path) -> str:
     """Return a file's text with its line ends as they are."""
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return _decoded(path.read_bytes())
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _write(path: Path, text: str) -> bool:

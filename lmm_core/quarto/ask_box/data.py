@@ -92,10 +92,11 @@ def _synonyms(
     one: whether it is known by its capitals alone, the name, the other names.
 
     Nothing but the rows is read, since they are what is published."""
-    text = "\n".join(in_unicode(parts_of(one)[0]) for row in rows for one in row[7])
-    said = fold(" ".join([text, *(in_unicode(row[2]) for row in rows)])) if configured else ""
+    passages = [in_unicode(parts_of(one)[0]) for row in rows for one in row[7]]
+    said = fold(" ".join([*passages, *(in_unicode(row[2]) for row in rows)])) if configured else ""
     there = {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
-    found = Synonyms([without_code(text)], Stemmer(language), language, there, pairs)
+    texts = [without_code(one) for one in passages]
+    found = Synonyms(texts, Stemmer(language), language, there, pairs)
     return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]
 
 

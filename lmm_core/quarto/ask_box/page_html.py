@@ -18,22 +18,21 @@ class PageText:
     words: Mapping[str, str]
 
 
-def read_pages(pages: Mapping[str, str]) -> dict[str, PageText]:
+def read_pages(pages: Mapping[str, bytes]) -> dict[str, PageText]:
     """Return what each of some HTML pages, given by name, has. Unchanged pages are not read again."""
-    things = [(text.encode("utf-8", "surrogateescape"), text) for text in pages.values()]
-    found = remembered("page", b"", things, _read)
+    found = remembered("page", b"", [(data, data) for data in pages.values()], _read)
     return {name: PageText(frozenset(ids), words) for name, (ids, words) in zip(pages, found, strict=True)}
 
 
 def read_page(page: str) -> PageText:
     """Return what an HTML page has."""
-    ids, words = _read(page)
+    ids, words = _read(page.encode("utf-8", "surrogateescape"))
     return PageText(frozenset(ids), words)
 
 
-def _read(page: str) -> tuple[list[str], dict[str, str]]:
+def _read(page: bytes) -> tuple[list[str], dict[str, str]]:
     parser = _Page()
-    parser.feed(page)
+    parser.feed(page.decode("utf-8", "surrogateescape"))
     parser.close()
     return sorted(parser.ids), parser.words
 

@@ -44,7 +44,7 @@ class Rows:
 
 def read_rows(
     pages: Sequence[SitePage],
-    html: Mapping[str, str],
+    html: Mapping[str, bytes],
     project: Project,
     settings: Mapping[str, Any],
     logger: LoggerBase,

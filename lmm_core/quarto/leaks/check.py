@@ -21,7 +21,7 @@ from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
 from .figures import unused_figures
 from .findings import Findings, Leak
-from .known.files import look_at_file
+from .known.files import look_at_files
 from .known.keys import MARKS, NAME, RUN, WHOLE, keys_of, needle_of
 from .known.memory import Memory, Seen
 from .known.notes import Note, look_at_data, look_at_kept, look_at_texts, read_notes
@@ -76,12 +76,11 @@ def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
 
 
-def _look_at_files(files: Iterable[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
-    for file in files:
-        try:
-            yield file, look_at_file(file, memory, logger)
-        except OSError as error:
-            logger.error(f"{file}: {error.strerror or error}")
+def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
+    for file, seen in zip(files, look_at_files(files, memory), strict=True):
+        for report in seen.reports:
+            logger.report(report)
+        yield file, seen
 
 
 def _counted(own: Iterable[Note], kept: _Kept, seen: Iterable[tuple[Path, Seen]]) -> Findings:

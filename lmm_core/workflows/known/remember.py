@@ -30,20 +30,21 @@ def remembered(
     """Return what is found in each of some things, as JSON values; what is known is not found again.
 
     settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
-    what is found."""
+    what is found; find: see `find_in_all`."""
     if sum(len(data) for data, _ in things) < WORTH:
         return [find(thing) for _, thing in things]
     from .cache import Known
+    from .forks import find_in_all
 
     mark = settings if isinstance(settings, bytes) else digest(settings)
     keys = [key_of(kind, mark, data) for data, _ in things]
     with closing(Known()) as known:
         found = known.find(set(keys))
-        new = {}
-        for key, (_, thing) in zip(keys, things, strict=True):
-            if key not in found:
-                new[key] = found[key] = find(thing)
-        known.keep(new)
+        new = {key: thing for key, thing in zip(keys, things, strict=True) if key not in found}
+        size = sum(len(data) for data, _ in new.values())
+        made = dict(zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True))
+        known.keep(made)
+    found |= made
     return [found[key] for key in keys]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from ....logging import KeepingLogger, LoggerBase
+from ....logging import ListLogger
 from ....workflows.known.remember import key_of
 from ..comments import find_comments
 from ..figures import named_figures
@@ -14,27 +15,40 @@ from ..short_parts import elements_of, names_in
 from ..site_text import Text, read_texts
 from ..words import text_words
 from .keys import NAME, element_key
-from .memory import Memory, Seen
+from .memory import Memory, Seen, Task
 from .said import Said
 
 
-def look_at_file(path: Path, memory: Memory, logger: LoggerBase) -> Seen:
-    """Return what is known of a file. Warn of what cannot be looked into. Raise OSError if the file cannot be
-    read."""
-    data = path.read_bytes()
+def look_at_files(paths: Sequence[Path], memory: Memory) -> Iterator[Seen]:
+    """Yield what is known of files, with what is to be said of those that cannot be read or looked into."""
+    return memory.look(_task(path, memory) for path in paths)
+
+
+def _task(path: Path, memory: Memory) -> Task[Said]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error.strerror or str(error)))
     key = key_of("file", os.fsencode(path.name), data, memory.manner)
-    return memory.look(key, partial(_read, path, data, memory.has_marks, logger))
+    return Task(key, len(data), partial(_read, path, data, memory.has_marks))
 
 
-def _read(path: Path, data: bytes, with_marks: bool, logger: LoggerBase) -> Said:
-    """Return what a file says; with_marks: its elements and names, too. It is not remembered if something was
+def _unread(path: Path, problem: str) -> Said:
+    logger = ListLogger()
+    logger.error(f"{path}: {problem}")
+    return Said(is_read=False, may_be_kept=False, reports=logger.reports)
+
+
+def _read(path: Path, data: bytes, with_marks: bool) -> Said:
+    """Return what a file says; with_marks: its elements and names, too. It is not remembered if something is to be
     said of it, or another program read it."""
-    said, kept = Said(is_read=False), KeepingLogger(logger)
-    for text in read_texts(path, data, kept):
+    logger = ListLogger()
+    said = Said(is_read=False, reports=logger.reports)
+    for text in read_texts(path, data, logger):
         said.is_read = True
         said.may_be_kept &= text.suffix != ".pdf"
         _add(text, said, with_marks)
-    said.may_be_kept &= not kept.reports
+    said.may_be_kept &= not said.reports
     return said
 
 

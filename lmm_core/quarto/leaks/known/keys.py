@@ -59,6 +59,10 @@ class Keys:
     def _heads(self) -> set[int]:
         return {crc32(as_bytes(head)[:HEAD]) for head in self._index.long}
 
+    def prepare(self) -> None:
+        """Make what keys are found by, if it is not there yet."""
+        self._index  # noqa: B018 (it is made by looking at it)
+
     def found_in(self, said: Said) -> set[str]:
         """Return the keys that a text has."""
         found = self.marks & said.marks if self.marks else set()

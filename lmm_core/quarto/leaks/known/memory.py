@@ -8,11 +8,13 @@ has changed since. Only new texts are looked into for all keys, and for new keys
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from ....logging import Report
+from ....workflows.known.forks import find_in_all
 from ....workflows.known.remember import key_of
 from .keys import Keys
 from .said import Packed, Said, pack
@@ -21,7 +23,23 @@ if TYPE_CHECKING:
     from ....workflows.known.cache import Known
 
 _AT_ONCE = 50  # findings that are written together
+_HELD = 16_000_000  # bytes of texts that are looked into at once
+Made = TypeVar("Made")
 Looks = dict[str, list[Any]]  # what is kept of each text: its keys by number, figures, comments, whether it was read
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[Made]):
+    """What is to be done, if it is not remembered. key: the hash of all that it depends on; size: of what it works on,
+    in bytes."""
+
+    key: bytes
+    size: int
+    make: Callable[[], Made]
+
+    def do(self) -> Made:
+        """Return what comes out of it."""
+        return self.make()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +50,7 @@ class Seen:
     figures: Iterable[str]
     has_comments: bool
     is_read: bool
+    reports: Sequence[Report] = ()
 
 
 class Memory:
@@ -58,14 +77,14 @@ class Memory:
         self._known.keep(self._new)
         self._known.close()
 
-    def recall(self, things: Sequence[tuple[bytes, Callable[[], Any]]]) -> list[Any]:
-        """Return some findings, each given by its key and by the function that makes it anew."""
-        found = self._find({key for key, _ in things})
-        for key, make in things:
-            if key not in found:
-                found[key] = make()
-                self._keep(key, found[key])
-        return [found[key] for key, _ in things]
+    def recall(self, tasks: Sequence[Task[Any]]) -> list[Any]:
+        """Return what comes out of some tasks."""
+        found = self._find({task.key for task in tasks})
+        new = [*{task.key: task for task in tasks if task.key not in found}.values()]
+        for task, finding in zip(new, find_in_all(new, Task.do, _size(new)), strict=True):
+            found[task.key] = finding
+            self._keep(task.key, finding)
+        return [found[task.key] for task in tasks]
 
     def look_for(self, documents: Mapping[bytes, Set[str]]) -> None:
         """Say what is looked for from now on: the keys of some documents, which are given by the hash of all
@@ -87,32 +106,41 @@ class Memory:
         """How texts are read and packed, a part of their keys."""
         return f"{sys.byteorder} {self.has_marks}".encode()
 
-    def look(self, key: bytes | None, make: Callable[[], Said]) -> Seen:
-        """Return what is known of a text. key: the hash of all that it depends on, None if it is not to be
-        remembered; make: reads the text."""
-        if key is None or self._known is None:
-            return _seen(make(), self._keys)
-        before = self._before.get(key.hex())
-        if before is not None and not self._new_keys:
-            return self._remember(key, before)
-        known = self._find([key]).get(key)
-        if known is None:
-            return self._look_anew(key, make())
+    def look(self, texts: Iterable[Task[Said]]) -> Iterator[Seen]:
+        """Yield what is known of some texts, which the tasks read."""
+        if self._known is None:
+            for text in texts:
+                yield _seen(text.do(), self._keys)
+        for batch in _batches(texts) if self._known else ():
+            yield from self._look(batch)
+
+    def _look(self, texts: Sequence[Task[Said]]) -> Iterator[Seen]:
+        old = set() if self._new_keys else {text.key for text in texts if text.key.hex() in self._before}
+        changed = [text for text in texts if text.key not in old]
+        packed = self._find({text.key for text in changed})
+        new = [text for text in changed if text.key not in packed]
+        if new:
+            self._keys.prepare()  # once for all processes
+        found = find_in_all(changed, lambda text: self._look_at(text, packed.get(text.key)), _size(new))
+        for text in texts:
+            seen, data = (self._before[text.key.hex()], b"") if text.key in old else next(found)
+            if data:
+                self._keep(text.key, data)
+            if data is not None:
+                self._after[text.key.hex()] = seen
+            yield seen
+
+    def _look_at(self, text: Task[Said], packed: bytes | None) -> tuple[Seen, bytes | None]:
+        """Return what is known of a text, and the text packed: empty if it is known already, None if it is not to be
+        remembered."""
+        before = self._before.get(text.key.hex())
+        if packed is None:
+            said = text.do()
+            return _seen(said, self._keys), pack(said).data if said.may_be_kept else None
         if before is None:
-            return self._remember(key, _seen(Packed(known).said(), self._keys))
-        found = self._new_keys.found_in_packed(Packed(known))
-        return self._remember(key, Seen(before.found | found, before.figures, before.has_comments, before.is_read))
-
-    def _look_anew(self, key: bytes, said: Said) -> Seen:
-        seen = _seen(said, self._keys)
-        if said.may_be_kept:
-            self._keep(key, pack(said).data)
-            self._remember(key, seen)
-        return seen
-
-    def _remember(self, key: bytes, seen: Seen) -> Seen:
-        self._after[key.hex()] = seen
-        return seen
+            return _seen(Packed(packed).said(), self._keys), b""
+        found = self._new_keys.found_in_packed(Packed(packed))
+        return replace(before, found=before.found | found), b""
 
     def _keys_of(self, names: Iterable[str], documents: Mapping[bytes, Set[str]]) -> set[str]:
         """Return the keys of the documents whose keys were looked for the last time. If some are no longer
@@ -159,7 +187,24 @@ def all_keys(record: Mapping[str, Any]) -> set[str]:
 
 
 def _seen(said: Said, keys: Keys) -> Seen:
-    return Seen(keys.found_in(said), said.figures, said.has_comments, said.is_read)
+    return Seen(keys.found_in(said), said.figures, said.has_comments, said.is_read, said.reports)
+
+
+def _size(tasks: Iterable[Task[Any]]) -> int:
+    return sum(task.size for task in tasks)
+
+
+def _batches(tasks: Iterable[Task[Made]]) -> Iterator[list[Task[Made]]]:
+    """Yield tasks in groups, each of not much more than may be held at once."""
+    some, size = list[Task[Made]](), 0
+    for task in tasks:
+        some.append(task)
+        size += task.size
+        if size >= _HELD:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
 
 
 def _looks(last: Mapping[str, Any], keys: set[str]) -> dict[str, Seen]:

@@ -19,7 +19,7 @@ from ..short_parts import lines_of
 from ..sources import Document, annotation_texts, stays_in
 from ..words import markdown_words, text_words
 from .keys import NAME, element_key, keys_of
-from .memory import Memory, all_keys
+from .memory import Memory, Task, all_keys
 from .said import Said, as_bytes
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
@@ -59,8 +59,8 @@ def read_notes(documents: Sequence[Document], project: Project, memory: Memory) 
 
 def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> list[Note]:
     keys = [_key_of(one, is_hidden) for one in documents]
-    things = [(key, partial(_record_of, one, is_hidden)) for key, one in zip(keys, documents, strict=True)]
-    records = memory.recall(things)
+    made = (partial(_record_of, one, is_hidden) for one in documents)
+    records = memory.recall([*map(Task, keys, map(_size, documents), made)])
     return [Note(*found) for found in zip(documents, [is_hidden] * len(keys), keys, records, strict=True)]
 
 
@@ -107,28 +107,42 @@ def _included_out(notes: Sequence[Note], project: Project) -> set[Path]:
 
 def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[str]:
     """Return the keys of what the notes say themselves."""
-    found: set[str] = set()
-    for note in notes:
-        if not note.is_hidden:
-            key = key_of("kept", note.key, memory.manner)
-            found |= memory.look(key, partial(_kept, note, memory.has_marks)).found
-    return found
+    return _found(
+        (
+            Task(key_of("kept", note.key, memory.manner), _size(note.document), partial(_kept, note, memory.has_marks))
+            for note in notes
+            if not note.is_hidden
+        ),
+        memory,
+    )
 
 
 def look_at_texts(texts: Sequence[str], memory: Memory) -> set[str]:
     """Return the keys of what some texts that stay in say."""
-    key = key_of("texts", json.dumps(texts).encode(), memory.manner)
-    return memory.look(key, partial(say, texts, memory.has_marks)).found
+    data = json.dumps(texts).encode()
+    return _found(
+        [Task(key_of("texts", data, memory.manner), len(data), partial(say, texts, memory.has_marks))], memory
+    )
 
 
 def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory) -> set[str]:
     """Return the keys of what only the data of an ask box may hold. include: types that the ask box includes."""
-    found: set[str] = set()
     types = "\n".join(sorted(include)).encode()
-    for note in notes:
-        key = key_of("data", note.key, types, memory.manner)
-        found |= memory.look(key, partial(_data, note, include)).found
-    return found
+    return _found(
+        (
+            Task(key_of("data", note.key, types, memory.manner), _size(note.document), partial(_data, note, include))
+            for note in notes
+        ),
+        memory,
+    )
+
+
+def _found(texts: Iterable[Task[Said]], memory: Memory) -> set[str]:
+    return set[str]().union(*(seen.found for seen in memory.look(texts)))
+
+
+def _size(document: Document) -> int:
+    return len(document.text)
 
 
 def _kept(note: Note, with_marks: bool) -> Said:

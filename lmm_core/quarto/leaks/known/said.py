@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from ....logging import Report
+
 HEAD = 16  # bytes of a run whose hash tells that a text cannot have it
 _LEVEL = 1  # of compression
 _SIZE = 4  # bytes of a hash, and of the number of hashes
@@ -20,7 +22,7 @@ _SIZE = 4  # bytes of a hash, and of the number of hashes
 class Said:
     """What a text says. streams: the words of each stream; marks: the keys of its elements and names;
     figures: those that it names; has_comments: of metadata; is_read: False if nothing in the file could be
-    looked into; may_be_kept: False if it is to be read again the next time."""
+    looked into; may_be_kept: False if it is to be read again the next time; reports: what is to be said of it."""
 
     streams: list[list[str]] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
@@ -28,6 +30,7 @@ class Said:
     has_comments: bool = False
     is_read: bool = True
     may_be_kept: bool = True
+    reports: list[Report] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
