@@ -1,6 +1,7 @@
 """What the leak check remembers spares it work, and never hides a leak."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,11 @@ from lmm_core.quarto.leaks import look_for_leaks
 from lmm_core.quarto.leaks.known import files, memory
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
-from lmm_core.workflows.known import remember
+from lmm_core.workflows.known import forks, remember
 from tests.commands import write
 from tests.workflows.known.test_known_findings import counting
 
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 SECRET = "Twelve students forgot their umbrellas on the train to Basel"
 OTHER = "The median has as many values below it as above it"
 EXERCISE = "# {0}\n\nAbout the {0} of things.\n\n::: exercise\n{1}.\n:::\n"
@@ -117,13 +119,33 @@ def test_a_file_that_is_hidden_from_now_on(read):
     assert places(look()) == [("two.html", "two.md", 9)]
 
 
+def test_files_that_cannot_be_read_are_reported_in_their_order(read, monkeypatch):
+    for name in ("a", "z"):
+        Path(f"site/{name}.zip").write_bytes(b"PK\x03\x04 broken")
+    real = Path.read_bytes
+
+    def refused(path):
+        if path.name == "one.html":
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    logger = ListLogger()
+    found = look(logger=logger)
+    assert (found.leaks, found.files) == ([], 1)
+    assert [str(report).partition(":")[0] for report in logger.reports] == ["site/a.zip", "site/one.html", "site/z.zip"]
+
+
 def test_the_data_of_an_ask_box(read):
     write("site/lmm-ask/data.js", f'x("{OTHER}")')
     assert look(ask=AskBoxSettings(include=frozenset({"exercise"}))).leaks == []
     assert places(look(ask=AskBoxSettings())) == [("data.js", "two.md", 5)]
 
 
-def test_leaks_and_warnings_are_reported_each_time(read):
+@pytest.mark.parametrize("processors", [1, pytest.param(3, marks=ON_LINUX)])
+def test_leaks_and_warnings_are_reported_each_time(read, monkeypatch, processors):
+    monkeypatch.setattr(forks, "ENOUGH", 1)
+    monkeypatch.setattr(forks, "_processors", lambda: processors)
     write("site/one.html", f"<p>{SECRET}</p>")
     write("site/bad.zip", b"PK\x03\x04 broken")
     write("site/nul.html", f"<p>{OTHER}</p>".replace("e", "e\0", 1))
