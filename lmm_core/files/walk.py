@@ -103,7 +103,13 @@ class Choice:
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:
     """Return True if a path lies in a folder, links followed."""
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    return inside_finder(folder)(path)
+
+
+def inside_finder(folder: str | Path) -> Callable[[str | Path], bool]:
+    """Return a function that does for paths what `is_inside` does, and follows the folder's links once."""
+    root = os.path.realpath(folder)
+    return lambda path: Path(os.path.realpath(path)).is_relative_to(root)
 
 
 # The documents of a folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -14,7 +15,7 @@ from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
-from ..settings.quarto_project import page_rules, page_settings, read_project
+from ..settings.quarto_project import page_rules, read_project, settings_finder
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
@@ -134,39 +135,41 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
     from .ask_box import SitePage
 
     finder = DocumentFinder()
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for page in shown_pages(read_pages(find_inputs(project_dir), project_dir), project_dir):
         if page.outside or ask_options(page.options.ask) is None:
             continue
         if finder.why_not(page.file.path) == "pattern":
             continue
         name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
-        for path in only_inside(with_included([page.file.path], project_dir), project_dir):
-            if path.resolve() not in seen:
-                seen.add(path.resolve())
+        for path in _with_included(page, project_dir):
+            if (place := os.path.realpath(path)) not in seen:
+                seen.add(place)
                 yield SitePage(path, name, path != page.file.path)
+
+
+def _with_included(page: Page, project_dir: Path) -> list[Path]:
+    """Return the document of a page and those in the project that it includes."""
+    path = page.file.path
+    return only_inside(with_included([path], project_dir), project_dir) if "{{<" in page.file.text else [path]
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
     """Return the pages that a site shows: not what they include, and no drafts, whose text Quarto leaves
-    out of the site."""
+    out of the site, whether header, folder or project makes them drafts."""
     settings = read_project(project_dir)
-    drafts = _listed_drafts(settings, project_dir)
-    return [page for page in pages if not page.included and not _is_draft(page, drafts, settings)]
+    drafts, settings_of = _listed_drafts(settings, project_dir), settings_finder(settings)
+    shown = (page for page in pages if not page.included and os.path.realpath(page.file.path) not in drafts)
+    return [page for page in shown if settings_of(page.file.path, page.header).get("draft") is not True]
 
 
-def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[Path]:
+def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
     """Return the drafts that `_quarto.yml` names
     (https://quarto.org/docs/websites/website-drafts.html)."""
     found = [settings.get(kind) for kind in ("website", "book")]
     named = [one.get("drafts") for one in found if isinstance(one, dict)]
-    return {(project_dir / str(name)).resolve() for one in named for name in (one if isinstance(one, list) else [one])}
-
-
-def _is_draft(page: Page, drafts: set[Path], settings: Mapping[str, Any]) -> bool:
-    """Return True for a draft, whether its header, its folder, or the project makes it one."""
-    own = page_settings(page.file.path, page.header, settings)
-    return own.get("draft") is True or page.file.path.resolve() in drafts
+    names = (name for one in named for name in (one if isinstance(one, list) else [one]))
+    return {os.path.realpath(project_dir / str(name)) for name in names}
 
 
 # Leaks

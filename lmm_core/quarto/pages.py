@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
-from ..files.walk import RENDERED, is_document, is_inside
+from ..files.walk import RENDERED, inside_finder, is_document
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, with_included
@@ -39,12 +39,12 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     """Return files with their options, then the files included in them, each once. Raise RenderError
     if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
     file cannot."""
-    base = project_options(project_dir)
+    in_folder, is_in = _folder_options(project_dir), inside_finder(project_dir)
     pages, named = [], set(paths)
     for path in with_included([path for path in paths if path.is_file()], project_dir):
-        document = MarkdownDocument(read_markdown(path))
-        options = _page_options(document, base, project_dir)
-        pages.append(Page(document.file, options, path not in named, not is_inside(path, project_dir)))
+        page = Page(read_markdown(path), in_folder(path.parent), path not in named, not is_in(path))
+        page.options = _page_options(page, project_dir)
+        pages.append(page)
     return pages
 
 
@@ -53,14 +53,27 @@ def project_options(project_dir: Path) -> RenderOptions:
     return read_options(read_project(project_dir).get("lmm"), RenderOptions(ask=has_box(project_dir)), "_quarto.yml")
 
 
-def _page_options(document: MarkdownDocument, base: RenderOptions, project_dir: Path) -> RenderOptions:
-    """Return options with those of a document's folders and of its header merged over them."""
-    path = document.file.path
-    for place in folder_files(path, project_dir):
-        where = name_in_project(place, project_dir)
-        base = read_options(with_named(read_yaml(place), place.parent).get("lmm"), base, where)
-    found = with_named(document.header, path.parent).get("lmm")
-    return read_options(found, base, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
+def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
+    """Return a function that gives the options of documents right in a folder: the project's, with those of the
+    folders merged over them."""
+    base = project_options(project_dir)
+
+    @cache
+    def find(folder: Path) -> RenderOptions:
+        options = base
+        for place in folder_files(folder / "-", project_dir):
+            where = name_in_project(place, project_dir)
+            options = read_options(with_named(read_yaml(place), place.parent).get("lmm"), options, where)
+        return options
+
+    return find
+
+
+def _page_options(page: Page, project_dir: Path) -> RenderOptions:
+    """Return the options of a page's folder, with those of its header merged over them."""
+    path = page.file.path
+    found = with_named(page.header, path.parent).get("lmm")
+    return read_options(found, page.options, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
 
 
 def name_in_project(path: Path, project_dir: Path) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
-from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, is_document, is_inside
+from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, inside_finder, is_document, is_inside
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
@@ -190,13 +190,17 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     """Return those of some files that lie in a project's folder, links followed, and warn the logger
     of the others."""
-    for path in paths if logger else ():
-        if logger and not is_inside(path, folder):
+    is_in = inside_finder(folder)
+    inside = []
+    for path in paths:
+        if is_in(path):
+            inside.append(path)
+        elif logger:
             name = os.path.relpath(path, folder)
             logger.warning(
                 f"{name}: This file leads out of the project, to {path.resolve()}. It is left alone, and not indexed."
             )
-    return [path for path in paths if is_inside(path, folder)]
+    return inside
 
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
