@@ -61,7 +61,7 @@ def test_every_snippet_is_a_point_and_a_file():
         for path in ("trees.md", "more.md")
         for one in slice_text(Path("docs", path).read_text(), path, "docs")
     }
-    assert {payload["id"]: snippet_of(payload) for payload in state["points"].values()} == wanted
+    assert {one.id: one for one in map(snippet_of, state["points"].values())} == wanted
     assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
     assert not state["unfinished"]
 
