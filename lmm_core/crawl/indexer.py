@@ -36,6 +36,7 @@ from ..index.refresh import (
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
 from .cutter import CutSnippet, TextCutter
+from .points import INDEXES
 from .snippets import Snippet
 from .stored import BATCH, StoredSnippets
 from .terms import Tally
@@ -200,7 +201,7 @@ class _Run:
             await asyncio.to_thread(create_records, self.store, self.collection)
         if known is None:
             await asyncio.to_thread(self.stored.remove_all_files)
-        await ainitialize_collection(self.store, self.collection, encoder)
+        await ainitialize_collection(self.store, self.collection, encoder, INDEXES)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         self.left = dict(self.records)
         if known is not None and not (remembered and self.stored.is_whole()):

@@ -13,6 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
+from operator import attrgetter
 
 from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cut_points import UnitCutter
@@ -57,6 +58,10 @@ class Snippet:
     header: str = ""
     language: str = ""
 
+    def __reduce__(self) -> tuple[type[Snippet], tuple[str | int, ...]]:
+        """Return what `pickle` writes: of a dataclass with slots it would look for the fields each time."""
+        return Snippet, _fields(self)
+
     @property
     def embedded(self) -> str:
         """The text that vectors are made of."""
@@ -66,6 +71,9 @@ class Snippet:
     def source(self) -> str:
         """The place: `path#L3-L20`."""
         return f"{self.doc_path}#L{self.line_start}-L{self.line_end}"
+
+
+_fields = attrgetter(*Snippet.__slots__)
 
 
 def slice_text(

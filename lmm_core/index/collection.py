@@ -28,10 +28,12 @@ _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
 GROUP = "document"
 
 
-async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder) -> bool:
+async def ainitialize_collection(
+    store: VectorStore, name: str, encoder: Encoder, indexes: Mapping[str, Any] = INDEXES
+) -> bool:
     """Make a collection for an encoder. Return True if it is new.
 
-    Raise StoreError if it exists and was made otherwise, and ModelError.
+    indexes: of the payload. Raise StoreError if it exists and was made otherwise, and ModelError.
     """
     identity = encoder.identity()
     known = await asyncio.to_thread(store.metadata, name)
@@ -39,7 +41,7 @@ async def ainitialize_collection(store: VectorStore, name: str, encoder: Encoder
         compare_identity(name, known, identity)
         return False
     spec = await encoder.spec()
-    await asyncio.to_thread(store.create, name, spec, identity, INDEXES)
+    await asyncio.to_thread(store.create, name, spec, identity, indexes)
     return True
 
 

@@ -1,12 +1,15 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
 import gc
+import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -61,14 +64,45 @@ def test_every_snippet_is_a_point_and_a_file():
         for path in ("trees.md", "more.md")
         for one in slice_text(Path("docs", path).read_text(), path, "docs")
     }
-    assert {payload["id"]: snippet_of(payload) for payload in state["points"].values()} == wanted
+    assert {one.id: one for one in map(snippet_of, state["points"].values())} == wanted
     assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
     assert not state["unfinished"]
 
 
-def test_a_snippet_comes_back_from_its_payload():
+def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
     for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
         assert snippet_of(payload_of(snippet)) == snippet
+        assert snippet_of(as_earlier(snippet)) == snippet
+        assert pickle.loads(pickle.dumps(snippet)) == snippet
+
+
+def as_earlier(snippet):
+    """The payload of a snippet as earlier versions wrote it."""
+    fields = asdict(snippet)
+    return {"page_content": fields.pop("body"), "source": fields.pop("doc_path"), **fields}
+
+
+def test_the_engine_is_given_few_values_and_indexes():
+    """It takes long for each, and there is a point for every half kilobyte of text."""
+    fill("docs", trees=page("oak"))
+    index()
+    assert {frozenset(payload) for payload in made()["points"].values()} == {frozenset({"source", "snippet"})}
+    record = json.loads(Path(".md_index/docs/vectors/collection.json").read_bytes())
+    assert record["indexes"] == {"source": "keyword"}
+
+
+def test_snippets_that_an_earlier_version_stored_are_found_and_replaced():
+    fill("docs", trees=page("oak", "birch"), more=page("elm"))
+    index()
+    wanted = made()
+    opened = DATABASE.open("docs")
+    stored = {point.id: snippet_of(point.payload) for point in opened.store.scroll(opened.collection)}
+    opened.store.set_payload(opened.collection, {at: as_earlier(one) for at, one in stored.items()})
+    opened.close()
+    fill("docs", trees=page("oak"))
+    done = index()
+    assert (done.written, done.dropped) == (0, 1)
+    assert set(made()["points"]) < set(wanted["points"])
 
 
 def test_where_things_lie():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ..languages.known import Known
 from ..languages.stemming import Stemmers
 from ..languages.words import find_words
 from .embedder import Sparse
@@ -30,7 +31,7 @@ class Bm25Encoder:
     def __init__(self, language: str = "") -> None:
         import mmh3
 
-        self._hash = mmh3.hash
+        self._numbers = Known(lambda stem: abs(mmh3.hash(stem)))
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
         self.language = self._stemmers.of("").language
 
@@ -42,16 +43,22 @@ class Bm25Encoder:
         """See `SparseEncoder`."""
         stemmers = [self._stemmers.of(language) for language in languages or ("",)]
         stems = (stemmer.stem(word) for word in _short_words(text) for stemmer in stemmers)
-        indices = list(dict.fromkeys(abs(self._hash(stem)) for stem in stems if stem))
+        indices = list(dict.fromkeys(self._numbers[stem] for stem in stems if stem))
         return Sparse(indices, [1.0] * len(indices))
 
     def _encode(self, text: str, language: str) -> Sparse:
-        stem = self._stemmers.of(language).stem
-        words = [made for word in _short_words(text) if (made := stem(word))]
-        length = _K * (1 - _B + _B * len(words) / _USUAL_LENGTH)
-        weights = {abs(self._hash(word)): n * (_K + 1) / (n + length) for word, n in Counter(words).items()}
+        counts = Counter(map(self._stemmers.of(language).stem, _short_words(text)))
+        counts.pop("", None)  # stop words
+        length = _K * (1 - _B + _B * counts.total() / _USUAL_LENGTH)
+        weight = {n: n * (_K + 1) / (n + length) for n in set(counts.values())}
+        weights = dict(
+            zip(map(self._numbers.__getitem__, counts), map(weight.__getitem__, counts.values()), strict=True)
+        )
         return Sparse(list(weights), list(weights.values()))
 
 
 def _short_words(text: str) -> list[str]:
-    return [word for word in find_words(text) if len(word) <= _LONGEST_WORD]
+    words = find_words(text)
+    if max(map(len, words), default=0) <= _LONGEST_WORD:
+        return words
+    return [word for word in words if len(word) <= _LONGEST_WORD]

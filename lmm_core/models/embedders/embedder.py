@@ -14,6 +14,10 @@ class Sparse:
     indices: list[int]
     values: list[float]
 
+    def __reduce__(self) -> tuple[type[Sparse], tuple[list[int], list[float]]]:
+        """Return what `pickle` writes: of a dataclass with slots it would look for the fields each time."""
+        return Sparse, (self.indices, self.values)
+
 
 @runtime_checkable
 class SparseEncoder(Protocol):

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ...errors import ModelError
+from .known import Known
 from .words import find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
@@ -20,7 +21,6 @@ LANGUAGES = {
 _SAME = {"nb": "no", "nn": "no"}
 # Words are stemmed without accents, as they may be typed. Other stemmers go by them.
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
-_MOST_WORDS_KNOWN = 500_000  # about 80 MB
 
 
 def language_code(lang: str) -> str:
@@ -57,16 +57,8 @@ class Stemmer:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self._known: dict[str, str] = {}
-
-    def stem(self, word: str) -> str:
-        """Return the stem of a word, or "" if it is a stop word."""
-        stem = self._known.get(word)
-        if stem is None:
-            if len(self._known) > _MOST_WORDS_KNOWN:
-                self._known.clear()
-            stem = self._known[word] = self._made(word)
-        return stem
+        self._known = Known(self._made)
+        self.stem = self._known.__getitem__  # returns the stem of a word, or "" if it is a stop word
 
     def _made(self, word: str) -> str:
         folded = fold(word)

@@ -31,18 +31,27 @@ _CONTRACTION = re.compile(
     r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
 )
 _APOSTROPHE = re.compile("['’]")
-_ASCII_WORD = re.compile("[a-z0-9]+")
+# Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
+_TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
+_BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() else 32 for sign in range(128)).ljust(256)
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
 
 
 def find_words(text: str) -> list[str]:
     """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
-    if text.isascii():
-        return _ASCII_WORD.findall(_without_contractions(text.lower()))
+    plain = text if text.isascii() else _without_typeset(text)
+    if plain.isascii():
+        return _without_contractions(plain.lower()).encode().translate(_BETWEEN_WORDS).decode().split()
     composed = unicodedata.normalize("NFKC", text).lower()  # `é` as one character, which is a letter; `ﬁ` as two
     found = _compiled(_WORD).findall(_without_contractions(composed).replace("_", " "))
     return [part for word in found for part in _parts(word)] if _compiled(_PAIRED).search(composed) else found
+
+
+def _without_typeset(text: str) -> str:
+    for sign, plain in _TYPESET.items():
+        text = text.replace(sign, plain)
+    return text
 
 
 def _without_contractions(text: str) -> str:

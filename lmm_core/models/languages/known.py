@@ -1,0 +1,22 @@
+"""What has been found for words, so that each is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+MOST = 500_000  # words; about 80 MB
+
+
+class Known(dict[str, Found]):
+    """What a function returns for words; `map(known.__getitem__, words)` is the quickest way to ask for many."""
+
+    def __init__(self, find: Callable[[str], Found]) -> None:
+        self._find = find
+
+    def __missing__(self, word: str) -> Found:
+        if len(self) > MOST:
+            self.clear()
+        found = self[word] = self._find(word)
+        return found

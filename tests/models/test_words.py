@@ -1,0 +1,59 @@
+"""The words of a text, and what is remembered of each."""
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.embedders.bm25 import Bm25Encoder
+from lmm_core.models.embedders.embedder import Sparse
+from lmm_core.models.languages import known
+from lmm_core.models.languages.known import Known
+from lmm_core.models.languages.words import find_words
+
+SIGNS = "aDnNtTcsl re_0-9'’‘“”–—….,\u00a0\u2002 \n\x00\x1fßé\u0301ﬁ統計"
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("It’s the mean—of 3 values…", ["it", "the", "mean", "of", "3", "values"]),
+        ("“Don’t”, she said", ["do", "she", "said"]),
+        ("don‘t", ["don", "t"]),
+        ("x_1\u00a0and\x00y", ["x", "1", "and", "y"]),
+    ],
+)
+def test_signs_of_typesetters_stand_between_words(text, words):
+    assert find_words(text) == words
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.text(alphabet=SIGNS, max_size=30))
+def test_a_text_has_the_same_words_beside_one_that_is_not_ascii(text):
+    """ASCII is cut in another way, which is quicker."""
+    assert find_words("é\n" + text) == ["é", *find_words(text)]
+
+
+def test_a_word_is_looked_at_once():
+    seen = []
+    lengths = Known(lambda word: seen.append(word) or len(word))
+    assert list(map(lengths.__getitem__, ["a", "bb", "a", "bb"])) == [1, 2, 1, 2]
+    assert seen == ["a", "bb"]
+
+
+def test_not_more_words_are_remembered_than_fit(monkeypatch):
+    monkeypatch.setattr(known, "MOST", 10)
+    lengths = Known(len)
+    assert [lengths["x" * size] for size in range(100)] == list(range(100))
+    assert len(lengths) <= 11
+
+
+def test_very_long_words_and_stop_words_weigh_nothing():
+    encoder = Bm25Encoder("en")
+    assert encoder.encode(["the median " + 41 * "x"]) == encoder.encode(["median"])
+
+
+def test_a_vector_may_be_sent_to_another_process():
+    vector = Sparse([1, 2], [0.5, 0.25])
+    assert pickle.loads(pickle.dumps(vector)) == vector
