@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..languages.known import Known
+from ..languages.known import KnownWords
 from ..languages.stemming import Stemmers
 from ..languages.words import find_words
 from .embedder import Sparse
@@ -31,7 +31,7 @@ class Bm25Encoder:
     def __init__(self, language: str = "") -> None:
         import mmh3
 
-        self._numbers = Known(lambda stem: abs(mmh3.hash(stem)))
+        self._numbers = KnownWords(lambda stem: abs(mmh3.hash(stem)))
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
         self.language = self._stemmers.of("").language
 

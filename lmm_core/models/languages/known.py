@@ -9,7 +9,7 @@ Found = TypeVar("Found")
 MOST = 500_000  # words; about 80 MB
 
 
-class Known(dict[str, Found]):
+class KnownWords(dict[str, Found]):
     """What a function returns for words; `map(known.__getitem__, words)` is the quickest way to ask for many."""
 
     def __init__(self, find: Callable[[str], Found]) -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ...errors import ModelError
-from .known import Known
+from .known import KnownWords
 from .words import find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
@@ -57,7 +57,7 @@ class Stemmer:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self._known = Known(self._made)
+        self._known = KnownWords(self._made)
         self.stem = self._known.__getitem__  # returns the stem of a word, or "" if it is a stop word
 
     def _made(self, word: str) -> str:
