@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages import known
-from lmm_core.models.languages.known import Known
+from lmm_core.models.languages.known import KnownWords
 from lmm_core.models.languages.words import find_words
 
 SIGNS = "aDnNtTcsl re_0-9'’‘“”–—….,\u00a0\u2002 \n\x00\x1fßé\u0301ﬁ統計"
@@ -37,14 +37,14 @@ def test_a_text_has_the_same_words_beside_one_that_is_not_ascii(text):
 
 def test_a_word_is_looked_at_once():
     seen = []
-    lengths = Known(lambda word: seen.append(word) or len(word))
+    lengths = KnownWords(lambda word: seen.append(word) or len(word))
     assert list(map(lengths.__getitem__, ["a", "bb", "a", "bb"])) == [1, 2, 1, 2]
     assert seen == ["a", "bb"]
 
 
 def test_not_more_words_are_remembered_than_fit(monkeypatch):
     monkeypatch.setattr(known, "MOST", 10)
-    lengths = Known(len)
+    lengths = KnownWords(len)
     assert [lengths["x" * size] for size in range(100)] == list(range(100))
     assert len(lengths) <= 11
 
