@@ -71,10 +71,14 @@ def quarto_runs(folder: Path) -> dict[str, Run]:
     ast = subprocess.run([str(pandoc), CHAPTER, "-t", "json", *META], cwd=book, capture_output=True, check=True).stdout
     of_page = known | {"QUARTO_DOCUMENT_PATH": str(book), "QUARTO_DOCUMENT_FILE": CHAPTER}
     script = [sys.executable, "-I", str(extension / "render.py")]
-    return {
+    page, after = Run(["lmm-knit", "html"], book, of_page, ast), Run([*script, "post-render"], book, known)
+    return {  # the first starts the server of the render, which ends after the render
         "before a render": Run([*script, "pre-render"], book, known),
-        "after a render": Run([*script, "post-render"], book, known),
-        "the filter of a page": Run(["lmm-knit", "html"], book, of_page, ast),
+        "the first page's filter": page,  # waits for the server's imports, which Quarto gives time
+        "the filter of a page": page,
+        "after a render": after,
+        "the filter, no server": page,
+        "after a render, no server": after,
     }
 
 

@@ -4,114 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
-
-from lmm_core.markdown.blocks import serialize_blocks
-from lmm_core.scan.header import report_broken_edits, report_errors
-from lmm_core.scan.knit import find_unclosed_div, knit
-
-from .knit.checks import (
-    check_quarto_file,
-    refuse_annotated_output,
-    report_dangling,
-    report_lost,
-    report_near_misses,
-)
-from .knit.references import cited, gone_on_other_pages, identifiers, make_readable
-from .knit.time_limit import limit_time
-from .pandoc.document import FilterDocument, FilterOutput, read_elements, require_places
-from .pandoc.json_tree import find_comments, is_text, mentions
-from .pandoc.meta import header_from
-from .pandoc.write_elements import as_divs, hand_on, parse_as_input, write_blocks, write_elements
-from .pandoc.write_text import write_text
-from .process import run_filter
-
-
-def knit_document(document: FilterDocument) -> FilterOutput:
-    """Return the lecture notes of a document.
-
-    Raise FilterError if the output is a source, or if the places of metadata blocks are lost."""
-    refuse_annotated_output(document)
-    return _knit_source(document) if document.source is not None else _knit_without_source(document)
-
-
-def _knit_source(document: FilterDocument) -> FilterOutput:
-    report_errors(document.blocks, document.logger)
-    report_broken_edits(document.blocks, document.logger)
-    report_near_misses(document)
-    if document.call.to_markdown:
-        return write_text(document, _knitted_text(document))
-    # Old pandocs take a div that is not closed for text.
-    ast = as_divs(document, document.blocks) if find_unclosed_div(document.blocks, document.rules) is None else None
-    if ast is None:
-        return _knit_as_text(document)
-    report_dangling(document)
-    return _knit_ast(document, ast)
-
-
-def _knitted_text(document: FilterDocument) -> str:
-    return serialize_blocks(knit(document.blocks, document.rules, document.logger))
-
-
-def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text and let pandoc read that, because pandoc does not see the blocks that we see."""
-    before = serialize_blocks(document.blocks)
-    after = _knitted_text(document)
-    return write_elements(document, document.ast if after == before else parse_as_input(document, after))
-
-
-def _knit_without_source(document: FilterDocument) -> FilterOutput:
-    require_places(document)
-    if document.call.in_quarto and document.input_text is not None:
-        check_quarto_file(document, document.input_text)
-    return _knit_to_markdown(document) if document.call.to_markdown else _knit_ast(document, document.ast)
-
-
-def _knit_to_markdown(document: FilterDocument) -> FilterOutput:
-    from .knit.elements import knit_elements
-
-    elements, _ = read_elements(document, with_text=False)
-    kept = {id(element) for element in knit_elements(list(elements.doc.content), document.rules)}
-    blocks = [block for block in elements.blocks if id(elements.of_block[id(block)]) in kept]
-    return write_blocks(document, elements, blocks)
-
-
-def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
-    """Knit Pandoc's elements; they pass untouched if nothing has to go."""
-    before = identifiers(ast["blocks"])
-    header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
-    words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
-    marked = [mentions(block, words) or any(find_comments(block)) for block in ast["blocks"]]
-    if header is not None or any(marked):
-        from .knit.book import knit_book
-        from .pandoc.elements import PartlyLoaded
-
-        doc = PartlyLoaded(
-            ast, [is_marked or not is_text(block) for block, is_marked in zip(ast["blocks"], marked, strict=True)]
-        )
-        ast = {**ast, "blocks": doc.write(knit_book(doc.elements, document.rules, header))}
-    _mend_references(document, ast["blocks"], before)
-    return hand_on(document, ast)
-
-
-def _mend_references(document: FilterDocument, blocks: list[Any], before: set[str]) -> None:
-    """Make references readable whose target is left out, here or (in Quarto) on other pages.
-
-    blocks: changed in place; before: the identifiers that the page had."""
-    gone = before - identifiers(blocks)
-    if document.call.in_quarto:
-        elsewhere = gone_on_other_pages(cited(blocks) - before, document.rules)
-        gone |= elsewhere
-        report_lost(document, elsewhere)
-    if gone:
-        make_readable(blocks, gone)
 
 
 def main() -> None:
-    """Run the command `lmm-knit`, which pandoc starts."""
-    if os.environ.get("QUARTO_DOCUMENT_FILE"):
-        limit_time("lmm-knit")
-    sys.exit(run_filter("lmm-knit", knit_document))
+    """Run the command `lmm-knit`, which pandoc starts. In a render by Quarto, its server does the work."""
+    status = _ask_server() if os.environ.get("QUARTO_DOCUMENT_FILE") else None
+    if status is None:
+        from .knit.command import run
+
+        status = run()
+    sys.exit(status)
+
+
+def _ask_server() -> int | None:
+    from lmm_core.quarto.render_server.client import ask_server
+
+    return ask_server("lmm_filters.knit.command:run")
 
 
 if __name__ == "__main__":

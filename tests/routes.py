@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from filters.errors import FilterError
-from filters.lmm_knit import knit_document
+from filters.knit.document import knit_document
 from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
 from filters.pandoc.source import Source

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lmm_filters.lmm_knit import knit_document
+from lmm_filters.knit.document import knit_document
 from lmm_filters.pandoc.document import read_document
 
 from lmm_core.quarto.options import OPTIONS
@@ -101,7 +101,7 @@ def test_elements_that_are_not_loaded_come_out_as_if_they_were(name, project, mo
         monkeypatch.setenv(key, value)
     data = json.dumps(handed_over(name)).encode()
     some = knit_document(read_document("lmm-knit", data, "html")).ast
-    monkeypatch.setattr("lmm_filters.lmm_knit.is_text", lambda block: False)
+    monkeypatch.setattr("lmm_filters.knit.document.is_text", lambda block: False)
     assert knit_document(read_document("lmm-knit", data, "html")).ast == some
 
 

@@ -59,10 +59,10 @@ def run_here(stage: str) -> int | None:
     if not found or Path(found).parent != Path(sys.executable).parent or os.environ.get("PYTHONPATH"):
         return None
     try:
-        run_script = importlib.import_module("lmm_core.quarto.render").run_script
+        run_hook = importlib.import_module("lmm_core.quarto.hook").run_hook
     except (ImportError, AttributeError):
         return None
-    return run_script(stage)
+    return run_hook(stage)
 
 
 def main(stage: str) -> int:

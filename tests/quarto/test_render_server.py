@@ -1,0 +1,238 @@
+"""The server that does the work of a render, on Linux: same output, and an end with the render."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from lmm_core.quarto.render_server import place, server
+from lmm_core.quarto.render_server.client import BEGUN
+from tests.commands import BIN, write
+from tests.effort import PATIENCE
+from tests.quarto_scripts import add_extension, command_of
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no server on this system")
+
+EXERCISE = {"t": "Div", "c": [["", ["exercise"], []], [{"t": "Para", "c": [{"t": "Str", "c": "Compute."}]}]]}
+PAGE = {"pandoc-api-version": [1, 23, 1], "meta": {"lmm-asked": {"t": "MetaBool", "c": True}},
+        "blocks": [{"t": "Para", "c": [{"t": "Str", "c": "Mean."}]}, EXERCISE]}  # fmt: skip
+NOTES = "# Mean\n\nMean.\n\n::: exercise\nCompute.\n:::\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A project, the commands as they are installed, and a cache folder with a short name, as sockets need it."""
+    cache = tempfile.mkdtemp(prefix="lmm-")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    write(tmp_path / "_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {index: false}\n")
+    write(tmp_path / "notes.qmd", NOTES)
+    (tmp_path / "_site").mkdir()
+    add_extension(tmp_path)
+    monkeypatch.setenv("QUARTO_PROJECT_DIR", str(tmp_path))
+    yield tmp_path
+    hook("post")  # ends the server, if there is one
+    shutil.rmtree(cache)
+
+
+def hook(stage, **changes):
+    """Run a hook as Quarto does, which is this process."""
+    return run(command_of(stage), **changes)
+
+
+def page(*options, **changes):
+    """Run the filter of the page, as pandoc does in Quarto."""
+    folder = os.environ["QUARTO_PROJECT_DIR"]
+    named = {"QUARTO_DOCUMENT_PATH": folder, "QUARTO_DOCUMENT_FILE": "notes.qmd"}
+    return run([sys.executable, *options, str(BIN / "lmm-knit"), "html"], json.dumps(PAGE), **named, **changes)
+
+
+def run(command, data="", **changes):
+    """Run a command; what it returned and said."""
+    done = subprocess.run(command, input=data, capture_output=True, text=True, env={**os.environ, **changes})
+    return done.returncode, done.stdout, done.stderr
+
+
+def alone(project):
+    """What the page gives where there is no server."""
+    return page(OTHER="1")
+
+
+def imported(said):
+    """The modules that Python says it has imported (`-X importtime`)."""
+    return set(re.findall(r"^import time:.*\| +(\S+)$", said, re.M))
+
+
+def server_of(project):
+    """The process that listens for a project, which is at first the hook that has forked it."""
+    for _ in range(int(PATIENCE * 100)):
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(str(place.socket_path(project)))
+            process = int.from_bytes(one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+        if is_there(process):
+            return process
+        time.sleep(0.01)
+    raise AssertionError("no server")
+
+
+def is_there(process):
+    """Tell whether a process runs."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def is_gone(process):
+    """Tell whether a process has ended, or ends soon."""
+    for _ in range(int(PATIENCE * 100)):
+        if not is_there(process):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_page_imports_next_to_nothing(project):
+    hook("pre")
+    status, out, said = page("-X", "importtime")
+    ours = {name for name in imported(said) if name.startswith("lmm_") and not name.endswith("_finder")}
+    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
+    assert ours <= {"lmm_core", "lmm_core.files", "lmm_core.files.user", "lmm_core.quarto", "lmm_filters",
+                    "lmm_filters.lmm_knit", "lmm_core.quarto.render_server", "lmm_core.quarto.render_server.client",
+                    "lmm_core.quarto.render_server.place"}  # fmt: skip
+    assert imported(said).isdisjoint({"yaml", "json", "dataclasses", "panflute", "hashlib"})
+
+
+def test_the_server_ends_with_the_hook_after_the_render(project):
+    hook("pre")
+    process = server_of(project)
+    assert hook("post") == (0, "", "")
+    assert is_gone(process)
+    assert not place.socket_path(project).exists()
+
+
+def test_the_server_ends_with_quarto(project):
+    code = f"import subprocess, sys; subprocess.run({command_of('pre')}); print('ready', flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1, text=True) as quarto:
+        assert quarto.stdout.readline() == "ready\n"
+        process = server_of(project)
+        quarto.kill()
+    assert is_gone(process)
+
+
+def test_the_server_ends_when_nobody_asks(project, monkeypatch):
+    monkeypatch.setattr(server, "IDLE", 0)
+    one = server._listen(project)
+    assert one.serve() is None
+    one.close()
+    assert not place.socket_path(project).exists()
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [NOTES, NOTES.replace("# Mean", "---\na: [\n---\n\n# Mean"), "# A\n\n::: exercize\nB\n:::\n", "::: {.lmm\n"],
+)
+def test_a_page_says_and_gives_what_it_would_without_a_server(project, notes):
+    hook("pre")
+    write(project / "notes.qmd", notes)
+    assert page() == alone(project)
+
+
+def test_the_hook_after_a_render_says_what_it_would_without_a_server(project):
+    write(project / "_site/notes.html", "<p>Compute the mean of these nine values by hand, and the median.</p>")
+    write(
+        project / "notes.qmd",
+        NOTES.replace("Compute.", "Compute the mean of these nine values by hand, and the median."),
+    )
+    without = hook("post")
+    hook("pre")
+    assert hook("post") == without
+    assert without[0] == 1
+
+
+def test_a_page_has_its_own_environment_and_folder(project):
+    hook("pre")
+    os.chdir(project)
+    named = {"QUARTO_DOCUMENT_FILE": "notes.qmd", "QUARTO_DOCUMENT_PATH": "."}
+    write("notes.qmd", "::: exercize\nB\n:::\n")
+    command = [str(BIN / "lmm-knit"), "html"]
+    with_server = run(command, json.dumps(PAGE), **named)
+    assert with_server == run(command, json.dumps(PAGE), **named, OTHER="1")
+    assert "notes.qmd" in with_server[2]
+
+
+@pytest.mark.parametrize("changes", [{"OTHER": "1"}, {"PYTHONUTF8": "1"}, {"LC_ALL": "C"}])
+def test_in_another_environment_a_page_does_its_work_itself(project, changes):
+    hook("pre")
+    status, out, said = page("-X", "importtime", **changes)
+    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
+    assert "yaml" in imported(said)
+
+
+def test_where_others_may_enter_the_folder_there_is_no_server(project):
+    folder = place.socket_path(project).parent
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    assert hook("pre") == (0, "", "")
+    assert [*folder.iterdir()] == []
+
+
+def test_a_server_that_was_killed_leaves_the_work_to_the_page(project):
+    hook("pre")
+    os.kill(server_of(project), signal.SIGKILL)
+    assert page() == alone(project)
+
+
+def test_work_for_a_page_that_was_killed_ends(project):
+    """The page waits for its input, which this test does not send."""
+    hook("pre")
+    named = {"QUARTO_DOCUMENT_PATH": str(project), "QUARTO_DOCUMENT_FILE": "notes.qmd"}
+    with subprocess.Popen([str(BIN / "lmm-knit"), "html"], stdin=-1, env={**os.environ, **named}) as asking:
+        works = child_of(server_of(project))
+        asking.kill()
+        assert is_gone(works)
+
+
+def child_of(process):
+    """The first process that another one starts."""
+    for _ in range(int(PATIENCE * 100)):
+        if found := Path(f"/proc/{process}/task/{process}/children").read_text().split():
+            return int(found[0])
+        time.sleep(0.01)
+    raise AssertionError("no child")
+
+
+@pytest.mark.parametrize(("answer", "status"), [(b"", 0), (b"0", 0), (BEGUN, 1), (BEGUN + b"7", 7)])
+def test_work_that_has_begun_is_not_done_twice(project, answer, status):
+    """A page whose server dies at its work fails: what it read is gone."""
+    path = place.socket_path(project)
+    path.parent.mkdir(parents=True, mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        asked = threading.Thread(target=answer_one, args=(listener, answer))
+        asked.start()
+        done = page()
+        asked.join()
+        path.unlink()
+    assert done[0] == status
+    assert ("was ended" in done[2]) == (answer == BEGUN)
+
+
+def answer_one(listener, answer):
+    """Answer one request as a server would that dies then."""
+    connection, _ = listener.accept()
+    with connection, connection.makefile("rb") as reader:
+        reader.read(int.from_bytes(reader.read(4), "big"))
+        connection.sendall(answer)
