@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 ENOUGH = 1_000_000  # bytes for a process: less is done sooner than shared
+MOST = 8  # processes: a container may show more processors than it may use, and each process takes memory
 _THREADS = Path("/proc/self/task")  # of Linux, a folder for each
 Thing = TypeVar("Thing")
 Found = TypeVar("Found")
@@ -29,24 +30,40 @@ def find_in_all(things: Sequence[Thing], find: Callable[[Thing], Found], size: i
     On Linux, as many processes as there are processors do it, if there is enough to do. What one of them fails at is
     left to this process, so that errors are raised in order."""
     count = min(_processors(), size // ENOUGH, len(things))
-    helpers = [_Helper(things[at::count], find) for at in range(count)] if count > 1 else []
+    helpers = _helpers([things[at::count] for at in range(count)], find) if count > 1 else []
     try:
         for at, thing in enumerate(things):
             found = helpers[at % count].receive() if helpers else []
             yield found[0] if found else find(thing)
     finally:
-        for helper in helpers:
-            helper.release()
-        for helper in helpers:  # when all are released, since each holds the pipes of those before it
-            helper.wait()
+        _end(helpers)
+
+
+def _helpers(shares: Sequence[Sequence[Thing]], find: Callable[[Thing], Found]) -> list[_Helper[Thing, Found]]:
+    """Return a process for each share, or none where the system gives no more."""
+    helpers: list[_Helper[Thing, Found]] = []
+    try:
+        for share in shares:
+            helpers.append(_Helper(share, find))
+    except OSError:
+        _end(helpers)
+        return []
+    return helpers
+
+
+def _end(helpers: Sequence[_Helper[Thing, Found]]) -> None:
+    for helper in helpers:
+        helper.release()
+    for helper in helpers:  # when all are released, since each holds the pipes of those before it
+        helper.wait()
 
 
 def _processors() -> int:
     """Return how many processes may work at once: 1 if none may be forked. A process with threads may not be, since
     what one of them has locked would stay locked in the fork."""
-    if sys.platform != "linux" or len([*_THREADS.iterdir()]) > 1:
+    if sys.platform != "linux" or not _THREADS.is_dir() or len([*_THREADS.iterdir()]) > 1:
         return 1
-    return len(os.sched_getaffinity(0))
+    return min(len(os.sched_getaffinity(0)), MOST)
 
 
 class _Helper(Generic[Thing, Found]):

@@ -58,6 +58,21 @@ def test_what_an_ended_process_has_not_found_is_found_here(processors):
     assert [text.lstrip("x") for text in found] == [*map(str, range(100))]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_where_no_process_is_left_this_one_does_it(monkeypatch, first):
+    monkeypatch.setattr(forks, "_processors", lambda: 2)
+    given, real = [], forks._Helper
+
+    def refuse(*share):
+        given.append(share)
+        if len(given) > first:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return real(*share)
+
+    monkeypatch.setattr(forks, "_Helper", refuse)
+    assert {*find_in_all(range(9), lambda thing: os.getpid(), 5 * ENOUGH)} == {HERE}
+
+
 def test_processes_end_with_who_reads_them(processors):
     things = find_in_all(range(1000), lambda thing: (os.getpid(), "x" * 100_000), 5 * ENOUGH)
     workers = {next(things)[0] for _ in range(processors)} - {HERE}
@@ -84,10 +99,15 @@ def test_a_program_with_threads_is_not_forked():
         thread.join()
 
 
+def test_a_system_that_shows_no_threads_is_not_forked(monkeypatch, tmp_path):
+    monkeypatch.setattr(forks, "_THREADS", tmp_path / "task")
+    assert forks._processors() == 1
+
+
 PROGRAM = """
 import os, sys, time
-from lmm_core.workflows.known.forks import ENOUGH, find_in_all, _processors
-print(_processors() == len(os.sched_getaffinity(0)), flush=True)
+from lmm_core.workflows.known.forks import ENOUGH, MOST, find_in_all, _processors
+print(_processors() == min(len(os.sched_getaffinity(0)), MOST), flush=True)
 import lmm_core.workflows.known.forks as forks
 forks._processors = lambda: 2
 for found in find_in_all(range(1000), lambda thing: (os.getpid(), "x" * 100_000), 5 * ENOUGH):
