@@ -42,8 +42,12 @@ def remembered(
         found = known.find(set(keys))
         new = {key: thing for key, thing in zip(keys, things, strict=True) if key not in found}
         size = sum(len(data) for data, _ in new.values())
-        made = dict(zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True))
-        known.keep(made)
+        made: dict[bytes, Any] = {}
+        try:
+            for key, finding in zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True):
+                made[key] = finding
+        finally:  # who ends the program finds it done so far the next time
+            known.keep(made)
     found |= made
     return [found[key] for key in keys]
 

@@ -108,6 +108,22 @@ def test_a_cache_that_cannot_be_read_knows_nothing(tmp_path, content):
     known.close()
 
 
+def test_what_was_found_before_an_interrupt_is_kept(monkeypatch):
+    monkeypatch.setattr(remember, "WORTH", 0)
+    things = [(b"%d" % number, number) for number in range(5)]
+
+    def find(number):
+        if number == 3:
+            raise KeyboardInterrupt
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        remember.remembered("test", b"", things, find)
+    found = []
+    assert remember.remembered("test", b"", things, lambda number: found.append(number) or number) == [*range(5)]
+    assert found == [3, 4]
+
+
 def test_the_order_of_a_set_does_not_matter():
     from lmm_core.settings.project import KnitRules
 
