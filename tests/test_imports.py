@@ -315,7 +315,7 @@ ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
             [*MODELS, *ANNOTATING, "click", "hashlib", "subprocess", "lmm_core.quarto.after_render", "lmm_core.index"],
             235,
         ),
-        ("post-render", ["click", "urllib.request", "lmm_core.quarto.before_render"], 405),
+        ("post-render", ["click", "urllib.request", "lmm_core.quarto.before_render"], 410),
     ],
 )
 def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, monkeypatch):
