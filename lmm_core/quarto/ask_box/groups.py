@@ -14,7 +14,7 @@ from ...retrieve.ranking.synonyms import pairs_in
 from ...workflows.known.remember import remembered
 from .plain_text import in_unicode
 from .rows import Rows
-from .word_index import CountedWords, count_words, parts_of, types_in
+from .word_index import CountedWords, count_words, parts_of
 
 USUAL = 32  # documents in a group: fewer are more to put together, more are more to find again after an edit
 _CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
@@ -28,10 +28,9 @@ class Group:
     pairs: list[Pair]
 
 
-def read_groups(rows: Rows, texts: Sequence[str], stop: str) -> list[Group]:
+def read_groups(rows: Rows, texts: Sequence[str], stop: str, types: Sequence[str]) -> list[Group]:
     """Return what is found in all rows, in their order. texts: each row without the number of its document, as JSON;
-    stop: see `count_words`."""
-    types = types_in(rows.sections)
+    stop, types: see `count_words`."""
 
     def read(at: tuple[int, int]) -> dict[str, Any]:
         sections = rows.sections[slice(*at)]

@@ -214,10 +214,12 @@ def _import() -> bool:
     """Import what is needed, and return True if a process with all that may fork."""
     import gc
 
+    from ...workflows.known.forks import may_fork
+
     for module in _NEEDED:
         import_module(module if module.startswith(".") else f".{module}", "lmm_core.quarto")
     gc.freeze()
-    return len([*Path("/proc/self/task").iterdir()]) == 1  # a fork has no other threads
+    return may_fork()
 
 
 def _read(connection: socket.socket, like: tuple[Any, ...]) -> Request | None:

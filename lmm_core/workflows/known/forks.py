@@ -59,11 +59,15 @@ def _end(helpers: Sequence[_Helper[Thing, Found]]) -> None:
 
 
 def _processors() -> int:
-    """Return how many processes may work at once: 1 if none may be forked. A process with threads may not be, since
-    what one of them has locked would stay locked in the fork."""
-    if sys.platform != "linux" or not _THREADS.is_dir() or len([*_THREADS.iterdir()]) > 1:
+    """Return how many processes may work at once: 1 if none may be forked."""
+    if sys.platform != "linux" or not may_fork():
         return 1
     return min(len(os.sched_getaffinity(0)), MOST)
+
+
+def may_fork() -> bool:
+    """Return True on Linux in a process without threads: what one of them has locked would stay locked in a fork."""
+    return sys.platform == "linux" and _THREADS.is_dir() and len([*_THREADS.iterdir()]) == 1
 
 
 class _Helper(Generic[Thing, Found]):

@@ -31,15 +31,11 @@ Looks = dict[str, list[Any]]  # what is kept of each text: its keys by number, f
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Made]):
     """What is to be done, if it is not remembered. key: the hash of all that it depends on; size: of what it works on,
-    in bytes."""
+    in bytes; do: returns what comes out of it."""
 
     key: bytes
     size: int
-    make: Callable[[], Made]
-
-    def do(self) -> Made:
-        """Return what comes out of it."""
-        return self.make()
+    do: Callable[[], Made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ class Memory:
         """Return what comes out of some tasks."""
         found = self._find({task.key for task in tasks})
         new = [*{task.key: task for task in tasks if task.key not in found}.values()]
-        for task, finding in zip(new, find_in_all(new, Task.do, _size(new)), strict=True):
+        for task, finding in zip(new, find_in_all(new, lambda task: task.do(), _size(new)), strict=True):
             found[task.key] = finding
             self._keep(task.key, finding)
         return [found[task.key] for task in tasks]
