@@ -72,10 +72,15 @@ class CacheFile:
 
     def _limit(self) -> None:
         """Remove old rows if there are too many. To be called whenever a row was added."""
-        if self._kept % _CHECKED_EVERY == 0 and self._totals()[1] > self.most_bytes:
+        if self._kept % _CHECKED_EVERY == 0 and self._may_be_full() and self._totals()[1] > self.most_bytes:
             # Down to nine tenths of the limit, so that the next row does not evict one again.
             self._run(_EVICT.format(self.table), self.most_bytes * 0.9)
         self._kept += 1
+
+    def _may_be_full(self) -> bool:
+        """Return False if the whole file is smaller than its rows may be: its size is known at once, theirs is not."""
+        pages, size = self._run("SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")[0]
+        return int(pages) * int(size) > self.most_bytes
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         try:

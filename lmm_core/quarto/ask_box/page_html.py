@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import html
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html.parser import HTMLParser
 
 from ...workflows.known.remember import remembered
+
+# A comment; or a tag, to the end of a script, a style sheet or a block of code if it begins one. Python's own parser
+# takes ten times as long, most of it for the colours of code, each line of which has an identifier that no text names.
+_TAG = re.compile(
+    r"<!--.*?(?:-->|\Z)|"
+    r"<(?:(?P<hides>script|style|pre)(?=[\s/>])|(?P<name>/?[a-z][^\s<>/]*))"
+    r"(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>(?(hides)[^<]*+(?:<(?!/(?P=hides)[\s>])[^<]*+)*+)",
+    re.I | re.S,
+)
+_ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?""")
+_TELLS = re.compile(r"\b[iI][dD]\b|quarto-xref|data-cites")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +43,45 @@ def read_page(page: str) -> PageText:
 
 
 def _read(page: bytes) -> tuple[list[str], dict[str, str]]:
-    parser = _Page()
-    parser.feed(page.decode("utf-8", "surrogateescape"))
-    parser.close()
-    return sorted(parser.ids), parser.words
+    text = page.decode("utf-8", "surrogateescape")
+    ids: set[str] = set()
+    words: dict[str, str] = {}
+    for label, shown in _elements(text, ids):
+        if shown and not shown.startswith(("(", "[", "?")):
+            words.setdefault(label, shown)
+    return sorted(ids), words
 
 
-class _Page(HTMLParser):
-    """A parser that gathers identifiers, and the texts of references and citations, those in brackets left out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: set[str] = set()
-        self.words: dict[str, str] = {}
-        self.open: list[tuple[str, str, list[str]]] = []  # tag, label, text
-        self.depth = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.ids.update(value for name, value in attrs if name == "id" and value)
-        if self.open and tag == self.open[-1][0]:
-            self.depth += 1
-        elif not self.open and (label := _label(tag, attrs)):
-            self.open.append((tag, label, []))
-            self.depth = 0
-
-    def handle_data(self, data: str) -> None:
-        if self.open:
-            self.open[-1][2].append(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or tag != self.open[-1][0]:
-            return
-        if self.depth:
-            self.depth -= 1
-            return
-        _, label, pieces = self.open.pop()
-        text = " ".join("".join(pieces).split())
-        if text and not text.startswith(("(", "[", "?")):
-            self.words.setdefault(label, text)
+def _elements(page: str, ids: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield the label of each reference and citation with its text; add the identifiers of all elements to `ids`."""
+    name, label, start, depth = "", "", 0, 0  # of the element that is open; how many of its name are, with it
+    for tag in _TAG.finditer(page):
+        _, tag_name, written = tag.groups("")
+        if label and tag_name.lower() in (name, f"/{name}"):
+            depth += -1 if tag_name.startswith("/") else 1
+            if depth == 0:
+                yield label, _shown(page[start : tag.start()])
+                label = ""
+        if not written or not _TELLS.search(written):
+            continue
+        attributes = _attributes(written)
+        ids.update(filter(None, [attributes.get("id")]))
+        if not label and (label := _label(tag_name.lower(), attributes)):
+            name, start, depth = tag_name.lower(), tag.end(), 1
 
 
-def _label(tag: str, attrs: list[tuple[str, str | None]]) -> str:
-    if tag not in ("a", "span"):
-        return ""
-    attributes = {name: value or "" for name, value in attrs}
+def _attributes(written: str) -> dict[str, str]:
+    """Return the attributes in a tag; of two with the same name, the last."""
+    found = (one.groups("") for one in _ATTRIBUTE.finditer(written))
+    return {name.lower(): html.unescape(double or single or bare) for name, double, single, bare in found}
+
+
+def _shown(inner: str) -> str:
+    """Return the text of an element, without its tags."""
+    return " ".join(html.unescape(_TAG.sub("", inner)).split())
+
+
+def _label(tag: str, attributes: Mapping[str, str]) -> str:
     classes = attributes.get("class", "").split()
     if tag == "a" and "quarto-xref" in classes:
         return attributes.get("href", "").rpartition("#")[2]
