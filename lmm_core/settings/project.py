@@ -10,12 +10,13 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError, LmmError, PromptError
 from ..markdown.blocks import Block, Spelling, header_content
-from ..markdown.files import project_root
+from ..markdown.files import project_root, root_finder
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
@@ -177,6 +178,12 @@ def load_project(path: Path | None) -> Project:
     from .config import read_settings
 
     return project_from_settings(read_settings(file), root)
+
+
+def project_finder() -> Callable[[Path], Project]:
+    """Return a function that gives the project of a file; that of each folder is read once. It raises ConfigError."""
+    root_at, project_in = root_finder(), cache(lambda root: load_project(root / "-"))
+    return lambda path: project_in(root_at(path))
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:

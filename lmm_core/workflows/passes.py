@@ -34,7 +34,7 @@ from ..scan.knit import knit
 from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
-from ..settings.project import Project, load_project
+from ..settings.project import Project, load_project, project_finder
 from .document import docid_of, new_rag_run, project_of
 from .models import Models
 
@@ -121,6 +121,7 @@ class RagWork:
     refresh: bool = False
     progress: Progress | None = None
     tallies: dict[Path, Tally] = field(default_factory=dict, init=False)
+    _project_of: Callable[[Path], Project] = field(default_factory=project_finder, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks, annotated. Raise ConfigError."""
@@ -145,13 +146,13 @@ class RagWork:
         run = await self._start(blocks, file, logger)
         if run is None:
             return RagPlan()
-        project, name = load_project(file.path), run.annotator.name
+        project, name = self._project_of(file.path), run.annotator.name
         source = known_sources(project.sources).get(name.partition("/")[0])
         return RagPlan(name, run.planned(), source, project.requests["minor"].sampling.max_tokens or ANNOTATION_TOKENS)
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
-        project = project_of(blocks, load_project(file.path), logger)
+        project = project_of(blocks, self._project_of(file.path), logger)
         report_concerns(blocks, project, FOR_ANNOTATIONS, logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)

@@ -14,7 +14,7 @@ from ...workflows.known.remember import remembered
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)|"
     r"<(?:(?P<hides>script|style|pre)(?=[\s/>])|(?P<name>/?[a-z][^\s<>/]*))"
-    r"(?P<attributes>(?:[^<>\"']++|\"[^\"]*+\"|'[^']*+')*+)>(?(hides)[^<]*+(?:<(?!/(?P=hides)[\s>])[^<]*+)*+)",
+    r"(?P<attributes>[^<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*)*)>(?(hides)[^<]*(?:<(?!/(?P=hides)[\s>])[^<]*)*)",
     re.I | re.S,
 )
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?""")

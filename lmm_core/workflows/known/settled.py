@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...errors import ConfigError, ModelError
-from ...logging import LoggerBase, Report
-from ...markdown.files import MarkdownFile, root_finder
+from ...errors import ConfigError, LmmError, ModelError
+from ...logging import ListLogger, LoggerBase, Report
+from ...markdown.blocks import serialize_blocks
+from ...markdown.files import MarkdownFile, read_markdown, root_finder
+from ...markdown.metadata.ownership import HASHES
 from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
+from ..models import Models
+from ..passes import RagWork, work_on_file
 from .cache import Known
+from .forks import ENOUGH, find_in_all
 from .remember import digest, key_of
 
 if TYPE_CHECKING:
-    from ..models import Models
-    from ..passes import RagWork
+    from ...models.chat import Asker
+
+
+class _NoModels(Models):
+    """Models of which none is asked."""
+
+    def asker(self, project: Project, role: str) -> Asker:
+        raise ModelError("no model is asked to find out what is known", stop=True)
 
 
 @dataclass
@@ -31,31 +43,59 @@ class Settled:
 
     work: RagWork
     _known: Known = field(default_factory=Known, init=False)
+    _found: dict[bytes, dict[str, Any]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
         self._root = root_finder()
+        self._alone = replace(self.work, models=_NoModels(self.work.models.spec), progress=None)
+
+    def look(self, paths: Sequence[Path]) -> None:
+        """Find out which of many files the work leaves as they are, in several processes where there may be any.
+
+        A file that has no annotations yet is passed over, since a model is asked for them."""
+        files = [file for path in paths if (file := _annotated(path)) is not None]
+        things = {key: file for file in files if (key := self._key(file))}
+        size = sum(len(file.data) for file in things.values())
+        if size < 2 * ENOUGH:
+            return
+        self._found = self._known.find(things)
+        new = {key: file for key, file in things.items() if key not in self._found}
+        made: dict[bytes, dict[str, Any]] = {}
+        try:
+            for key, finding in zip(new, find_in_all([*new.values()], self._look_at, size), strict=True):
+                made |= {key: finding} if finding else {}
+        finally:  # who ends the program finds it done so far the next time
+            self._known.keep(made)
+        self._found |= made
+
+    def _look_at(self, file: MarkdownFile) -> dict[str, Any] | None:
+        """Return what is remembered of a file if the work leaves it as it is; no model is asked."""
+        logger = ListLogger()
+        try:
+            text = serialize_blocks(asyncio.run(work_on_file(file, self._alone.finish, logger)))
+        except LmmError:  # reported when the work is done
+            return None
+        return _finding(self._alone, file, logger.reports) if text == file.text else None
 
     def is_known(self, file: MarkdownFile, logger: LoggerBase) -> bool:
         """Return True if the work would leave a file as it is; what it would report is reported."""
-        key = self._key(file)
-        found = self._known.find([key]) if key else {}
-        for finding in found.values():
-            for report in finding["reports"]:
-                logger.report(Report(**report, path=str(file.path)))
-            tally = finding["tally"]
-            self.work.tallies[file.path] = Tally(**tally | {"names": set(tally["names"])})
-        return bool(found)
+        if (key := self._key(file)) is None:
+            return False
+        finding = self._found.get(key) or self._known.find([key]).get(key)
+        if finding is None:
+            return False
+        for report in finding["reports"]:
+            logger.report(Report(**report, path=str(file.path)))
+        tally = finding["tally"]
+        self.work.tallies[file.path] = Tally(**tally | {"names": set(tally["names"])})
+        return True
 
     def keep(self, file: MarkdownFile, reports: Sequence[Report]) -> None:
         """Remember that the work has left a file as it is, if no model was asked and nothing went wrong."""
-        tally, key = self.work.tallies.get(file.path), self._key(file)
-        if tally is None or key is None or tally.failed or not tally.names <= {STAND_IN_NAME}:
-            return
-        if any(report.level == "error" or report.path != str(file.path) for report in reports):
-            return
-        rows = [{name: value for name, value in asdict(one).items() if name != "path"} for one in reports]
-        self._known.keep({key: {"reports": rows, "tally": asdict(tally) | {"names": sorted(tally.names)}}})
+        finding, key = _finding(self.work, file, reports), self._key(file)
+        if finding is not None and key is not None:
+            self._known.keep({key: finding})
 
     def close(self) -> None:
         """Close the cache."""
@@ -76,6 +116,27 @@ class Settled:
             return settled_settings(load_project(root / "-"), self.work.models, self.work.changes)
         except (ConfigError, ModelError):  # reported when the work is done
             return None
+
+
+def _annotated(path: Path) -> MarkdownFile | None:
+    """Return a file if it can be read and has annotations of a model."""
+    try:
+        file = read_markdown(path)
+    except (OSError, LmmError):  # reported when the work is done
+        return None
+    return file if HASHES.encode() in file.data else None
+
+
+def _finding(work: RagWork, file: MarkdownFile, reports: Sequence[Report]) -> dict[str, Any] | None:
+    """Return what is remembered of a file that some work has left as it is; None if a model was asked, or something
+    went wrong."""
+    tally = work.tallies.get(file.path)
+    if tally is None or tally.failed or not tally.names <= {STAND_IN_NAME}:
+        return None
+    if any(report.level == "error" or report.path != str(file.path) for report in reports):
+        return None
+    rows = [{name: value for name, value in asdict(one).items() if name != "path"} for one in reports]
+    return {"reports": rows, "tally": asdict(tally) | {"names": sorted(tally.names)}}
 
 
 def settled_key(text: bytes, settings: bytes, stem: str, docid: str) -> bytes:

@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.scan.check.type_words import nearly_more_used
-from lmm_core.workflows.known import overviews, remember
+from lmm_core.workflows.known import forks, overviews, remember, settled
 from lmm_core.workflows.known.cache import Known
 from lmm_core.workflows.known.remember import digest, key_of
 from tests.commands import write
+from tests.model_server import ModelServer
 
 LONG = "The mean of a sample is the sum of its values divided by their number, which every student knows by heart.\n"
 
@@ -207,7 +208,7 @@ def test_a_second_check_says_the_same_and_works_on_no_document(course, monkeypat
     first = checked()
     assert first[0] == 0
     assert "exercisse" in first[1]
-    made = counting(monkeypatch, files, "work_on")
+    made = counting(monkeypatch, files, "work_on_file")
     assert sorted(checked()[1].splitlines()) == sorted(first[1].splitlines())
     assert made == []
 
@@ -228,6 +229,47 @@ def test_a_check_with_other_options_is_another_check(course):
     assert checked("--titles")[0] == 1
     write("config.toml", "[RAG]\ntitles = true\n")
     assert checked()[0] == 1
+
+
+@pytest.fixture(params=[1, 2])
+def processors(request, monkeypatch):
+    """So many processes look at the documents before a check, however small these are."""
+    monkeypatch.setattr(forks, "_processors", lambda: request.param)
+    for module in (forks, settled):
+        monkeypatch.setattr(module, "ENOUGH", 1)
+
+
+def test_a_first_check_works_on_no_document_that_stays_as_it_is(course, monkeypatch, processors):
+    from lmm_core.cli import files
+
+    write("two.md", (course / "two.md").read_text().replace("exercise", "exercisse"))
+    lmm("rag", ".")
+    lmm("cache", "--clear")
+    made = counting(monkeypatch, files, "work_on_file")
+    looked = checked()
+    assert (looked[0], made) == (0, [])
+    with monkeypatch.context() as patched:
+        patched.setattr(settled, "ENOUGH", 10**9)
+        lmm("cache", "--clear")
+        assert sorted(checked()[1].splitlines()) == sorted(looked[1].splitlines())
+    assert len(made) == 2
+    write(
+        "one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n")
+    )
+    assert checked()[0] == 1
+    assert len(made) == 3
+
+
+def test_no_model_is_asked_before_the_work(course, processors):
+    reply = '{"questions": ["What is the mean of a sample?"], "summary": "The mean is a sum, divided by a number."}'
+    with ModelServer(reply=lambda body: reply) as server:
+        write("config.toml", f'[minor]\nmodel = "own/m"\n[sources.own]\nbase_url = "{server.url}"\n')
+        lmm("rag", ".")
+        asked = server.count
+        assert (checked("-q"), server.count) == ((0, ""), asked)
+        write("one.md", (course / "one.md").read_text().replace("every student", "no student"))
+        assert checked("-q")[0] == 1
+        assert server.count == asked + 1
 
 
 def test_what_went_wrong_is_tried_again(course):
