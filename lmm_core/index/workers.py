@@ -15,8 +15,14 @@ from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
+MOST = 4  # processes: each takes about 35 MB, and storing is slower than four of them
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+
+
+def most_workers() -> int:
+    """Return how many processes are worth having."""
+    return min(os.cpu_count() or 1, MOST)
 
 
 @dataclass
