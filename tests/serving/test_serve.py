@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from lmm_core.installation import install_command
-from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.retrieve.library import Library
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
@@ -575,7 +575,7 @@ def box():
 
 
 def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
-    with Served(course, page=own_page(packaged_extension() / "ask", TEXTS)) as served:
+    with Served(course, page=own_page(box_files(), TEXTS)) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         lists = re.findall(r"(?:ANSWERS|SCRIPTS) = ([^;]*\[[^;]*\])", served.client.get("/box/ask.js").text)

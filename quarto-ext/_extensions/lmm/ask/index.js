@@ -6,9 +6,7 @@
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const VALUES = new Uint8Array(128);
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
-  const ABOUT = [0, 1, 2]; // the fields (title, questions, summary; terms, text) of what is said about a section
-  const PASSAGE = [3, 4];
-  const FIELDS = ABOUT.length + PASSAGE.length;
+  const FIELDS = 5; // of what is said about a section: title, questions, summary; of a passage: terms, text
   const MOST_EDITS = 6; // of a word with typing errors
 
   // The numbers in a text: five bits a digit, the lowest first; a sixth says that the number goes on.
@@ -59,21 +57,29 @@
     place = new Int32Array(told.count);
     type = new Uint16Array(told.count);
     lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
-    [first, entries] = [[], []];
+    first = new Uint32Array(told.count);
+    entries = new Uint32Array(told.count);
     readTexts(numbers(told.texts));
   }
 
   function readTexts(table) {
-    for (let at = 0, id = 0; at < table.length; ) {
-      const [entry, number] = [table[at++], first.length];
-      first.push(id);
-      entries.push(entry);
-      for (let passage = entry & 1 ? -1 : 0; passage < entry >> 2; passage++, id++) {
+    const [title, questions, summary, terms, text] = lengths;
+    for (let at = 0, id = 0, number = 0; at < table.length; number++) {
+      const entry = (entries[number] = table[at++]);
+      first[number] = id;
+      if (entry & 1) {
+        section[id] = number;
+        place[id] = -1;
+        title[id] = table[at++];
+        questions[id] = table[at++];
+        summary[id++] = table[at++];
+      }
+      for (let passage = 0; passage < entry >> 2; passage++) {
         section[id] = number;
         place[id] = passage;
-        if (passage >= 0) type[id] = table[at++];
-        const fields = passage < 0 ? ABOUT : PASSAGE;
-        for (let next = 0; next < fields.length; next++) lengths[fields[next]][id] = table[at++];
+        type[id] = table[at++];
+        terms[id] = table[at++];
+        text[id++] = table[at++];
       }
     }
   }

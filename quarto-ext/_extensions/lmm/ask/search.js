@@ -214,11 +214,12 @@
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
     const { asks, weights: others } = await meant(asked.rest, terms);
+    if (!asks.length) return { terms, hits: [] };
     const reaching = reach([...new Set(asks.flat())], terms);
     ask.index.read(); // while the words are loaded
     const reached = await reaching;
     const scored = score(reached, terms, others);
-    const hits = asks.length ? rank(scored, asks, wanted) : [];
+    const hits = rank(scored, asks, wanted);
     return { terms, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
   }
 
@@ -259,14 +260,19 @@
     let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
     for (let id = 0; id < scores.length; id++) {
       if (!scores[id]) continue;
-      const [number, isAbout, type] = [index.sectionOf(id), index.placeOf(id) < 0, index.typeOf(id)];
+      const number = index.sectionOf(id);
+      const isAbout = index.placeOf(id) < 0;
+      const type = index.typeOf(id);
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
-      const both = scores[id] + (about < 0 ? 0 : scores[about]);
-      const score = aside * both * (share(groups, id, about < 0 ? id : about) / all);
-      if (number !== last.number) keepBest(best, last), (last = { number, id, score });
-      else if (score > last.score) Object.assign(last, { id, score });
+      const most = aside * (scores[id] + (about < 0 ? 0 : scores[about])); // where all words are found
+      if (best.length === HITS && most <= best[HITS - 1].score) continue;
+      const score = most * (share(groups, id, about < 0 ? id : about) / all);
+      if (number !== last.number) {
+        keepBest(best, last);
+        last = { number, id, score };
+      } else if (score > last.score) Object.assign(last, { id, score });
     }
     keepBest(best, last);
     return best;
