@@ -224,6 +224,7 @@
   }
 
   async function* batches(hits, complete) {
+    if (hits.length) await load([hits[0].number]); // the others would keep it waiting
     const loaded = hits.map(({ number }) => load([number]));
     for (const one of loaded) one.catch(() => null); // it is told when its turn comes
     for (let at = 0, from = 0; at < hits.length; from = at) {
