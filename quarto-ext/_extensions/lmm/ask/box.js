@@ -240,6 +240,8 @@
         if (own !== shown) return; // something else is looked for meanwhile
         hits.append(...batch.map(hit));
         for (const one of old.splice(0)) one.remove();
+        await new Promise((resolve) => setTimeout(resolve)); // they are seen before more is asked for
+        if (own !== shown) return;
       }
       if (own !== shown) return;
       for (const one of old) one.remove();

@@ -223,14 +223,16 @@
     return { terms, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
   }
 
+  // Nothing is asked for before the first hit is there, and taken: it would keep that waiting.
   async function* batches(hits, complete) {
-    if (hits.length) await load([hits[0].number]); // the others would keep it waiting
-    const loaded = hits.map(({ number }) => load([number]));
-    for (const one of loaded) one.catch(() => null); // it is told when its turn comes
+    let loaded = hits.slice(0, 1).map(({ number }) => load([number]));
     for (let at = 0, from = 0; at < hits.length; from = at) {
       await loaded[at];
       while (at < hits.length && sections[hits[at].number]) at++;
       yield hits.slice(from, at).map(complete);
+      if (from) continue;
+      loaded = hits.map(({ number }) => load([number]));
+      for (const one of loaded) one.catch(() => null); // it is told when its turn comes
     }
   }
 
