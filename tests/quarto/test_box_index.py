@@ -187,3 +187,12 @@ def test_a_question_loads_what_it_needs(tmp_path):
     assert len([name for name in nothing if name.startswith("part-")]) == 0
     [[hit, *_]] = ask(tmp_path, "oak77", what="sections")
     assert hit["source"] == "a.md"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+def test_the_first_hit_waits_for_no_other(tmp_path):
+    for name, script in data_files(box_data(Rows([["a.html", "a.md"]], many(4000)), "en")).items():
+        write(tmp_path / name, script)
+    [first], [whole] = ask(tmp_path, "elm12", what="first"), ask(tmp_path, "elm12")
+    assert [name.partition("-")[0] for name in first] == ["data", "words", "part"]
+    assert first == whole[:3] and len(whole) > 4

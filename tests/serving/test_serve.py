@@ -575,7 +575,9 @@ def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
     with Served(course, page=own_page(box_files(), TEXTS)) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-        links += [f"box/{name}" for name in re.findall(r'"([\w-]+\.(?:js|css))"', served.client.get("/box/ask.js").text)]
+        links += [
+            f"box/{name}" for name in re.findall(r'"([\w-]+\.(?:js|css))"', served.client.get("/box/ask.js").text)
+        ]
         assert {"box/opened.js", "box/markdown.js", "box/ask.css"} <= set(links)
         files = [served.client.get(link) for link in links]
     assert page.headers["content-type"] == "text/html; charset=utf-8"

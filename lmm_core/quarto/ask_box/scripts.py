@@ -12,10 +12,10 @@ PARTS = ("words.js", "page.js", "formulas.js", "index.js", "search.js", "study.j
 
 
 def box_files() -> dict[str, str]:
-    """Return the texts of the box's files by their names. Raise QuartoError if the extension is missing, and OSError."""
+    """Return the texts of the box's files by their names. Raise QuartoError if they are missing, and OSError."""
     texts = {path.name: _text(path) for path in sorted((packaged_extension() / "ask").iterdir())}
-    opened = "".join(texts.pop(name) for name in PARTS)
-    return texts | {OPENED: opened}
+    texts[OPENED] = "".join(texts.pop(name) for name in PARTS)
+    return texts
 
 
 def _text(path: Path) -> str:

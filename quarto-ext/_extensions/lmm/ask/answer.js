@@ -52,7 +52,7 @@
   async function get(name, values) {
     const url = address(name);
     for (const [key, value] of Object.entries(values || {})) if (value) url.searchParams.set(key, value);
-    const response = await fetch(url, { headers: headers() });
+    const [response] = await Promise.all([fetch(url, { headers: headers() }), ask.answering()]);
     if (!response.ok) throw await refusal(response);
     return response.json();
   }
