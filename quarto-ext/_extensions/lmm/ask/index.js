@@ -57,13 +57,13 @@
     place = new Int32Array(told.count);
     type = new Uint16Array(told.count);
     lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
-    first = new Uint32Array(told.count);
-    entries = new Uint32Array(told.count);
     readTexts(numbers(told.texts));
   }
 
   function readTexts(table) {
     const [title, questions, summary, terms, text] = lengths;
+    first = new Uint32Array(table.length); // a section may have no text
+    entries = new Uint32Array(table.length);
     for (let at = 0, id = 0, number = 0; at < table.length; number++) {
       const entry = (entries[number] = table[at++]);
       first[number] = id;
