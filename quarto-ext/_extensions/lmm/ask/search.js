@@ -207,20 +207,20 @@
   const prefixWeight = (weight, word, more) => (weight * word.length) / (word.length + 0.3 * more);
   const fuzzyWeight = (weight, word, edits) => (weight * word.length) / (word.length + edits);
 
-  // The sections that fit best, the best first, in batches as what is shown of them is loaded. kind: of the passages;
-  // "" any, "notes" those without a type. Rejects where data cannot be had, and so do the batches.
+  // The sections that fit best (count: how many), the best first, in batches as what is shown of them is loaded. kind: of
+  // the passages; "" any, "notes" those without a type. Rejects where data cannot be had, and so do the batches.
   async function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
     const { asks, weights: others } = await meant(asked.rest, terms);
-    if (!asks.length) return { terms, hits: [] };
+    if (!asks.length) return { terms, count: 0, hits: [] };
     const reaching = reach([...new Set(asks.flat())], terms);
     ask.index.read(); // while the words are loaded
     const reached = await reaching;
     const scored = score(reached, terms, others);
     const hits = rank(scored, asks, wanted);
-    return { terms, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
+    return { terms, count: hits.length, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
   }
 
   // Nothing is asked for before the first hit is there, and taken: it would keep that waiting.
