@@ -1,6 +1,7 @@
-// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words|split|snippets|loaded] < questions, with
+// The search of the ask box without a page: node box_search.js SCRIPTS DATA [words|split|snippets|loaded|first] < questions, with
 // the folders of the box's scripts and of its data. Prints for each question (a line) the sections,
-// the words that are looked for, what is shown of each section, or the data that it has loaded, as JSON; with `split`, the words of each text in a JSON list.
+// the words that are looked for, what is shown of each section, or the data that it has loaded (`first`: when the first sections
+// are there), as JSON; with `split`, the words of each text in a JSON list.
 const { readFileSync } = require("fs");
 const { join } = require("path");
 const vm = require("vm");
@@ -22,11 +23,14 @@ async function main([scripts, data, what]) {
   }
   for (const question of readFileSync(0, "utf8").trim().split("\n")) {
     const { terms, hits: batches } = await lmmAsk.search.search(question, "");
-    const hits = [];
-    for await (const batch of batches) hits.push(...batch);
+    const [hits, first] = [[], []];
+    for await (const batch of batches) {
+      if (!hits.length) first.push(...loaded);
+      hits.push(...batch);
+    }
     const shown = hits.map(({ section, score }) => ({ source: section.source, anchor: section.anchor, score }));
     const texts = () => hits.map((hit) => lmmAsk.search.snippet(hit.passage.text, hit.terms, hit.start).map(([piece]) => piece).join(""));
-    console.log(JSON.stringify(what === "words" ? terms : what === "loaded" ? loaded.splice(0) : what === "snippets" ? texts() : shown));
+    console.log(JSON.stringify(what === "words" ? terms : what === "first" ? first : what === "loaded" ? loaded.splice(0) : what === "snippets" ? texts() : shown));
   }
 }
 

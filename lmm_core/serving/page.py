@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -26,14 +26,14 @@ class NotesLink:
     files: Sequence[Path]
 
 
-def own_page(folder: Path, texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
+def own_page(box: Mapping[str, str], texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
     """Return the page and the files of the box, by their paths.
 
     They are read once, so that no path in a request leads to a file. Their addresses are
-    relative, so that a proxy can put the server under any path. folder: where the box is; texts: what
-    the page says; notes: None if their text is not served."""
-    paths = [path for path in sorted(folder.iterdir()) if path.suffix in TYPES]
-    files = {f"/box/{path.name}": _file(path) for path in (*paths, *(notes.files if notes else ()))}
+    relative, so that a proxy can put the server under any path. box: the texts of its files by their names; texts:
+    what the page says; notes: None if their text is not served."""
+    looks = {path.name: path.read_text(encoding="utf-8") for path in (notes.files if notes else ())}
+    files = {f"/box/{name}": _file(name, text) for name, text in {**box, **looks}.items() if Path(name).suffix in TYPES}
     page = {
         "/": Response(_page_html(texts, notes), 200, HEADERS, "text/html"),
         "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
@@ -52,5 +52,5 @@ def _page_html(texts: ServedTexts, notes: NotesLink | None) -> str:
     return Template(HTML.read_text(encoding="utf-8")).substitute(values)
 
 
-def _file(path: Path) -> Response:
-    return Response(path.read_bytes(), 200, HEADERS, TYPES[path.suffix])
+def _file(name: str, text: str) -> Response:
+    return Response(text, 200, HEADERS, TYPES[Path(name).suffix])

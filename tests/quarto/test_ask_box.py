@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.quarto.render import post_render
-from tests.box_pages import IN_A_BROWSER, ROOT, VIOLATIONS, Static, axe, choose, make_site, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, make_site, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write
 
 pytestmark = IN_A_BROWSER
@@ -49,6 +49,21 @@ def test_finding_a_section(tab, book, how):
         first.locator("a").click()
         page.wait_for_url("**/02-describing.html#sec-misleading")
         assert page.locator("#sec-misleading").is_visible()
+
+
+def test_what_is_loaded_for_the_first_hits(tab, book):
+    page, loaded = tab(), []
+    page.on("request", lambda request: loaded.append(request.url.rpartition("/")[2].partition("?")[0]))
+    page.goto((book / "index.html").as_uri())
+    page.get_by_role("button", name="Search the notes").wait_for()
+    box = ["ask.js", "ask.css"]
+    assert [name for name in loaded if name in box or name in ("opened.js", "data.js")] == box
+    del loaded[:]
+    page.keyboard.press("/")
+    assert search(page, "residuals").count() > 0
+    assert sorted(loaded[:2]) == ["data.js", "opened.js"]
+    more = {name for name in loaded[2:] if not name.startswith(("words-", "part-", "spelling"))}
+    assert more <= {"temml.js", "temml.css"}  # when a formula is shown
 
 
 def test_by_keyboard_alone(tab, book):
@@ -645,7 +660,8 @@ def test_what_the_server_says_of_itself(tab, status, body, said):
 
 def test_a_page_without_data(tab):
     """Of a course that has no site: the server has all."""
-    shutil.copytree(ROOT / "quarto-ext/_extensions/lmm/ask", "page/box")
+    for name, script in box_files().items():
+        write(f"page/box/{name}", script)
     handler = type("Handler", (Answers,), {"asked": []})
     with served(handler) as address, served(partial(Static, directory="page")) as site:
         write("page/index.html", '<html lang="en"><head><title>T</title></head>'

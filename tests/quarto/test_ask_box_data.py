@@ -345,6 +345,16 @@ def test_only_what_has_changed_is_written(site):
     assert changed == changed_data | {"part/index.html"}
 
 
+def test_what_runs_when_a_box_is_opened_is_one_script(site):
+    box = {path.name for path in (site / "lmm-ask").glob("*.js")}
+    data = {f"{name}.js" for name in ("data", "part-1", "spelling", "words-1")}
+    assert box - data == {"ask.js", "opened.js", "markdown-it.js", "markdown.js", "judge.js", "temml.js"}
+    for left_over in ("search.js", "minisearch.js", "part-2.js"):  # a box of before had them
+        write(site / "lmm-ask" / left_over, "")
+    assert finish() == []
+    assert {path.name for path in (site / "lmm-ask").glob("*.js")} == box
+
+
 def test_the_tag_of_a_page(site):
     page = text(site / "part/index.html")
     assert page.count("data-lmm-ask") == 1

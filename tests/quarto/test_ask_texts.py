@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.serving.page import own_page
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import Project, ServeOptions
@@ -18,7 +18,7 @@ VOICE = {
 
 
 def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
-    page = own_page(packaged_extension() / "ask", served_texts(Project(Path(), serve=ServeOptions(**VOICE))))
+    page = own_page(box_files(), served_texts(Project(Path(), serve=ServeOptions(**VOICE))))
     with Served(course, page=page, **VOICE) as served:
         shown = tab()
         shown.goto(str(served.client.base_url))

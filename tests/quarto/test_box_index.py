@@ -187,3 +187,23 @@ def test_a_question_loads_what_it_needs(tmp_path):
     assert len([name for name in nothing if name.startswith("part-")]) == 0
     [[hit, *_]] = ask(tmp_path, "oak77", what="sections")
     assert hit["source"] == "a.md"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+def test_the_first_hit_waits_for_no_other(tmp_path):
+    for name, script in data_files(box_data(Rows([["a.html", "a.md"]], many(4000)), "en")).items():
+        write(tmp_path / name, script)
+    [first], [whole] = ask(tmp_path, "elm12", what="first"), ask(tmp_path, "elm12")
+    assert [name.partition("-")[0] for name in first] == ["data", "words", "part"]
+    assert first == whole[:3] and len(whole) > 4
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
+def test_sections_without_texts_stand_before_one_that_is_found(tmp_path):
+    empty = [[0, 1, "", "", 1.0, "", [], []] for _ in range(9)]
+    for name, script in data_files(
+        box_data(Rows([["a.html", "a.md"]], [*empty, section("", "An oak.")]), "en")
+    ).items():
+        write(tmp_path / name, script)
+    [[snippet]] = ask(tmp_path, "oak", what="snippets")
+    assert snippet == "An oak."

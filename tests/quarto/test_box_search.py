@@ -34,6 +34,8 @@ def test_the_weights_come_with_the_data(book, tmp_path):
     assert about["weights"] == weights_data()
     assert about["spans"] == spans_data()
     assert about["asking"] == {name: " ".join(words) for name, words in words_data().items()}
+    asking = {word for words in words_data().values() for word in words}
+    assert all([fold(one) for one in find_words(word)] == [word] for word in asking)  # the box cuts them at blanks
 
 
 def test_it_finds_what_students_ask(book, tmp_path):
@@ -161,6 +163,14 @@ def test_texts_of_any_letters_have_the_same_words(book, tmp_path):
     signs = "aZ tn'’_*$.9²éÉßıİΣςйЁ標値はデー々。统计표오ค่าน້ມာםָاَमिா\u0301\u3099"
     texts = ["".join(random.Random(seed).choices(signs, k=30)) for seed in range(300)]
     assert split_by_box(texts, book, tmp_path) == [list(map(fold, find_words(text))) for text in texts]
+
+
+def test_texts_of_latin_letters_have_the_same_words(book, tmp_path):
+    """For them the box has expressions that know no other letters."""
+    codes = (*range(32, 0x250), *range(0x2000, 0x2070), *range(0x2190, 0x2300))
+    latin = [f"a{chr(code)}b don{chr(code)}t" for code in codes]
+    whole = split_by_box([f"{text} 标" for text in latin], book, tmp_path)
+    assert split_by_box(latin, book, tmp_path) == [words[:-1] for words in whole]
 
 
 def split_by_box(texts, book, folder):

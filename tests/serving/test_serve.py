@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from lmm_core.installation import install_command
-from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.retrieve.library import Library
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
@@ -568,19 +568,17 @@ def test_the_log_holds_nothing_personal(course):
 
 def box():
     """Files such as those of the box."""
-    write("box/ask.js", "document.title = 'x';\n")
-    write("box/ask.css", "body {}\n")
-    write("box/LICENSE.txt", "MIT\n")
-    return Path("box")
+    return {"ask.js": "document.title = 'x';\n", "ask.css": "body {}\n", "LICENSE.txt": "MIT\n"}
 
 
 def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
-    with Served(course, page=own_page(packaged_extension() / "ask", TEXTS)) as served:
+    with Served(course, page=own_page(box_files(), TEXTS)) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-        lists = re.findall(r"(?:ANSWERS|SCRIPTS) = ([^;]*\[[^;]*\])", served.client.get("/box/ask.js").text)
-        links += [f"box/{name}" for one in lists for name in re.findall(r'"([\w-]+\.js)"', one)]
-        assert len(links) > 10
+        links += [
+            f"box/{name}" for name in re.findall(r'"([\w-]+\.(?:js|css))"', served.client.get("/box/ask.js").text)
+        ]
+        assert {"box/opened.js", "box/markdown.js", "box/ask.css"} <= set(links)
         files = [served.client.get(link) for link in links]
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert {file.status_code for file in files} == {200}

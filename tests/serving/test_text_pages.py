@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.course.served.notes import LOOKS
-from lmm_core.quarto.extension import packaged_extension
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.serving.access.tokens import add_token
 from lmm_core.serving.page import NotesLink, own_page
 from lmm_core.serving.texts import served_texts
@@ -31,7 +31,7 @@ def woods(tmp_path, monkeypatch):
 @pytest.fixture
 def served(woods):
     texts = served_texts(load_project(woods / "-"))
-    page = own_page(packaged_extension() / "ask", texts, NotesLink("Contents", LOOKS))
+    page = own_page(box_files(), texts, NotesLink("Contents", LOOKS))
     with Served(woods, notes=True, page=page, rate=1000) as one:
         one.url = f"http://127.0.0.1:{one.port}/"
         yield one

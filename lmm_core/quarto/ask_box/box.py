@@ -12,11 +12,11 @@ from typing import Any
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
 from ...logging import LoggerBase
 from ...settings.project import Project
-from ..extension import packaged_extension
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data, data_files
 from .material import SitePage
 from .rows import read_rows
+from .scripts import PARTS, box_files
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
@@ -79,15 +79,15 @@ def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
     """Write the data and the box, remove parts that are left over, and return the files that have changed. Data
     that differ in their time alone are not written."""
     changed = []
-    box = {path.name: _text(path) for path in sorted((packaged_extension() / "ask").iterdir())}
-    for name, text in {**data, **box}.items():
+    files = {**data, **box_files()}
+    for name, text in files.items():
         path = folder / name
         old = _text(path) if path.is_file() else ""
         same = name == "data.js" and _timeless(old) == _timeless(text)
         if not same and _write(path, text):
             changed.append(path)
     for path in folder.glob("*.js"):
-        if _PARTS.fullmatch(path.name) and path.name not in data:
+        if path.name not in files and (_PARTS.fullmatch(path.name) or path.name in PARTS):
             path.unlink()
     return changed
 

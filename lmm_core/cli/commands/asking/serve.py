@@ -150,7 +150,7 @@ class _Serving:
         """Serve with this process. ready: is said when it has begun."""
         from ....course.served.notes import LOOKS, served_notes
         from ....course.words import site_words
-        from ....quarto.extension import packaged_extension
+        from ....quarto.ask_box.scripts import box_files
         from ....serving.access.guard import Names
         from ....serving.access.tokens import TokenFile
         from ....serving.answers import Answers
@@ -173,7 +173,7 @@ class _Serving:
         names = Names.of(self.host, project.serve.hosts, project.serve.origins)
         notes = served_notes(project.root, log)
         link = NotesLink(site_words(texts.language)["pages"], LOOKS) if notes else None
-        page = own_page(packaged_extension() / "ask", texts, link)
+        page = own_page(box_files(), texts, link)
         app = make_app(answers, names, self.token, page, self.rates, self.teacher, notes, TokenFile(project.root))
         if ready:
             _say(size)

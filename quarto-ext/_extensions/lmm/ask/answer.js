@@ -28,7 +28,8 @@
   // be reached: a proxy may answer for it, but not so.
   async function health() {
     try {
-      const response = await fetch(address("health"), { signal: AbortSignal.timeout(HELLO), headers: headers() });
+      const hello = fetch(address("health"), { signal: AbortSignal.timeout(HELLO), headers: headers() });
+      const [response] = await Promise.all([hello, ask.answering()]);
       const said = await response.json();
       if (response.ok) return said;
       return said.error ? { error: response.status === 503 ? String(said.error) : "" } : null;
@@ -51,7 +52,7 @@
   async function get(name, values) {
     const url = address(name);
     for (const [key, value] of Object.entries(values || {})) if (value) url.searchParams.set(key, value);
-    const response = await fetch(url, { headers: headers() });
+    const [response] = await Promise.all([fetch(url, { headers: headers() }), ask.answering()]);
     if (!response.ok) throw await refusal(response);
     return response.json();
   }
@@ -266,7 +267,7 @@
   for (const turn of turns) {
     if (turn.state === "open") turn.state = "broken"; // the page was left meanwhile
   }
-  const restore = () => log.replaceChildren(...turns.map(show));
+  const restore = () => turns.length && ask.answering().then(() => log.replaceChildren(...turns.map(show)), () => null);
 
   ask.answer = { server, headers, addressOf, health, about, get, send, stop, forget, log, restore, turns };
 })();

@@ -10,8 +10,8 @@
   "use strict";
   const script = document.currentScript;
   if (!script || window.lmmAsk) return;
-  const ANSWERS = "server" in script.dataset ? ["markdown-it.js", "markdown.js", "judge.js"] : [];
-  const SCRIPTS = ["words.js", "page.js", "formulas.js", ...ANSWERS, "index.js", "search.js", "study.js", "answer.js", "box.js"];
+  const OPENED = "opened.js"; // the other scripts of this folder, but for those that are loaded when they are needed
+  const ANSWERS = ["markdown-it.js", "markdown.js", "judge.js"];
   const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
@@ -27,11 +27,12 @@
   });
   const taken = new Map();
 
-  // Resolves when a script beside this one has run; rejects where it cannot be had.
-  ask.load = (name) =>
+  // Resolves when a script beside this one has run; rejects where it cannot be had. Code runs in the order in which it
+  // is asked for, data as they come.
+  ask.load = (name, isData = false) =>
     new Promise((resolve, reject) => {
       const tag = document.createElement("script");
-      tag.async = false; // in the order in which they are asked for
+      tag.async = isData;
       tag.charset = "utf-8"; // whatever the page is in
       tag.onload = tag.onerror = ({ type }) => {
         tag.remove(); // there may be hundreds
@@ -45,16 +46,24 @@
   // Data by their name. Rejects where they cannot be had, or are of another render than `about`.
   ask.data = async (name) => {
     const mark = ask.about?.marks[name];
-    await ask.load(`${name}.js${mark ? `?${mark}` : ""}`);
+    await ask.load(`${name}.js${mark ? `?${mark}` : ""}`, true);
     const found = taken.get(name);
     taken.delete(name);
     if (!found || (mark && found.mark !== mark)) throw new Error(name);
     return found.value;
   };
 
-  // Resolves when all scripts of the box have run.
+  // Resolves when the box can be opened.
   let loaded = null;
-  ask.ready = () => (loaded ||= Promise.all([addLooks(), ...SCRIPTS.map(ask.load)]));
+  ask.ready = () => (loaded ||= Promise.all([addLooks(), ask.load(OPENED)]));
+
+  // Resolves when answers can be shown.
+  let written = null;
+  ask.answering = () =>
+    (written ||= Promise.all(ANSWERS.map((name) => ask.load(name))).catch((error) => {
+      written = null; // the network may come back
+      throw error;
+    }));
 
   // Resolves to what describes the data, which is asked for with the scripts of the box.
   let described = null;

@@ -234,12 +234,14 @@
     const own = ++shown;
     hits.setAttribute("aria-busy", "true");
     try {
-      const { terms, hits: batches } = await ask.search.search(query, kind);
+      const { terms, count, hits: batches } = await ask.search.search(query, kind);
       const old = [...hits.children];
       for await (const batch of batches) {
         if (own !== shown) return; // something else is looked for meanwhile
         hits.append(...batch.map(hit));
         for (const one of old.splice(0)) one.remove();
+        if (hits.children.length < count) await new Promise((resolve) => setTimeout(resolve)); // they are seen before more is asked for
+        if (own !== shown) return;
       }
       if (own !== shown) return;
       for (const one of old) one.remove();

@@ -6,24 +6,23 @@
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const VALUES = new Uint8Array(128);
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
-  const ABOUT = [0, 1, 2]; // the fields (title, questions, summary; terms, text) of what is said about a section
-  const PASSAGE = [3, 4];
-  const FIELDS = ABOUT.length + PASSAGE.length;
+  const FIELDS = 5; // of what is said about a section: title, questions, summary; of a passage: terms, text
   const MOST_EDITS = 6; // of a word with typing errors
 
   // The numbers in a text: five bits a digit, the lowest first; a sixth says that the number goes on.
   function numbers(text) {
-    const found = [];
-    for (let [at, number, shift] = [0, 0, 0]; at < text.length; at++) {
+    const found = new Uint32Array(text.length);
+    let count = 0;
+    for (let at = 0, number = 0, shift = 0; at < text.length; at++) {
       const value = VALUES[text.charCodeAt(at)];
       number |= (value & 31) << shift;
-      if (value & 32) shift += 5;
+      if (value > 31) shift += 5;
       else {
-        found.push(number);
+        found[count++] = number;
         number = shift = 0;
       }
     }
-    return found;
+    return found.subarray(0, count);
   }
 
   // Data by their name, loaded once; what could not be loaded is asked for again.
@@ -34,6 +33,7 @@
   }
 
   let told = null; // what describes the index
+  let isRead = false; // the table of its texts
   let section = null; // by text: the number of its section, its place among the passages (-1: about it), its type
   let place = null;
   let type = null;
@@ -44,27 +44,42 @@
 
   function start(about) {
     told = about;
+    isRead = false;
+    shards = [];
+    loading.clear();
+  }
+
+  // Read what is known of all texts, before scores are added first.
+  function read() {
+    if (isRead) return;
+    isRead = true;
     section = new Uint32Array(told.count);
     place = new Int32Array(told.count);
     type = new Uint16Array(told.count);
     lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
-    [first, entries, shards] = [[], [], []];
-    loading.clear();
     readTexts(numbers(told.texts));
   }
 
   function readTexts(table) {
-    let id = 0;
-    for (let at = 0; at < table.length; ) {
-      const entry = table[at++];
-      first.push(id);
-      entries.push(entry);
-      for (let passage = entry & 1 ? -1 : 0; passage < entry >> 2; passage++) {
-        section[id] = first.length - 1;
+    const [title, questions, summary, terms, text] = lengths;
+    first = new Uint32Array(table.length); // a section may have no text
+    entries = new Uint32Array(table.length);
+    for (let at = 0, id = 0, number = 0; at < table.length; number++) {
+      const entry = (entries[number] = table[at++]);
+      first[number] = id;
+      if (entry & 1) {
+        section[id] = number;
+        place[id] = -1;
+        title[id] = table[at++];
+        questions[id] = table[at++];
+        summary[id++] = table[at++];
+      }
+      for (let passage = 0; passage < entry >> 2; passage++) {
+        section[id] = number;
         place[id] = passage;
-        if (passage >= 0) type[id] = table[at++];
-        for (const field of passage < 0 ? ABOUT : PASSAGE) lengths[field][id] = table[at++];
-        id++;
+        type[id] = table[at++];
+        terms[id] = table[at++];
+        text[id++] = table[at++];
       }
     }
   }
@@ -140,28 +155,37 @@
     return before[other.length];
   }
 
-  // Add the BM25+ scores of all texts that have a word of a loaded shard, and mark them with 1.
-  function addScores(word, weight, scores, marks) {
+  // Add the BM25+ scores of all texts that have a word of a loaded shard. marks: of the texts that have a word that is
+  // meant, 1; found: how many words they have, 1 more for those that were not marked. Returns how many these are.
+  function addScores(word, weight, scores, marks, found) {
     const { words, lines } = shards[shardOf(word)];
     const shares = Object.values(ask.about.weights.fields);
-    const packed = lines[placeOf(word, words)].split(" ").slice(1);
-    packed.forEach((postings, field) => postings && addField(field, postings, weight * shares[field], scores, marks));
+    const packed = lines[placeOf(word, words)].split(" ");
+    let more = 0;
+    for (let field = 0; field + 1 < packed.length; field++) {
+      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], scores, marks, found);
+    }
+    return more;
   }
 
   // postings: how many texts have the word; of each how many texts further it is, doubled, and 1 more where the word
   // stands there twice or more, with 2 less than that after it.
-  function addField(field, postings, weight, scores, marks) {
+  function addField(field, postings, weight, scores, marks, found) {
     const { k, b, d } = ask.about.weights;
     const own = lengths[field];
     const slope = (k * b) / told.usual[field];
-    const all = numbers(postings);
-    const rarity = weight * Math.log(1 + (told.count - all[0] + 0.5) / (all[0] + 0.5));
-    for (let at = 1, id = 0; at < all.length; at++) {
-      id += all[at] >> 1;
-      const times = all[at] & 1 ? all[++at] + 2 : 1;
+    const rarity = weight * Math.log(1 + (told.count - postings[0] + 0.5) / (postings[0] + 0.5));
+    let more = 0;
+    for (let at = 1, id = 0; at < postings.length; at++) {
+      id += postings[at] >> 1;
+      const times = postings[at] & 1 ? postings[++at] + 2 : 1;
       scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * own[id]));
+      if (marks[id]) continue;
       marks[id] = 1;
+      found[id]++;
+      more++;
     }
+    return more;
   }
 
   // The texts of a section: the one about it (-1: there is none), and its passages.
@@ -169,7 +193,7 @@
   const passagesOf = (number) => Array.from({ length: entries[number] >> 2 }, (_, at) => first[number] + (entries[number] & 1) + at);
 
   ask.index = {
-    start, load, known, near, addScores, aboutOf, passagesOf,
+    start, read, load, known, near, addScores, aboutOf, passagesOf,
     get count() { return told.count; },
     sectionOf: (id) => section[id],
     placeOf: (id) => place[id],

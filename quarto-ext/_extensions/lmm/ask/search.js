@@ -17,15 +17,22 @@
   const MARKS =
     "\\u0300-\\u036f\\u0591-\\u05bd\\u05bf\\u05c1\\u05c2\\u05c4\\u05c5\\u05c7\\u0610-\\u061a\\u064b-\\u065f\\u0670\\u0900-\\u0963" +
     "\\u0971-\\u0df3\\u0f71-\\u0f84\\u0f8d-\\u0fbc";
-  const LETTER = "\\p{L}\\p{N}";
-  const WORD = new RegExp(`[${LETTER}${MARKS}${PAIRED}]+`, "gu");
   const PAIR = new RegExp(`[${PAIRED}]`, "u");
   const PARTS = new RegExp(`[${PAIRED}]+|[^${PAIRED}]+`, "gu");
-  const CONTRACTION = new RegExp(
-    `(?<=[${LETTER}_])(?<!(?<![${LETTER}_])ca)n['’]t(?![${LETTER}_])|(?<=(?<![${LETTER}_])can)['’]t(?![${LETTER}_])` +
-      `|(?<=[${LETTER}])['’](?:s|re|ve|ll|d|m)(?![${LETTER}_])|(?<![${LETTER}_])[cdjlmnst]['’](?=[${LETTER}_])`,
-    "gu",
-  );
+  const contraction = (letter) =>
+    `(?<=[${letter}_])(?<!(?<![${letter}_])ca)n['’]t(?![${letter}_])|(?<=(?<![${letter}_])can)['’]t(?![${letter}_])` +
+    `|(?<=[${letter}])['’](?:s|re|ve|ll|d|m)(?![${letter}_])|(?<![${letter}_])[cdjlmnst]['’](?=[${letter}_])`;
+  // Expressions that know the letters of all scripts take a browser some 20 ms when they are used first. A text whose
+  // letters are Latin needs none of them.
+  const LATIN = "0-9A-Za-zªµº²³¹¼-¾À-ÖØ-öø-ɏ";
+  const NOT_LATIN = /[^\0-\u024f\u2000-\u206f\u2190-\u22ff]/; // besides the signs of typesetters, arrows and operators
+  const inLatin = { word: new RegExp(`[${LATIN}]+`, "g"), contraction: new RegExp(contraction(LATIN), "g") };
+  const LETTER = "\\p{L}\\p{N}";
+  let inAll = null;
+  const scriptsOf = (text) =>
+    NOT_LATIN.test(text)
+      ? (inAll ||= { word: new RegExp(`[${LETTER}${MARKS}${PAIRED}]+`, "gu"), contraction: new RegExp(contraction(LETTER), "gu") })
+      : inLatin;
   const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i", ς: "σ" };
 
   // Without case and accents.
@@ -48,14 +55,22 @@
     return found;
   }
 
-  const plain = (text) => text.normalize("NFKC").toLowerCase().replace(CONTRACTION, "").replaceAll("_", " ");
-  const words = (text) => (plain(text).match(WORD) || []).flatMap((word) => parts(word).map(([part]) => fold(part)));
+  function words(text) {
+    const composed = text.normalize("NFKC").toLowerCase();
+    const { word, contraction } = scriptsOf(composed);
+    const plain = /['’]/.test(composed) ? composed.replace(contraction, "") : composed;
+    const found = plain.replaceAll("_", " ").match(word) || [];
+    return word === inLatin.word ? found.map(fold) : found.flatMap((one) => parts(one).map(([part]) => fold(part)));
+  }
 
   // The words of a text where they stand, each with the form in which it is compared.
-  const placed = (text) =>
-    [...text.matchAll(WORD)].flatMap(({ 0: word, index: at }) =>
-      parts(word).map(([part, from]) => ({ index: at + from, 0: part, form: fold(part.normalize("NFKC")) })),
+  function placed(text) {
+    const { word } = scriptsOf(text);
+    const cut = word === inLatin.word ? (one) => [[one, 0]] : parts;
+    return [...text.matchAll(word)].flatMap(({ 0: one, index: at }) =>
+      cut(one).map(([part, from]) => ({ index: at + from, 0: part, form: fold(part.normalize("NFKC")) })),
     );
+  }
 
   // Formulas stand in the data in Unicode and in TeX (plain_text.py): what is searched is Unicode alone.
   const FORMULA = /\ue000([^\ue000-\ue003]*)([\ue001\ue002])([^\ue000-\ue003]*)\ue003/g;
@@ -81,13 +96,13 @@
   const sections = []; // those that are loaded: {number, page, depth, title, titles, anchor, minutes, summary, questions, passages}
   let stop = new Set();
   let asking = {}; // words that questions are asked with, by language; "": those of any
-  let askingSigns = null; // of scripts without blanks
+  let synonyms = []; // the names that have others: {capitals: whether it is known by them alone, name, own: its words, others}
 
   function start(about) {
     ask.about = about;
-    askingSigns = new RegExp(about.askingSigns, "gu");
     stop = new Set(about.stopWords ? words(about.stopWords) : []);
-    asking = Object.fromEntries(Object.entries(about.asking).map(([name, all]) => [name, new Set(words(all))]));
+    asking = Object.fromEntries(Object.entries(about.asking).map(([name, all]) => [name, new Set(all.split(" "))]));
+    synonyms = (about.synonyms || []).map(([capitals, name, ...others]) => ({ capitals, name, own: words(name), others }));
     sections.length = 0;
     ask.index.start(about.index);
   }
@@ -119,7 +134,7 @@
 
   // The type keyword in a question (`*exercise*`), where there is such a type, and the rest.
   function keyword(query) {
-    const found = /(?:^|\s)\*([\p{L}\w-]+)\*(?=\s|[.,;:?!]|$)/u.exec(query);
+    const found = query.includes("*") && /(?:^|\s)\*([\p{L}\w-]+)\*(?=\s|[.,;:?!]|$)/u.exec(query);
     const kind = found && fold(found[1]);
     const known = kind && Object.keys(ask.about.kinds).find((one) => fold(one) === kind);
     return known ? { kind: known, rest: query.replace(`*${found[1]}*`, " ") } : { kind: "", rest: query };
@@ -128,8 +143,8 @@
   // The words that say what is asked about, without those of the language that it is asked in: that
   // of the site, unless another one has two more of its frequent words.
   function subject(text) {
-    const asked = text.replace(/^(\s*what (?:do|does|did)\b.*)\bmean(?=[^\p{L}]*$)/isu, "$1");
-    const about = words(asked.replace(askingSigns, " "));
+    const asked = /^\s*what d/i.test(text) ? text.replace(/^(\s*what (?:do|does|did)\b.*)\bmean(?=[^\p{L}]*$)/isu, "$1") : text;
+    const about = words(NOT_LATIN.test(asked) ? asked.replace(new RegExp(ask.about.askingSigns, "gu"), " ") : asked);
     const all = [...new Set(about.length ? about : words(asked))];
     const count = (name) => all.filter((word) => asking[name]?.has(word)).length;
     const usual = ask.about.named;
@@ -148,8 +163,8 @@
     const same = (word, own) => word === own || word === `${own}s`;
     const stands = (own) => all.some((_, at) => own.every((word, next) => same(all[at + next] || "", word)));
     const written = (name) => new RegExp(`(?<![\\p{L}\\p{N}])${name.replace(/[^\p{L}\p{N}]/gu, "\\$&")}s?(?![\\p{L}\\p{N}])`, "u").test(text);
-    const found = (ask.about.synonyms || []).filter(([capitals, name]) => stands(words(name)) && (!capitals || written(name)));
-    return found.map(([, name, ...others]) => [words(name), others.map((one) => words(one).filter((word) => !stop.has(word)))]);
+    const found = synonyms.filter(({ capitals, name, own }) => stands(own) && (!capitals || written(name)));
+    return found.map(({ own, others }) => [own, others.map((one) => words(one).filter((word) => !stop.has(word)))]);
   }
 
   // For each term the words that may be meant by it, itself first, and the weights of those of other
@@ -192,26 +207,32 @@
   const prefixWeight = (weight, word, more) => (weight * word.length) / (word.length + 0.3 * more);
   const fuzzyWeight = (weight, word, edits) => (weight * word.length) / (word.length + edits);
 
-  // The sections that fit best, the best first, in batches as what is shown of them is loaded. kind: of the passages;
-  // "" any, "notes" those without a type. Rejects where data cannot be had, and so do the batches.
+  // The sections that fit best (count: how many), the best first, in batches as what is shown of them is loaded. kind: of
+  // the passages; "" any, "notes" those without a type. Rejects where data cannot be had, and so do the batches.
   async function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
     const terms = subject(asked.rest);
     const { asks, weights: others } = await meant(asked.rest, terms);
-    const reached = await reach([...new Set(asks.flat())], terms);
+    if (!asks.length) return { terms, count: 0, hits: [] };
+    const reaching = reach([...new Set(asks.flat())], terms);
+    ask.index.read(); // while the words are loaded
+    const reached = await reaching;
     const scored = score(reached, terms, others);
-    const hits = asks.length ? rank(scored, asks, wanted) : [];
-    return { terms, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
+    const hits = rank(scored, asks, wanted);
+    return { terms, count: hits.length, hits: batches(hits, completing(scored, reached, asks, wanted, others)) };
   }
 
+  // Nothing is asked for before the first hit is there, and taken: it would keep that waiting.
   async function* batches(hits, complete) {
-    const loaded = hits.map(({ number }) => load([number]));
-    for (const one of loaded) one.catch(() => null); // it is told when its turn comes
+    let loaded = hits.slice(0, 1).map(({ number }) => load([number]));
     for (let at = 0, from = 0; at < hits.length; from = at) {
       await loaded[at];
       while (at < hits.length && sections[hits[at].number]) at++;
       yield hits.slice(from, at).map(complete);
+      if (from) continue;
+      loaded = hits.map(({ number }) => load([number]));
+      for (const one of loaded) one.catch(() => null); // it is told when its turn comes
     }
   }
 
@@ -219,42 +240,67 @@
   function score(reached, terms, others) {
     const count = ask.index.count;
     const scores = new Float64Array(count);
+    const found = new Uint16Array(count); // how many of the words
     const [marks, rare] = [new Map(), new Map()];
     for (const [term, words] of reached) {
       const own = new Uint8Array(count);
       const weight = terms.includes(term) ? 1 : others.get(term);
-      for (const [word, share] of words) ask.index.addScores(word, share * weight, scores, own);
       let number = 0;
-      for (let id = 0; id < count; id++) number += own[id];
+      for (const [word, share] of words) number += ask.index.addScores(word, share * weight, scores, own, found);
       marks.set(term, own);
       rare.set(term, Math.log(1 + (count - number + 0.5) / (number + 0.5)));
     }
-    for (let id = 0; id < count; id++) {
-      if (!scores[id]) continue;
-      let words = 0;
-      for (const own of marks.values()) words += own[id];
-      scores[id] *= words;
-    }
+    for (let id = 0; id < count; id++) scores[id] *= found[id];
     return { scores, marks, rare };
   }
 
-  // The best sections: {number, id of their best text, score}.
+  // The best sections, the best first: {number, id of their best text, score}.
   function rank({ scores, marks, rare }, asks, kind) {
     const { index } = ask;
     const groups = asks.map((words) => ({ weight: rare.get(words[0]), marks: words.map((word) => marks.get(word)) }));
     const all = groups.reduce((sum, { weight }) => sum + weight, 0);
-    const share = (id, about) => groups.reduce((sum, { weight, marks }) => (marks.some((own) => own[id] || own[about]) ? sum + weight : sum), 0) / all;
-    const best = new Map();
+    const best = [];
+    let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
     for (let id = 0; id < scores.length; id++) {
       if (!scores[id]) continue;
-      const [number, isAbout, type] = [index.sectionOf(id), index.placeOf(id) < 0, index.typeOf(id)];
+      const number = index.sectionOf(id);
+      const isAbout = index.placeOf(id) < 0;
+      const type = index.typeOf(id);
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
-      const whole = aside * (scores[id] + (scores[about] || 0)) * share(id, about);
-      if (whole > (best.get(number)?.score ?? -1)) best.set(number, { number, id, score: whole });
+      const most = aside * (scores[id] + (about < 0 ? 0 : scores[about])); // where all words are found
+      if (best.length === HITS && most <= best[HITS - 1].score) continue;
+      const score = most * (share(groups, id, about < 0 ? id : about) / all);
+      if (number !== last.number) {
+        keepBest(best, last);
+        last = { number, id, score };
+      } else if (score > last.score) Object.assign(last, { id, score });
     }
-    return [...best.values()].sort((one, other) => other.score - one.score || one.number - other.number).slice(0, HITS);
+    keepBest(best, last);
+    return best;
+  }
+
+  // The weight of the words of a question that are found in one text or the other.
+  function share(groups, id, about) {
+    let sum = 0;
+    for (const { weight, marks } of groups) {
+      for (const own of marks) {
+        if (!own[id] && !own[about]) continue;
+        sum += weight;
+        break;
+      }
+    }
+    return sum;
+  }
+
+  // Put a section among the best in their order, if it is one; before it stand those that are as good.
+  function keepBest(best, section) {
+    let at = best.length;
+    while (at && best[at - 1].score < section.score) at--;
+    if (section.number < 0 || at >= HITS) return;
+    best.splice(at, 0, section);
+    if (best.length > HITS) best.pop();
   }
 
   // kind: that is asked for, see `search`
