@@ -204,6 +204,31 @@ def test_work_for_a_page_that_was_killed_ends(project):
         assert is_gone(works)
 
 
+@pytest.mark.parametrize("work", ["print('done', end='')", "threading.Thread(target=time.sleep, args=(0.1,)).start()"])
+def test_a_process_of_the_server_ends_as_python_does(work):
+    """It runs what is to be run at the end, waits for threads, and writes what it has kept."""
+    begin = "import atexit, sys, threading, time\nfrom lmm_core.quarto.render_server.server import _end\n"
+    begin += f"atexit.register(print, 'end')\n{work}\n"
+    ends = [run([sys.executable, "-c", f"{begin}{end}(3)"], PYTHONUNBUFFERED="") for end in ("_end", "sys.exit")]
+    assert ends[0] == ends[1]
+    assert (ends[0][0], "end" in ends[0][1]) == (3, True)
+
+
+def test_a_process_of_the_server_says_what_it_cannot_write():
+    code = "import sys; from lmm_core.quarto.render_server.server import _end; print('done'); {}(0)"
+    env = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with Path("/dev/full").open("w") as full:
+        for end in ("_end", "sys.exit"):
+            done = subprocess.run([sys.executable, "-c", code.format(end)], stdout=full, stderr=-1, text=True, env=env)
+            assert (done.returncode, "No space" in done.stderr) == (120, True)
+
+
+def test_a_process_of_the_server_does_not_take_its_modules_apart():
+    code = "from lmm_core.quarto.render_server.server import _end\n"
+    code += "class Thing:\n    def __del__(self): print('apart')\nthing = Thing()\n_end(0)"
+    assert run([sys.executable, "-c", code]) == (0, "", "")
+
+
 def child_of(process):
     """The first process that another one starts."""
     for _ in range(int(PATIENCE * 100)):
