@@ -114,6 +114,17 @@ def test_a_page_imports_next_to_nothing(project):
     assert imported(said).isdisjoint({"yaml", "json", "dataclasses", "panflute", "hashlib"})
 
 
+def test_a_page_that_the_server_forks_imports_nothing_of_ours(project):
+    code = (
+        "import sys\nfrom lmm_core.quarto.render_server.server import _import\nfrom lmm_filters.knit.page import run\n"
+    )
+    code += "_import()\nthere = {*sys.modules}\nrun()\nprint(*{*sys.modules} - there, file=sys.stderr)"
+    named = {"QUARTO_DOCUMENT_PATH": str(project), "QUARTO_DOCUMENT_FILE": "notes.qmd"}
+    status, out, said = run([sys.executable, "-c", code], json.dumps(PAGE), **named)
+    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
+    assert not any(name.startswith(("lmm_", "panflute")) for name in said.split())
+
+
 def test_the_server_ends_with_the_hook_after_the_render(project):
     hook("pre")
     process = server_of(project)
@@ -224,7 +235,8 @@ def test_a_process_of_the_server_says_what_it_cannot_write():
 
 
 def test_a_process_of_the_server_does_not_take_its_modules_apart():
-    code = "from lmm_core.quarto.render_server.server import _end\n"
+    code = "import threading\nfrom lmm_core.quarto.render_server.server import _end\n"
+    code += "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"  # as the time limit of a page
     code += "class Thing:\n    def __del__(self): print('apart')\nthing = Thing()\n_end(0)"
     assert run([sys.executable, "-c", code]) == (0, "", "")
 

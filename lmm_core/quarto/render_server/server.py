@@ -7,6 +7,7 @@ macOS a process that has forked may not use the system's libraries, and Windows 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sys
 import threading
@@ -172,8 +173,8 @@ def _be(server: Server) -> NoReturn:
 
 def _end(status: int) -> NoReturn:
     """End this process as Python does, but without taking all its modules apart, which takes as long as half an
-    empty Python. If a thread runs or a stream cannot be written, Python ends it itself."""
-    if threading.active_count() == 1:
+    empty Python. If a thread is to be waited for, or a stream cannot be written, Python ends it itself."""
+    if all(one.daemon or one is threading.main_thread() for one in threading.enumerate()):
         atexit._run_exitfuncs()
         with suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -210,6 +211,7 @@ def _fork() -> int | None:
     """Fork, and return what that gives, or None if it cannot be done."""
     if sys.platform != "linux":
         return None
+    gc.freeze()  # what is there already is not looked through in a fork, which would copy it
     try:
         return os.fork()
     except OSError:
@@ -226,13 +228,10 @@ def _leave_streams() -> None:
 
 def _import() -> bool:
     """Import what is needed, and return True if a process with all that may fork."""
-    import gc
-
     from ...workflows.known.forks import may_fork
 
     for module in _NEEDED:
         import_module(module if module.startswith(".") else f".{module}", "lmm_core.quarto")
-    gc.freeze()
     return may_fork()
 
 
