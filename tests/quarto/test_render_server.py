@@ -215,7 +215,14 @@ def test_work_for_a_page_that_was_killed_ends(project):
         assert is_gone(works)
 
 
-@pytest.mark.parametrize("work", ["print('done', end='')", "threading.Thread(target=time.sleep, args=(0.1,)).start()"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        "print('done', end='')",
+        "threading.Timer(0.1, print, ['late']).start()",
+        "from concurrent.futures import ThreadPoolExecutor; ThreadPoolExecutor().submit(print, 'in a pool')",
+    ],
+)
 def test_a_process_of_the_server_ends_as_python_does(work):
     """It runs what is to be run at the end, waits for threads, and writes what it has kept."""
     begin = "import atexit, sys, threading, time\nfrom lmm_core.quarto.render_server.server import _end\n"

@@ -173,13 +173,13 @@ def _be(server: Server) -> NoReturn:
 
 def _end(status: int) -> NoReturn:
     """End this process as Python does, but without taking all its modules apart, which takes as long as half an
-    empty Python. If a thread is to be waited for, or a stream cannot be written, Python ends it itself."""
-    if all(one.daemon or one is threading.main_thread() for one in threading.enumerate()):
-        atexit._run_exitfuncs()
-        with suppress(OSError, ValueError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
+    empty Python. If a stream cannot be written, Python ends it itself, and says so."""
+    threading._shutdown()  # type: ignore[attr-defined]  # as in `multiprocessing`: waits for threads
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
     sys.exit(status)
 
 
