@@ -32,6 +32,7 @@ from lmm_core.crawl.ranking import MOST_SHOWN, Match
 from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
+from lmm_core.index.workers import Workers
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.project import IndexOptions, Project
@@ -93,14 +94,14 @@ def crawl_and_cut_at_once(folder: Path) -> tuple[float, int]:
     """Seconds on the clock with a process for each core, and how many snippets came out."""
 
     async def run() -> int:
-        cutter, waiting, made = TextCutter("bench", os.cpu_count() or 1), deque[Any](), 0
+        cutter, waiting, made = TextCutter("bench", Workers(os.cpu_count() or 1)), deque[Any](), 0
         async for one, text in read_all(one for one in crawl(folder) if isinstance(one, CrawledFile)):
             assert not isinstance(text, Skipped)
             waiting.append((text, one.doc_path, cutter.cut(text, one.doc_path)))
             made += await finish(waiting) if len(waiting) > WAITING else 0
         while waiting:
             made += await finish(waiting)
-        cutter.stop()
+        cutter.workers.stop()
         return made
 
     async def finish(waiting: deque[Any]) -> int:

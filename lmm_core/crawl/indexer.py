@@ -33,6 +33,7 @@ from ..index.refresh import (
     remove_files,
     write_record,
 )
+from ..index.workers import Workers
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
 from .cutter import CutSnippet, TextCutter
@@ -97,7 +98,7 @@ async def index_folder(
     checked_index_name(name)
     await asyncio.to_thread(_check_folder, database, root, name)
     opened = await asyncio.to_thread(database.open, name, True)
-    cutter = TextCutter(name, workers, language)
+    cutter = TextCutter(name, Workers(workers), language)
     run = _Run(database, root, opened, Indexed(name, as_utf8(description)), cutter, expect, progress)
     try:
         await run.prepare(encoder_for)
@@ -114,7 +115,7 @@ async def index_folder(
             "what was done is kept"
         ) from error
     finally:
-        cutter.stop()
+        cutter.workers.stop()
         await asyncio.to_thread(opened.close)
     return run.done
 
@@ -237,7 +238,7 @@ class _Run:
         async for record, text in self._changed(ignore, max_fibers):
             waiting.append((record, text, self.cutter.cut(text, record.source)))
             size += len(text)
-            while waiting and (not self.cutter.in_parallel or size > IN_WORK):
+            while waiting and (not self.cutter.workers.are_started or size > IN_WORK):
                 size -= len(waiting[0][1])
                 yield await self._next_cut(waiting)
         while waiting:

@@ -16,10 +16,10 @@ from itertools import pairwise, takewhile
 from operator import attrgetter
 
 from ..index.chunks import AnnotationModel, annotations_of, titles_paths
-from ..index.cut_points import UnitCutter
-from ..index.pieces import Piece, add_frame, cut_text
+from ..index.cutting.cut_points import UnitCutter
+from ..index.cutting.pieces import Piece, add_frame, cut_text
+from ..index.cutting.units import NO_FRAME, ChunkLimits, Frame
 from ..index.split import BlocksText, is_skipped
-from ..index.units import NO_FRAME, ChunkLimits, Frame
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
 from ..markdown.originals import restore_originals

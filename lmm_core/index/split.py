@@ -37,9 +37,9 @@ from ..models.tokens import estimate_tokens
 from ..scan.annotations.sections import nearest_summary
 from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
+from .cutting.pieces import Piece, add_frame, cut_text
+from .cutting.units import NO_FRAME, ChunkLimits
 from .merge import TextRun, div_type, find_runs, first_line, merge_blocks
-from .pieces import Piece, add_frame, cut_text
-from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
 Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]

@@ -66,9 +66,9 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 # The index
 
 
-def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
-    """Bring the index to the state of some pages. prune: remove documents that are gone from it. Raise
-    StoreError, ModelError and ConfigError."""
+def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool, workers: int = 1) -> None:
+    """Bring the index to the state of some pages. prune: remove documents that are gone from it; workers: processes
+    that cut many pages at most, which import the program that is run. Raise StoreError, ModelError and ConfigError."""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
@@ -78,7 +78,7 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
         from ..workflows.indexing.reports import describe_counts
 
         project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
-        counts = asyncio.run(_index(paths, project, logger, prune))
+        counts = asyncio.run(_index(paths, project, logger, prune, workers))
         logger.info(f"index: {describe_counts(counts)}")
 
 
@@ -95,16 +95,24 @@ def _indexed_rules(path: Path, project: Project) -> KnitRules:
     return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 
-async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
+async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool, workers: int) -> Counts:
     """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
     Raise StoreError, ModelError and ConfigError."""
+    from ..index.workers import Workers
     from ..workflows.indexing.run import Upload
     from ..workflows.indexing.stores import open_index
     from ..workflows.models import Models
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        upload = Upload(project, store, models, logger=logger, rules_of=lambda path: _indexed_rules(path, project))
+        upload = Upload(
+            project,
+            store,
+            models,
+            logger=logger,
+            rules_of=lambda path: _indexed_rules(path, project),
+            workers=Workers(workers),
+        )
         finder = DocumentFinder()
         # what is no page may be one in another profile
         upload.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"

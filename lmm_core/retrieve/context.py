@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..index.chunks import SUMMARY
-from ..index.separators import sentence_ends
-from ..index.units import Frame
+from ..index.cutting.separators import sentence_ends
+from ..index.cutting.units import Frame
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .passages import Key, Material, Passage, Section, place

@@ -13,20 +13,22 @@ the project.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ..errors import ConfigError
+from ..errors import ConfigError, TrustError
 from ..markdown.files import project_root
 from ..models.sources import SOURCES, known_sources
+from ..models.trust import trusted_pairs
 from .checks import check_settings, describe
 from .environment import Environment
-from .explain import SettingInForce, explain_settings
 from .names import CONFIG_NAME
-from .reading import Reading, converted_tables, plain_tables
+from .reading import Given, Keys, Reading, converted_tables, plain_tables
 from .sections import EducationSections, MarkdownSections
 from .toml_file import ConfigFile, default_text, write_default
 
@@ -123,11 +125,48 @@ def read_settings(file: Path) -> ConfigSettings:
     return _settings_of(Reading(file))
 
 
-def explain(file: Path) -> list[SettingInForce]:
-    """Return the settings in force for a `config.toml`, each with its origin. Raise ConfigError."""
-    reading = Reading(file)
-    return explain_settings(_settings_of(reading), reading)
-
-
 def _settings_of(reading: Reading) -> ConfigSettings:
     return ConfigSettings(_reading=reading)  # type: ignore[call-arg]  # mypy takes fields for the only arguments
+
+
+# An account of the settings in force: each with its value and where that comes from
+
+
+@dataclass(frozen=True, slots=True)
+class SettingInForce:
+    """A setting and its origin: `default`, `environment` with the variable's name, or the file's path."""
+
+    key: str
+    value: Any
+    origin: str
+
+
+def explain(file: Path) -> list[SettingInForce]:
+    """Return the settings in force for a `config.toml`, in the order of their sections, then the keys that the person
+    lets go to hosts. Raise ConfigError, also if the record of those cannot be read."""
+    reading = Reading(file)
+    settings = _settings_of(reading)
+    values = [SettingInForce(".".join(keys), value, _origin(reading.origin(keys))) for keys, value in _values(settings)]
+    return values + _trusted(reading.file.parent if reading.file.is_file() else None)
+
+
+def _trusted(root: Path | None) -> list[SettingInForce]:
+    try:
+        pairs = trusted_pairs(root)
+    except TrustError as error:
+        raise ConfigError(str(error)) from None
+    return [SettingInForce(f"trust.{pair.host}", pair.variable, pairs[pair]) for pair in sorted(pairs)]
+
+
+def _origin(one: Given | None) -> str:
+    if one is None:
+        return "default"
+    return f"environment {one.place}" if one.layer == "environment" else one.place
+
+
+def _values(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    if not isinstance(value, BaseModel | dict) or (value == {} and keys[1:]):
+        yield keys, value
+        return
+    for key, inner in value.items() if isinstance(value, dict) else value:
+        yield from _values(inner, (*keys, key))

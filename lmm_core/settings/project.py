@@ -175,9 +175,20 @@ def load_project(path: Path | None) -> Project:
     file = root / CONFIG_NAME
     if not file.is_file() and not any(map(is_setting, os.environ)):
         return Project(root)
+    from .remembered import keep_project, read_text, recall_project, says_nothing
+
+    text = read_text(file)
+    if text is not None and says_nothing(text):
+        return Project(root)
+    if text is not None and (known := recall_project(file, text)):
+        return known
     from .config import read_settings
 
-    return project_from_settings(read_settings(file), root)
+    settings = read_settings(file)
+    project = project_from_settings(settings, root)
+    if text is not None and text == read_text(file):
+        keep_project(file, text, settings, project)
+    return project
 
 
 def project_finder() -> Callable[[Path], Project]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, FolderError
 from ..files.marked import own_place
 from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
+from ..index.workers import most_workers
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
 from ..models.languages.stemming import language_code
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ..retrieve.agents.tools import Tools
 
 FOLDER = ".md_index"
-WORKERS = 4  # processes that cut texts, at most: each takes about 35 MB, and storing is slower than four of them
 README = 100_000  # characters of a README that are searched for its heading
 
 
@@ -76,7 +75,7 @@ def index_markdown(
         partial(encoder_for, project, models),
         ignore,
         max_fibers,
-        min(os.cpu_count() or 1, WORKERS),
+        most_workers(),
         language_code(project.index.language or quarto_language(project.root)),
         expect,
         progress,

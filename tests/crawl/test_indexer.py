@@ -21,6 +21,7 @@ from lmm_core.crawl.points import payload_of, snippet_of
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
+from lmm_core.index import workers
 from lmm_core.index.refresh import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
@@ -156,7 +157,7 @@ def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
     with monkeypatch.context() as patched:
         patched.setattr(cutter, "INLINE", 1000)
-        patched.setattr(cutter, "_begin_work", partial(os._exit, 9))
+        patched.setattr(workers, "begin_work", partial(os._exit, 9))
         with pytest.raises(CrawlError, match=r"was ended from outside.*; run this again: what was done is kept"):
             index(workers=2)
     gc.collect()

@@ -125,6 +125,7 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
+        from ...index.workers import Workers, most_workers
         from ...workflows.indexing.run import Upload
         from ...workflows.indexing.stores import open_index
 
@@ -137,6 +138,7 @@ class _IndexRun:
                     upload = Upload(
                         project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
                         is_left_out=lambda path: self.finder.is_left_out(path, self.paths), rebuild=self.rebuild,
+                        workers=Workers(most_workers()),
                     )  # fmt: skip
                     counts = await upload.run(files)
                 counts.removed += upload.drop_left_out() + (upload.prune() if self.prune else 0)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ...index.pieces import add_frame, cut_text
-from ...index.units import NO_FRAME, ChunkLimits, Frame
+from ...index.cutting.pieces import add_frame, cut_text
+from ...index.cutting.units import NO_FRAME, ChunkLimits, Frame
 from ...markdown.blocks import trim_blank_lines
 from ..passages import Passage
 

@@ -9,13 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ...errors import ConfigError, MarkdownError, StoreError
-from ...index.encoding import VERSION, Encoder
+from ...index.encoding import VERSION, Encoder, EncodingModel
 from ...index.refresh import BEGUN, FileRecord
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Problem, serialize_blocks
 from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
+from ...models.embedders.embedder import Embedder
 from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ...scan.header import report_errors
 from ...settings.project import Project
@@ -54,11 +55,17 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
 
 
 def encode_document(
-    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
+    file: MarkdownFile,
+    project: Project,
+    encoding: EncodingModel | None,
+    embedder: Embedder | None,
+    is_annotated: bool,
+    logger: LoggerBase,
 ) -> Encoded | None:
     """Return a file's chunks, or None for a wrong setting in its header, which is reported.
 
-    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
+    project: with the knit rules of this file; encoding, embedder: see `blocklist_encode`; is_annotated: whether the run
+    made its annotations."""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -71,18 +78,9 @@ def encode_document(
     report_concerns(blocks, own, concerns, located)
     if own is None:
         return None
-    assert encoder.encoding is not None
     docid, source = docid_of(file.path), source_of(file.path, project)
     try:
-        return blocklist_encode(
-            blocks,
-            own,
-            located,
-            encoding=encoder.encoding,
-            docid=docid,
-            source=source,
-            embedder=encoder.embedder,
-        )
+        return blocklist_encode(blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder)
     except ConfigError as error:
         located.error(str(error), 1)
         return None

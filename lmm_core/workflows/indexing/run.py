@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +30,7 @@ from ...index.refresh import (
     write_changes,
     write_record,
 )
+from ...index.workers import Workers
 from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile
@@ -40,7 +41,8 @@ from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for, source_of
 from ..models import Models
-from .documents import STDIN, annotate_document, check_docids, encode_document, hash_document, load_document
+from .documents import STDIN, annotate_document, check_docids, hash_document, load_document
+from .encoding import Task, encode_files
 from .reports import report_long
 from .stores import collection_names, drop_collections
 from .waiting import Waiting
@@ -55,9 +57,10 @@ class Upload:
     of a file in the index whether it shall be there no more; tokens: how many a
     dry run would send to an embedding model that has a price; languages:
     how many of the files that were read are in which, and what names it; rebuild: make the
-    collections anew. The encoders and records are set when the run starts, and whether an earlier
-    version of the program made the collections. On a server, `store` has the collections behind
-    their names, so that a run never writes into two if the names change hands meanwhile."""
+    collections anew; workers: the processes that cut the files if there are many. The encoders and
+    records are set when the run starts, and whether an earlier version of the program made the
+    collections. On a server, `store` has the collections behind their names, so that a run never
+    writes into two if the names change hands meanwhile."""
 
     project: Project
     store: VectorStore
@@ -77,6 +80,7 @@ class Upload:
     is_earlier: bool = False
     rebuild: bool = False
     replacement: Replacement | None = None
+    workers: Workers = field(default_factory=Workers)
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -105,7 +109,7 @@ class Upload:
                 counts += Counts(unchanged=self.records[source_of(file.path, self.project)].count, same=1)
             else:
                 changed.append(file)
-        waiting = [Waiting(one, self._fingerprint(file)) for file in changed if (one := self._encode(file)) is not None]
+        waiting = [*self._encode(changed, ending)]
         self.languages = Counter((one.language, one.named_by) for one in waiting)
         await self._begin(waiting)
         report_long(waiting, self.encoder, self.logger)
@@ -211,10 +215,13 @@ class Upload:
     def _fingerprint(self, file: MarkdownFile) -> str:
         return hash_document(file, self._project_of(file), self.encoder)
 
-    def _encode(self, file: MarkdownFile) -> Encoded | None:
-        assert self.encoder is not None
+    def _encode(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Iterator[Waiting]:
+        """Yield the documents to be written; a wrong setting in a header is reported."""
+        assert self.encoder is not None and self.encoder.encoding is not None
+        ending.callback(self.workers.stop)
         is_annotated = self.annotate and not self.dry_run
-        return encode_document(file, self._project_of(file), self.encoder, is_annotated, self.logger)
+        tasks = [Task(file, self._project_of(file), self._fingerprint(file), is_annotated) for file in files]
+        return encode_files(tasks, self.encoder.encoding, self.encoder.embedder, self.workers, self.logger)
 
     async def _begin(self, made: Sequence[Waiting]) -> None:
         """Record all files whose points will change as begun, before the first point changes.

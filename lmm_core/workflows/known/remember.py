@@ -8,13 +8,9 @@ is lost with this cache; where it cannot be read or written, the work is done ag
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -63,7 +59,9 @@ def key_of(kind: str, *parts: bytes) -> bytes:
     beside the program itself."""
     import hashlib  # loads OpenSSL
 
-    whole = hashlib.blake2b(_program(), digest_size=20)
+    from ...files.remembered import program_mark
+
+    whole = hashlib.blake2b(program_mark(), digest_size=20)
     for part in (kind.encode(), *parts):
         whole.update(b"%d:" % len(part) + part)
     return whole.digest()
@@ -79,19 +77,3 @@ def digest(settings: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     return sorted(value) if isinstance(value, set | frozenset) else str(value)
-
-
-@cache
-def _program() -> bytes:
-    """Return what tells this program's code from any other version of it: the sizes and times of its files."""
-    import hashlib
-
-    folder = Path(__file__).parents[2]
-    whole = hashlib.blake2b(sys.version.encode())
-    for base, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            if name.endswith((".py", ".toml", ".json", ".txt")):
-                found = os.stat(os.path.join(base, name))  # noqa: PTH116, PTH118 (400 files, at each start)
-                whole.update(f"{name}:{found.st_size}:{found.st_mtime_ns};".encode())
-    return whole.digest()

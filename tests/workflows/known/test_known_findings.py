@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.files import remembered
 from lmm_core.scan.check.type_words import nearly_more_used
 from lmm_core.workflows.known import forks, overviews, remember, settled
 from lmm_core.workflows.known.cache import Known
@@ -87,7 +88,7 @@ def test_a_damaged_finding_is_unknown(tmp_path, damage):
 
 def test_another_version_of_the_program_knows_nothing(monkeypatch):
     before = key_of("overview", b"text")
-    monkeypatch.setattr(remember, "_program", lambda: b"another")
+    monkeypatch.setattr(remembered, "program_mark", lambda: b"another")
     assert key_of("overview", b"text") != before
 
 

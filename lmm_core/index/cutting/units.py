@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..markdown.blocks import trim_blank_lines
+from ...markdown.blocks import trim_blank_lines
 
 # The costs of a cut after a unit; 1 is the cost of a chunk with nothing in it.
 BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5, 1.0

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, repeat
 from typing import NamedTuple
 
-from ..markdown.blocks import blank, newline_of
-from ..markdown.parse import parse_markdown_text
-from ..markdown.regions import DIV_OPEN, Regions
+from ...markdown.blocks import blank, newline_of
+from ...markdown.parse import parse_markdown_text
+from ...markdown.regions import DIV_OPEN, Regions
 from .separators import CODE, GRID, PROSE, ROWS, WORDS, Separator, find_separators
 from .units import ANYWHERE, BLOCK, CLOSE, NO_FRAME, PART, WORD, ChunkLimits, Frame, Unit
 

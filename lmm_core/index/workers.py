@@ -1,0 +1,72 @@
+"""Other processes that cut texts where there is much to cut.
+
+They are started anew and not forked, because a store has threads. They import the program that is run, as
+`multiprocessing` does, and no module of the working folder, which may be somebody else's."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
+
+SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
+MOST = 4  # processes: each takes about 35 MB, and storing is slower than four of them
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def most_workers() -> int:
+    """Return how many processes are worth having."""
+    return min(os.cpu_count() or 1, MOST)
+
+
+@dataclass
+class Workers:
+    """At most `most` other processes, each started when there is work for it."""
+
+    most: int = 1
+    _pool: ProcessPoolExecutor | None = field(default=None, init=False)
+    _had_safe_path: bool = field(default=False, init=False)
+
+    @property
+    def are_started(self) -> bool:
+        """True once there are other processes."""
+        return self._pool is not None
+
+    def start(self) -> None:
+        """Let other processes do what is submitted from now on."""
+        self._had_safe_path = SAFE_PATH in os.environ
+        os.environ.setdefault(SAFE_PATH, "1")
+        self._pool = ProcessPoolExecutor(self.most, multiprocessing.get_context("spawn"), begin_work)
+
+    def submit(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Future[Result]:
+        """Return what a function of a module returns, once another process has called it.
+
+        It is BrokenProcessPool if a process was ended from outside."""
+        assert self._pool is not None
+        return self._pool.submit(work, *given, **named)
+
+    def stop(self) -> None:
+        """End the other processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            if not self._had_safe_path:
+                del os.environ[SAFE_PATH]
+
+
+def begin_work() -> None:
+    """Leave an interrupt to the program, and let this process end with it, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

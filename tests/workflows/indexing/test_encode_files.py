@@ -1,0 +1,60 @@
+"""Files that become chunks in other processes: the same chunks and reports, whatever becomes of these."""
+
+import os
+from functools import partial
+
+import pytest
+
+from lmm_core.index import workers
+from lmm_core.index.encoding import EncodingModel
+from lmm_core.index.workers import Workers
+from lmm_core.logging import ListLogger
+from lmm_core.markdown.files import read_markdown
+from lmm_core.settings.project import load_project
+from lmm_core.workflows.indexing import encoding
+from lmm_core.workflows.indexing.encoding import Task, encode_files
+from tests.commands import write
+
+TEXT = "The mean of a sample is the sum of its values, divided by their number.\n\n"
+
+
+@pytest.fixture
+def tasks(tmp_path, monkeypatch):
+    """Files of which one has a wrong setting in its header, and one a misspelt word."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(encoding, "ENOUGH", 0)
+    for number in range(8):
+        write(f"{number}.md", f"---\ntitle: Chapter {number}\n---\n\n# A\n\n{TEXT * 20}# B\n\n{TEXT * (number + 1)}")
+    write("3.md", f"---\ntitle: Three\nsplit: {{threshold: many}}\n---\n\n# A\n\n{TEXT}")
+    write("5.md", f"# A\n\n::: exercisse\n{TEXT}:::\n")
+    project = load_project(tmp_path / "-")
+    return [Task(read_markdown(tmp_path / f"{number}.md"), project, f"mark {number}", False) for number in range(8)]
+
+
+def encoded(tasks, processes, embedder=None):
+    """What is made of files, what is reported, and whether other processes were started."""
+    logger, others = ListLogger(), Workers(processes)
+    try:
+        made = [*encode_files(tasks, EncodingModel.BM25, embedder, others, logger)]
+        return [(one.fingerprint, one.unpack()) for one in made], logger.reports, others.are_started
+    finally:
+        others.stop()
+
+
+def test_other_processes_make_the_same_chunks_and_reports(tasks):
+    made, reports, are_started = encoded(tasks, 1)
+    assert [mark for mark, _ in made] == [f"mark {number}" for number in (0, 1, 2, 4, 5, 6, 7)]
+    assert [(os.path.basename(one.path), one.level) for one in reports] == [("3.md", "error"), ("5.md", "warning")]
+    assert not are_started
+    assert encoded(tasks, 2) == (made, reports, True)
+
+
+def test_what_an_ended_process_has_not_made_is_made_here(tasks, monkeypatch):
+    made, reports, _ = encoded(tasks, 1)
+    monkeypatch.setattr(workers, "begin_work", partial(os._exit, 9))
+    assert encoded(tasks, 2) == (made, reports, True)
+
+
+def test_few_texts_are_not_worth_a_process(tasks, monkeypatch):
+    monkeypatch.setattr(encoding, "ENOUGH", 10**6)
+    assert encoded(tasks, 2)[2] is False
