@@ -19,7 +19,7 @@ def main() -> None:
 def _ask_server() -> int | None:
     from lmm_core.quarto.render_server.client import ask_server
 
-    return ask_server("lmm_filters.knit.command:run")
+    return ask_server("lmm_filters.knit.page:run")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,17 @@ def test_a_page_imports_next_to_nothing(project):
     assert imported(said).isdisjoint({"yaml", "json", "dataclasses", "panflute", "hashlib"})
 
 
+def test_a_page_that_the_server_forks_imports_nothing_of_ours(project):
+    code = (
+        "import sys\nfrom lmm_core.quarto.render_server.server import _import\nfrom lmm_filters.knit.page import run\n"
+    )
+    code += "_import()\nthere = {*sys.modules}\nrun()\nprint(*{*sys.modules} - there, file=sys.stderr)"
+    named = {"QUARTO_DOCUMENT_PATH": str(project), "QUARTO_DOCUMENT_FILE": "notes.qmd"}
+    status, out, said = run([sys.executable, "-c", code], json.dumps(PAGE), **named)
+    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
+    assert not any(name.startswith(("lmm_", "panflute")) for name in said.split())
+
+
 def test_the_server_ends_with_the_hook_after_the_render(project):
     hook("pre")
     process = server_of(project)
@@ -202,6 +213,39 @@ def test_work_for_a_page_that_was_killed_ends(project):
         works = child_of(server_of(project))
         asking.kill()
         assert is_gone(works)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "print('done', end='')",
+        "threading.Timer(0.1, print, ['late']).start()",
+        "from concurrent.futures import ThreadPoolExecutor; ThreadPoolExecutor().submit(print, 'in a pool')",
+    ],
+)
+def test_a_process_of_the_server_ends_as_python_does(work):
+    """It runs what is to be run at the end, waits for threads, and writes what it has kept."""
+    begin = "import atexit, sys, threading, time\nfrom lmm_core.quarto.render_server.server import _end\n"
+    begin += f"atexit.register(print, 'end')\n{work}\n"
+    ends = [run([sys.executable, "-c", f"{begin}{end}(3)"], PYTHONUNBUFFERED="") for end in ("_end", "sys.exit")]
+    assert ends[0] == ends[1]
+    assert (ends[0][0], "end" in ends[0][1]) == (3, True)
+
+
+def test_a_process_of_the_server_says_what_it_cannot_write():
+    code = "import sys; from lmm_core.quarto.render_server.server import _end; print('done'); {}(0)"
+    env = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with Path("/dev/full").open("w") as full:
+        for end in ("_end", "sys.exit"):
+            done = subprocess.run([sys.executable, "-c", code.format(end)], stdout=full, stderr=-1, text=True, env=env)
+            assert (done.returncode, "No space" in done.stderr) == (120, True)
+
+
+def test_a_process_of_the_server_does_not_take_its_modules_apart():
+    code = "import threading\nfrom lmm_core.quarto.render_server.server import _end\n"
+    code += "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"  # as the time limit of a page
+    code += "class Thing:\n    def __del__(self): print('apart')\nthing = Thing()\n_end(0)"
+    assert run([sys.executable, "-c", code]) == (0, "", "")
 
 
 def child_of(process):

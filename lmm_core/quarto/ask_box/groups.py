@@ -38,7 +38,7 @@ def read_groups(rows: Rows, texts: Sequence[str], stop: str, types: Sequence[str
         return {"words": vars(count_words(sections, stop, types)), "pairs": [*pairs_in(passages)]}
 
     things = [("\n".join(texts[slice(*at)]).encode(), at) for at in _bounds(rows)]
-    found = remembered("ask words", repr((stop, types)).encode(), things, read)
+    found = remembered("ask words", repr((stop, types)).encode(), things, read, effort=5)
     return [Group(CountedWords(**one["words"]), [(first, other) for first, other in one["pairs"]]) for one in found]
 
 

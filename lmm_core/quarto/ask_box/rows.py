@@ -61,7 +61,8 @@ def read_rows(
     things = [
         (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
-    for page, found in zip(pages, remembered("ask rows", digest(project), things, read), strict=True):
+    found_in = remembered("ask rows", digest(project), things, read, effort=10)
+    for page, found in zip(pages, found_in, strict=True):
         for report in found["reports"]:
             in_file(logger, page.source).report(Report(**report))
         made.add(page.page, source_of(page, project), found["documents"], found["kinds"])

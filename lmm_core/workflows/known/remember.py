@@ -21,13 +21,13 @@ Thing = TypeVar("Thing")
 
 
 def remembered(
-    kind: str, settings: Any, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any]
+    kind: str, settings: Any, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any], effort: int = 1
 ) -> list[Any]:
     """Return what is found in each of some things, as JSON values; what is known is not found again.
 
     settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
-    what is found; find: see `find_in_all`."""
-    if sum(len(data) for data, _ in things) < WORTH:
+    what is found; find: see `find_in_all`; effort: how many times as long as usual a byte takes."""
+    if sum(len(data) for data, _ in things) * effort < WORTH:
         return [find(thing) for _, thing in things]
     from .cache import Known
     from .forks import find_in_all

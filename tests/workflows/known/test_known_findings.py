@@ -126,6 +126,15 @@ def test_what_was_found_before_an_interrupt_is_kept(monkeypatch):
     assert found == [3, 4]
 
 
+@pytest.mark.parametrize(("effort", "again"), [(1, [0, 0]), (10, [0])])
+def test_what_takes_long_is_remembered_of_less(monkeypatch, effort, again):
+    monkeypatch.setattr(remember, "WORTH", 1_000)
+    found = []
+    for _ in range(2):
+        remember.remembered("test", b"", [(b"a" * 100, 0)], lambda thing: found.append(thing) or thing, effort)
+    assert found == again
+
+
 def test_the_order_of_a_set_does_not_matter():
     from lmm_core.settings.project import KnitRules
 
