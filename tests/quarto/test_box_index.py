@@ -164,7 +164,9 @@ def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
     monkeypatch.setattr(groups, "count_words", lambda *given: counted.append(len(given[0])) or count_words(*given))
     changed = made(book(change(names)))
     assert 0 < sum(counted) < 100 and len(counted) <= 2
-    monkeypatch.setattr(groups, "remembered", lambda _kind, _settings, things, find: [find(one) for _, one in things])
+    monkeypatch.setattr(
+        groups, "remembered", lambda _kind, _settings, things, find, effort: [find(one) for _, one in things]
+    )
     assert made(book(change(names))) == changed
 
 

@@ -1,14 +1,13 @@
 """A project is remembered as its `config.toml` made it, and never taken for what another file would make."""
 
 import pickle
-import sys
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import ConfigError
 from lmm_core.files.remembered import keep, program_mark, recall
-from lmm_core.settings import remembered
+from lmm_core.settings import config, remembered
 from lmm_core.settings.config import read_settings
 from lmm_core.settings.project import Project, load_project, project_from_settings
 from lmm_core.settings.remembered import KIND, recall_project, says_nothing
@@ -18,21 +17,25 @@ from tests.commands import write
 PLAIN = '[minor]\nmodel = "own/m"\n[sources.own]\nbase_url = "http://127.0.0.1:1/v1"\n[knit]\ndiv_types = ["riddle"]\n'
 
 
+READ: list[Path] = []  # the files whose settings were read
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(config, "read_settings", lambda file: READ.append(file) or read_settings(file))
     return tmp_path
 
 
 def load(text):
-    """The project of a folder with this `config.toml`, and whether pydantic's settings were read for it."""
+    """The project of a folder with this `config.toml`, and whether its settings were read."""
     write("config.toml", text)
     return loaded()
 
 
 def loaded():
-    sys.modules.pop("lmm_core.settings.config", None)
-    return load_project(None), "lmm_core.settings.config" in sys.modules
+    READ.clear()
+    return load_project(None), READ != []
 
 
 @pytest.mark.parametrize(
