@@ -76,6 +76,8 @@ def rewrite(
         raise click.UsageError("--json and --diff exclude each other")
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
+        if settled and settled.is_left(path, logger):
+            return False
         file = read_markdown(path)
         if settled and settled.is_known(file, logger):
             return False

@@ -43,7 +43,7 @@ class Settled:
 
     work: RagWork
     _known: Known = field(default_factory=Known, init=False)
-    _found: dict[bytes, dict[str, Any]] = field(default_factory=dict, init=False)
+    _left: dict[Path, dict[str, Any]] = field(default_factory=dict, init=False)  # what `look` has found
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
@@ -55,19 +55,19 @@ class Settled:
 
         A file that has no annotations yet is passed over, since a model is asked for them."""
         files = [file for path in paths if (file := _annotated(path)) is not None]
-        things = {key: file for file in files if (key := self._key(file))}
-        size = sum(len(file.data) for file in things.values())
+        size = sum(len(file.data) for file in files)
         if size < 2 * ENOUGH:
             return
-        self._found = self._known.find(things)
-        new = {key: file for key, file in things.items() if key not in self._found}
+        things = {key: file for file in files if (key := self._key(file))}
+        found = self._known.find(things)
+        new = {key: file for key, file in things.items() if key not in found}
         made: dict[bytes, dict[str, Any]] = {}
         try:
             for key, finding in zip(new, find_in_all([*new.values()], self._look_at, size), strict=True):
                 made |= {key: finding} if finding else {}
         finally:  # who ends the program finds it done so far the next time
             self._known.keep(made)
-        self._found |= made
+        self._left = {things[key].path: finding for key, finding in (found | made).items()}
 
     def _look_at(self, file: MarkdownFile) -> dict[str, Any] | None:
         """Return what is remembered of a file if the work leaves it as it is; no model is asked."""
@@ -78,17 +78,21 @@ class Settled:
             return None
         return _finding(self._alone, file, logger.reports) if text == file.text else None
 
+    def is_left(self, path: Path, logger: LoggerBase) -> bool:
+        """Return True if `look` has found that the work leaves a file as it is; what it would report is reported."""
+        return path in self._left and self._tell(path, self._left[path], logger)
+
     def is_known(self, file: MarkdownFile, logger: LoggerBase) -> bool:
-        """Return True if the work would leave a file as it is; what it would report is reported."""
-        if (key := self._key(file)) is None:
-            return False
-        finding = self._found.get(key) or self._known.find([key]).get(key)
-        if finding is None:
-            return False
+        """Return True if the work is known to leave a file as it is; what it would report is reported."""
+        key = self._key(file)
+        finding = self._known.find([key]).get(key) if key else None
+        return finding is not None and self._tell(file.path, finding, logger)
+
+    def _tell(self, path: Path, finding: dict[str, Any], logger: LoggerBase) -> bool:
         for report in finding["reports"]:
-            logger.report(Report(**report, path=str(file.path)))
+            logger.report(Report(**report, path=str(path)))
         tally = finding["tally"]
-        self.work.tallies[file.path] = Tally(**tally | {"names": set(tally["names"])})
+        self.work.tallies[path] = Tally(**tally | {"names": set(tally["names"])})
         return True
 
     def keep(self, file: MarkdownFile, reports: Sequence[Report]) -> None:
