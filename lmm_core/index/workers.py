@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
@@ -47,14 +48,20 @@ class Workers:
     def submit(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Future[Result]:
         """Return what a function of a module returns, once another process has called it.
 
-        It is BrokenProcessPool if a process was ended from outside."""
+        The future has BrokenProcessPool if a process was ended from outside."""
         assert self._pool is not None
-        return self._pool.submit(work, *given, **named)
+        try:
+            return self._pool.submit(work, *given, **named)
+        except BrokenProcessPool as error:  # it was ended before this was submitted
+            failed = Future[Result]()
+            failed.set_exception(error)
+            return failed
 
     def stop(self) -> None:
         """End the other processes."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
             if not self._had_safe_path:
                 del os.environ[SAFE_PATH]
 

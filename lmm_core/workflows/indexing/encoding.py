@@ -41,7 +41,7 @@ def encode_files(
     if workers.most > 1 and embedder is None and sum(len(task.file.data) for task in tasks) > ENOUGH:
         made = _encode_there(tasks, encoding, workers)
     else:
-        made = ((_encode(task, encoding, embedder)) for task in tasks)
+        made = (_encode(task, encoding, embedder) for task in tasks)
     for document, reports in made:
         for report in reports:
             logger.report(report)

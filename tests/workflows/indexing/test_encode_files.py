@@ -1,6 +1,7 @@
 """Files that become chunks in other processes: the same chunks and reports, whatever becomes of these."""
 
 import os
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 
 import pytest
@@ -53,6 +54,19 @@ def test_what_an_ended_process_has_not_made_is_made_here(tasks, monkeypatch):
     made, reports, _ = encoded(tasks, 1)
     monkeypatch.setattr(workers, "begin_work", partial(os._exit, 9))
     assert encoded(tasks, 2) == (made, reports, True)
+
+
+def test_what_is_submitted_after_a_process_has_ended_fails_as_what_was_before(monkeypatch):
+    monkeypatch.setattr(workers, "begin_work", partial(os._exit, 9))
+    others = Workers(1)
+    others.start()
+    try:
+        for _ in range(2):
+            assert isinstance(others.submit(os.getpid).exception(), BrokenProcessPool)
+    finally:
+        others.stop()
+    others.stop()
+    assert not others.are_started
 
 
 def test_few_texts_are_not_worth_a_process(tasks, monkeypatch):
