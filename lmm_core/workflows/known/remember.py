@@ -8,13 +8,14 @@ is lost with this cache; where it cannot be read or written, the work is done ag
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from ...markdown.files import MarkdownDocument
+    from .cache import Known
 
 WORTH = 100_000  # bytes; less is looked into sooner than it is looked up
 Thing = TypeVar("Thing")
@@ -30,22 +31,32 @@ def remembered(
     if sum(len(data) for data, _ in things) * effort < WORTH:
         return [find(thing) for _, thing in things]
     from .cache import Known
-    from .forks import find_in_all
 
     mark = settings if isinstance(settings, bytes) else digest(settings)
     keys = [key_of(kind, mark, data) for data, _ in things]
     with closing(Known()) as known:
-        found = known.find(set(keys))
-        new = {key: thing for key, thing in zip(keys, things, strict=True) if key not in found}
-        size = sum(len(data) for data, _ in new.values())
-        made: dict[bytes, Any] = {}
-        try:
-            for key, finding in zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True):
-                made[key] = finding
-        finally:  # who ends the program finds it done so far the next time
-            known.keep(made)
-    found |= made
+        found = find_unknown(known, dict(zip(keys, things, strict=True)), find)
     return [found[key] for key in keys]
+
+
+def find_unknown(
+    known: Known, things: Mapping[bytes, tuple[bytes, Thing]], find: Callable[[Thing], Any]
+) -> dict[bytes, Any]:
+    """Return what is found in each of some things, by their keys; what is known is not found again.
+
+    things: each after the bytes that tell how much there is to do; find: see `find_in_all`."""
+    from .forks import find_in_all
+
+    found = known.find(things)
+    new = {key: thing for key, thing in things.items() if key not in found}
+    size = sum(len(data) for data, _ in new.values())
+    made: dict[bytes, Any] = {}
+    try:
+        for key, finding in zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True):
+            made[key] = finding
+    finally:  # who ends the program finds it done so far the next time
+        known.keep(made)
+    return found | made
 
 
 def key_text(document: MarkdownDocument) -> bytes:

@@ -21,8 +21,8 @@ from ...settings.project import Project, load_project
 from ..models import Models
 from ..passes import RagWork, work_on_file
 from .cache import Known
-from .forks import ENOUGH, find_in_all
-from .remember import digest, key_of
+from .forks import ENOUGH
+from .remember import digest, find_unknown, key_of
 
 if TYPE_CHECKING:
     from ...models.chat import Asker
@@ -55,19 +55,11 @@ class Settled:
 
         A file that has no annotations yet is passed over, since a model is asked for them."""
         files = [file for path in paths if (file := _annotated(path)) is not None]
-        size = sum(len(file.data) for file in files)
-        if size < 2 * ENOUGH:
+        if sum(len(file.data) for file in files) < 2 * ENOUGH:
             return
-        things = {key: file for file in files if (key := self._key(file))}
-        found = self._known.find(things)
-        new = {key: file for key, file in things.items() if key not in found}
-        made: dict[bytes, dict[str, Any]] = {}
-        try:
-            for key, finding in zip(new, find_in_all([*new.values()], self._look_at, size), strict=True):
-                made |= {key: finding} if finding else {}
-        finally:  # who ends the program finds it done so far the next time
-            self._known.keep(made)
-        self._left = {things[key].path: finding for key, finding in (found | made).items()}
+        things = {key: (file.data, file) for file in files if (key := self._key(file))}
+        found = find_unknown(self._known, things, self._look_at)
+        self._left = {things[key][1].path: finding for key, finding in found.items() if finding is not None}
 
     def _look_at(self, file: MarkdownFile) -> dict[str, Any] | None:
         """Return what is remembered of a file if the work leaves it as it is; no model is asked."""
