@@ -91,8 +91,8 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    begin = settled.look if settled else lambda files: None
-    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder, begin)
+    look = settled.look if settled else None
+    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder, look)
     if settled:
         settled.close()
     if check and any(outcome.changed for outcome in outcomes):
@@ -110,15 +110,16 @@ def for_each(
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
-    begin: Callable[[Sequence[Path]], None] = lambda files: None,
+    look: Callable[[Sequence[Path]], None] | None = None,
 ) -> list[FileOutcome]:
     """Do `one` on all files, many at the same time, and print what became of them.
 
-    `one` returns True if it changed the file; `verb` says how; begin: is told of all files before; see `rewrite`. The
+    `one` returns True if it changed the file; `verb` says how; look: is told of all files before; see `rewrite`. The
     models are closed."""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
-    begin(files)
+    if look:
+        look(files)
     outcomes = run(_work_on_all(files, one, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]

@@ -65,7 +65,8 @@ def _elements(page: str, ids: set[str]) -> Iterator[tuple[str, str]]:
         if not written or not _TELLS.search(written):
             continue
         attributes = _attributes(written)
-        ids.update(filter(None, [attributes.get("id")]))
+        if found := attributes.get("id"):
+            ids.add(found)
         if not label and (label := _label(tag_name.lower(), attributes)):
             name, start, depth = tag_name.lower(), tag.end(), 1
 

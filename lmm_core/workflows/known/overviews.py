@@ -8,13 +8,13 @@ from dataclasses import asdict, replace
 from functools import cache
 
 from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownDocument, MarkdownFile, root_finder
+from ...markdown.files import MarkdownDocument, MarkdownFile
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import nearly_more_used
-from ...settings.project import Project, load_project, wrong_settings
+from ...settings.project import Project, project_finder, wrong_settings
 from .remember import digest, key_text, remembered
 from .types import count_all_types
 
@@ -24,11 +24,12 @@ def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
     documents = [*map(MarkdownDocument, files.values())]
     used = count_all_types(documents)
     near = repr((sorted(used), nearly_more_used(used))).encode()
-    root_at, project = root_finder(), cache(lambda folder: load_project(folder / "-"))
-    settings = cache(lambda folder: digest(project(folder)))
-    roots = [root_at(file.path) for file in files.values()]
+    project_at = project_finder()
+    settings = cache(lambda folder: digest(project_at(folder / "-")))
+    projects = [project_at(file.path) for file in files.values()]
     things = [
-        (settings(root) + key_text(one), (one.file, project(root))) for root, one in zip(roots, documents, strict=True)
+        (settings(project.root) + key_text(one), (one.file, project))
+        for one, project in zip(documents, projects, strict=True)
     ]
     rows = remembered("overview", near, things, lambda thing: asdict(_overview_of(*thing, used)))
     return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}
