@@ -19,14 +19,13 @@ from ..files.remembered import keep, program_mark, recall
 from ..models.names import is_default, local_folder, parse_name
 from ..models.sources import known_sources
 from ..models.trust import TRUST_VARIABLE
-from .names import is_setting
+from .names import MOST_BYTES, is_setting
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
     from .project import Project
 
 KIND = "projects"
-_MOST_BYTES = 1_000_000
 _UNUSUAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff]")  # which comments in TOML may not hold, or which is none
 _VARIABLES = (TRUST_VARIABLE, "OPENAI_BASE_URL")  # no settings, but the settings hang on them
 
@@ -36,7 +35,7 @@ def read_text(file: Path) -> str | None:
     if any(map(is_setting, os.environ)) or any(map(os.environ.get, _VARIABLES)):
         return None
     try:
-        return file.read_bytes().decode("utf-8") if file.stat().st_size < _MOST_BYTES else None
+        return file.read_bytes().decode("utf-8") if file.stat().st_size <= MOST_BYTES else None
     except (OSError, UnicodeDecodeError):  # told when the settings are read
         return None
 

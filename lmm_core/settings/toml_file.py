@@ -14,12 +14,11 @@ from pydantic_settings import BaseSettings, TomlConfigSettingsSource
 
 from ..errors import ConfigError
 from ..files.create import create_file
-from .names import CONFIG_NAME
+from .names import CONFIG_NAME, MOST_BYTES
 from .reading import Reading, leaves, plain_tables
 from .sections import EducationSections, section_fields
 
 # No real configuration comes near these limits, and one beyond them could take for ever to read.
-MOST_BYTES = 1_000_000
 MOST_SETTINGS = 1_000
 DEEPEST = 20  # tables in tables
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
