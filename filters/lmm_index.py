@@ -55,7 +55,7 @@ def _blocks(document: FilterDocument) -> list[Block]:
         return document.blocks
     if document.input_text is not None:
         return parse_markdown_text(document.input_text.text)
-    return read_elements(document, with_text=True)[1]
+    return read_elements(document)[1]
 
 
 def _hand_on(document: FilterDocument) -> FilterOutput:

@@ -38,7 +38,7 @@ def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutpu
 
 
 def _apply_to_elements(document: FilterDocument, work: Pass) -> FilterOutput:
-    elements, blocks = read_elements(document, with_text=True)
+    elements, blocks = read_elements(document)
     blocks = work(blocks)
     if document.options.save:
         document.logger.error("lmm-save needs the source text. Give pandoc the file by its name.")

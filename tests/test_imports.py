@@ -337,8 +337,11 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, 
     assert len(seen) <= most
 
 
-@pytest.mark.parametrize("command", ["lmm-rag", "lmm-knit"])
-def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_path):
+EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"
+
+
+@pytest.mark.parametrize(("command", "more"), [("lmm-rag", ""), ("lmm-knit", ""), ("lmm-knit", EXERCISE)])
+def test_a_filter_imports_no_panflute_where_the_source_is_known(command, more, pandoc, tmp_path):
     """Seen from inside a run: modules that are loaded when the filter ends."""
     from tests.commands import run, write
 
@@ -350,10 +353,11 @@ def test_a_filter_with_nothing_to_do_imports_no_panflute(command, pandoc, tmp_pa
     )
     path = write(command, f"#!{sys.executable}\n{code}")
     path.chmod(0o755)
-    write("notes.md", "---\ntitle: T\ndocid: d\n---\n\n# A\n\nShort.\n")
+    write("notes.md", f"---\ntitle: T\ndocid: d\n---\n\n# A\n\nShort.\n{more}")
     target = "markdown" if command == "lmm-rag" else "html"
     done = run(f"pandoc -F ./{command} notes.md -t {target}", pandoc)
     assert done.returncode == 0, done.stderr
+    assert b"SECRET" not in done.stdout
     assert Path("seen").read_text() == "[]"
 
 

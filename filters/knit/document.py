@@ -8,11 +8,11 @@ from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.scan.header import report_broken_edits, report_errors
 from lmm_core.scan.knit import find_unclosed_div, knit
 
-from ..pandoc.document import FilterDocument, FilterOutput, read_elements, require_places
-from ..pandoc.json_tree import find_comments, is_text, mentions
+from ..pandoc.document import FilterDocument, FilterOutput, require_places
 from ..pandoc.meta import header_from
-from ..pandoc.write_elements import as_divs, hand_on, parse_as_input, write_blocks, write_elements
+from ..pandoc.write_elements import as_divs, hand_on, parse_as_input, write_elements, write_rewritten
 from ..pandoc.write_text import write_text
+from .book import knit_book
 from .checks import (
     check_quarto_file,
     refuse_annotated_output,
@@ -20,6 +20,7 @@ from .checks import (
     report_lost,
     report_near_misses,
 )
+from .elements import knit_elements
 from .references import cited, gone_on_other_pages, identifiers, make_readable
 
 
@@ -60,32 +61,17 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
     require_places(document)
     if document.call.in_quarto and document.input_text is not None:
         check_quarto_file(document, document.input_text)
-    return _knit_to_markdown(document) if document.call.to_markdown else _knit_ast(document, document.ast)
-
-
-def _knit_to_markdown(document: FilterDocument) -> FilterOutput:
-    from .elements import knit_elements
-
-    elements, _ = read_elements(document, with_text=False)
-    kept = {id(element) for element in knit_elements(list(elements.doc.content), document.rules)}
-    blocks = [block for block in elements.blocks if id(elements.of_block[id(block)]) in kept]
-    return write_blocks(document, elements, blocks)
+    if document.call.to_markdown:
+        kept = knit_elements(document.ast["blocks"], document.rules)
+        return write_rewritten(document, {**document.ast, "blocks": kept})
+    return _knit_ast(document, document.ast)
 
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
-    """Knit Pandoc's elements; they pass untouched if nothing has to go."""
+    """Knit Pandoc's elements."""
     before = identifiers(ast["blocks"])
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
-    words = {"lmm", "knit", "quarto-title-block", *document.rules.div_types}
-    marked = [mentions(block, words) or any(find_comments(block)) for block in ast["blocks"]]
-    if header is not None or any(marked):
-        from ..pandoc.elements import PartlyLoaded
-        from .book import knit_book
-
-        doc = PartlyLoaded(
-            ast, [is_marked or not is_text(block) for block, is_marked in zip(ast["blocks"], marked, strict=True)]
-        )
-        ast = {**ast, "blocks": doc.write(knit_book(doc.elements, document.rules, header))}
+    ast = {**ast, "blocks": knit_book(ast["blocks"], document.rules, header)}
     _mend_references(document, ast["blocks"], before)
     return hand_on(document, ast)
 

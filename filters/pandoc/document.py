@@ -196,15 +196,15 @@ def _kept_by_document(text: Source | None) -> set[str]:
 # From Pandoc's elements
 
 
-def read_elements(document: FilterDocument, with_text: bool) -> tuple[Elements, list[Block]]:
-    """Return a document's elements, and its blocks: the header and those that stand for the elements.
+def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
+    """Return a document's elements, and its blocks: the header and those that stand for the elements, with the
+    markdown that pandoc writes for each.
 
-    with_text: give the blocks the markdown that pandoc writes for their elements; without it, text
-    blocks are empty. Raise FilterError if the places of metadata blocks are lost."""
+    Raise FilterError if the places of metadata blocks are lost."""
     from .elements import Elements, load, markdown_of_each
 
     require_places(document)
-    texts = markdown_of_each(load(document.ast), document.call.executable) if with_text else None
+    texts = markdown_of_each(load(document.ast), document.call.executable)
     elements = Elements.read(load(document.ast), texts)
     meta = document.ast["meta"]
     return elements, [*([header_from(meta)] if meta else []), *elements.blocks]

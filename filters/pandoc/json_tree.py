@@ -1,16 +1,25 @@
-"""Pandoc's JSON as a tree of values."""
+"""Pandoc's JSON as a tree of values, and the metadata blocks among its elements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from typing import Any
 
-from lmm_core.markdown.parse import COMMENT_OPEN
+from lmm_core.markdown.blocks import Attributes, ErrorBlock, MetadataBlock
+from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.markdown.metadata.lists import not_a_mapping
+from lmm_core.markdown.parse import COMMENT_OPEN, NOT_ONE_BLOCK, parse_markdown_text
+from lmm_core.markdown.spelling import make_block
 
-# Elements at the top of a document that are no headings, divs or raw text.
-_TEXTS = frozenset(
-    "BlockQuote BulletList CodeBlock DefinitionList Figure HorizontalRule LineBlock OrderedList Table".split()
+Json = dict[str, Any]
+RAW = "lmm"  # the format of the raw blocks in which a filter of ours hands metadata to the next one
+# https://hackage.haskell.org/package/pandoc-types, `Block`
+_BLOCKS = frozenset(
+    """Plain Para LineBlock CodeBlock RawBlock BlockQuote OrderedList BulletList DefinitionList Header HorizontalRule
+    Table Figure Div Null""".split()
 )
+_YAML = {"yaml", "yml"}
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -33,18 +42,84 @@ def find_elements(node: Any, *kinds: str) -> Iterator[dict[str, Any]]:
     return (one for one in walk(node) if isinstance(one, dict) and one.get("t") in kinds)
 
 
-def find_comments(node: Any) -> Iterator[dict[str, Any]]:
+def find_block_lists(node: Any) -> Iterator[list[Json]]:
+    """Yield the lists of blocks in an element, at any depth but not those inside of another: the content of a div, of
+    each item of a list, of the cells of a table, of the notes in a paragraph. They may be changed."""
+    stack = [node["c"]] if "c" in node else []
+    while stack:
+        one = stack.pop()
+        if isinstance(one, dict):
+            stack.extend(one.values())
+        elif isinstance(one, list) and one:
+            if isinstance(one[0], dict) and one[0].get("t") in _BLOCKS:
+                yield one
+            else:
+                stack.extend(one)
+
+
+def attributes_of(block: Json) -> Attributes:
+    """Return the attributes of a div or of a block of code; other blocks have none."""
+    if block["t"] not in ("Div", "CodeBlock"):
+        return Attributes()
+    identifier, classes, pairs = block["c"][0]
+    return Attributes(identifier, classes, dict(pairs))
+
+
+# Metadata blocks
+
+
+def metadata_of(block: Json) -> MetadataBlock | ErrorBlock | None:
+    """Return the metadata block held in an element, or None.
+
+    An error block is a div of class `lmm`, or a comment, that holds no YAML mapping."""
+    if block["t"] == "RawBlock":
+        return make_block(block["c"][1], "div") if block["c"][0] == RAW else _in_comment(block)
+    if block["t"] != "Div" or "lmm" not in attributes_of(block).classes:
+        return None
+    inside = block["c"][1]
+    if len(inside) == 1 and inside[0]["t"] == "CodeBlock" and not _YAML.isdisjoint(attributes_of(inside[0]).classes):
+        body = inside[0]["c"][1] + "\n"
+        parsed = parse_metadata(body)
+        if parsed.content is not None:
+            return make_block(body, "div")
+        return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
+    return ErrorBlock("", 0, NOT_ONE_BLOCK, 0)
+
+
+def _in_comment(block: Json) -> MetadataBlock | ErrorBlock | None:
+    if not _is_comment(block):
+        return None
+    read = parse_markdown_text(block["c"][1].rstrip() + "\n\n")[0]
+    return replace(read, line=0) if isinstance(read, MetadataBlock | ErrorBlock) else None
+
+
+def find_comments(node: Any) -> Iterator[Json]:
     """Yield the raw blocks that are comments with metadata, at any depth."""
-    found = (one for one in find_elements(node, "RawBlock") if one["c"][0] == "html")
-    return (one for one in found if COMMENT_OPEN.match(one["c"][1]))
+    return (one for one in find_elements(node, "RawBlock") if _is_comment(one))
 
 
-def is_text(block: dict[str, Any]) -> bool:
-    """Return True if a block at the top of a document is one text to a filter, whatever stands in it: it
-    is no heading, no div, and no mark in raw text."""
-    if block["t"] in ("Para", "Plain"):
-        return not any(one["t"] == "RawInline" for one in block["c"])
-    return block["t"] in _TEXTS
+def _is_comment(raw: Json) -> bool:
+    return raw["c"][0] == "html" and COMMENT_OPEN.match(raw["c"][1]) is not None
+
+
+def strip_metadata(blocks: list[Json]) -> list[Json]:
+    """Return elements without metadata, at any depth. What is inside of them is changed."""
+    kept = [block for block in blocks if metadata_of(block) is None]
+    for block in kept:
+        for inside in find_block_lists(block):
+            inside[:] = strip_metadata(inside)
+    return kept
+
+
+def mark_metadata(blocks: list[Json]) -> list[Json]:
+    """Return elements with the metadata among them as raw blocks, for a later filter of ours."""
+    found = ((block, metadata_of(block)) for block in blocks)
+    return [raw_metadata(read) if isinstance(read, MetadataBlock) else block for block, read in found]
+
+
+def raw_metadata(block: MetadataBlock) -> Json:
+    """Return a metadata block as a raw block, for the next filter of ours."""
+    return {"t": "RawBlock", "c": [RAW, block.body]}
 
 
 def mentions(node: Any, words: Set[str]) -> bool:

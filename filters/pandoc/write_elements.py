@@ -16,7 +16,7 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
-from .json_tree import find_comments, mentions
+from .json_tree import mark_metadata, strip_metadata
 from .meta import TEXT, to_meta
 from .run import PandocRun
 from .source import foreign_meta, needs_text
@@ -32,11 +32,8 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
 
     Metadata goes along while another filter of ours follows. ast: has the blocks and the
     document's metadata; text: of the document, for the next filter of ours."""
-    from .elements import mark_metadata, strip_metadata
-
-    if mentions(ast["blocks"], {"lmm"}) or any(find_comments(ast["blocks"])):
-        ast = mark_metadata(ast) if document.call.is_followed else strip_metadata(ast)
-    output = hand_on(document, ast)
+    rewrite = mark_metadata if document.call.is_followed else strip_metadata
+    output = hand_on(document, {**ast, "blocks": rewrite(ast["blocks"])})
     return _leave_text(document, output, text) if text is not None else output
 
 
@@ -66,11 +63,16 @@ def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[
     """Return an output for blocks that stand for elements, of which some may be gone or new."""
     header, rest = (blocks[0], blocks[1:]) if blocks and isinstance(blocks[0], HeaderBlock) else (None, blocks)
     to_markdown = document.call.to_markdown
-    ast = {**document.ast, "blocks": elements.write(rest, raw=not to_markdown)}
+    ast = {**document.ast, "blocks": elements.write(rest)}
     if header is not None:
         ast = _with_header(document, ast, header)
     if not to_markdown:
         return write_elements(document, ast)
+    return write_rewritten(document, ast)
+
+
+def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
+    """Return an output for elements that pandoc writes as markdown, with a warning that it changes the text."""
     document.logger.warning(
         "The source text is not at hand, so pandoc's own writer rewrites the text (list markers, line breaks, "
         "tables). To keep it as it is, give pandoc the file by its name."

@@ -94,17 +94,6 @@ def test_all_else_is_what_came_in(name, project):
         assert secret not in json.dumps(out)
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_elements_that_are_not_loaded_come_out_as_if_they_were(name, project, monkeypatch):
-    """panflute gets those alone that may change."""
-    for key, value in environment(name, project).items():
-        monkeypatch.setenv(key, value)
-    data = json.dumps(handed_over(name)).encode()
-    some = knit_document(read_document("lmm-knit", data, "html")).ast
-    monkeypatch.setattr("lmm_filters.knit.document.is_text", lambda block: False)
-    assert knit_document(read_document("lmm-knit", data, "html")).ast == some
-
-
 def test_what_is_quartos_stays(project):
     out = json.dumps(knit("part/chapter", project)[0])
     for kept in ("exr-one", "callout-note", "panel-tabset", "fig-box", "tbl-one", "Note", "sec-robust", "callout\\u2019s",

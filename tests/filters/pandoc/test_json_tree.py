@@ -1,6 +1,16 @@
 """Pandoc's JSON as a tree of values."""
 
-from filters.pandoc.json_tree import find_elements, mentions, walk
+from filters.pandoc.json_tree import (
+    attributes_of,
+    find_block_lists,
+    find_elements,
+    mark_metadata,
+    mentions,
+    metadata_of,
+    strip_metadata,
+    walk,
+)
+from lmm_core.markdown.blocks import ErrorBlock
 
 WORD = {"t": "Str", "c": "word"}
 CODE = {"t": "RawInline", "c": ["html", "<b>"]}
@@ -36,3 +46,56 @@ def test_a_tree_may_be_deeper_than_the_stack():
     for _ in range(100_000):
         tree = [tree]
     assert sum(1 for _ in walk(tree)) == 100_001
+
+
+# Blocks inside of blocks
+
+TEXT = {"t": "Para", "c": [WORD]}
+
+
+def div(name, *blocks):
+    return {"t": "Div", "c": [["", [name], [["type", "topic"]]], list(blocks)]}
+
+
+def test_a_list_of_blocks_is_found_and_not_what_is_in_it():
+    inner = {"t": "BlockQuote", "c": [TEXT]}
+    assert list(find_block_lists(div("box", inner))) == [[inner]]
+    assert list(find_block_lists(inner)) == [[TEXT]]
+    assert list(find_block_lists(TEXT)) == []
+
+
+def test_each_item_of_a_list_and_a_note_in_a_paragraph_has_blocks_of_its_own():
+    listed = {"t": "BulletList", "c": [[TEXT], [TEXT, TEXT]]}
+    assert sorted(map(len, find_block_lists(listed))) == [1, 2]
+    assert list(find_block_lists({"t": "Para", "c": [WORD, {"t": "Note", "c": [TEXT]}]})) == [[TEXT]]
+
+
+def test_the_attributes_of_a_div():
+    assert attributes_of(div("box")).classes == ["box"]
+    assert attributes_of(div("box")).pairs == {"type": "topic"}
+    assert attributes_of(TEXT).classes == []
+
+
+# Metadata blocks
+
+
+def metadata(body):
+    return div("lmm", {"t": "CodeBlock", "c": [["", ["yaml"], []], body]})
+
+
+def test_metadata_is_a_div_with_yaml_a_comment_or_our_raw_block():
+    comment = {"t": "RawBlock", "c": ["html", "<!-- lmm\ntype: topic\n-->"]}
+    for element in (metadata("type: topic"), comment, {"t": "RawBlock", "c": ["lmm", "type: topic\n"]}):
+        assert metadata_of(element).content == {"type": "topic"}
+    assert isinstance(metadata_of(metadata("- no mapping")), ErrorBlock)
+    assert isinstance(metadata_of(div("lmm", TEXT)), ErrorBlock)
+    assert metadata_of(div("box", TEXT)) is None
+    assert metadata_of({"t": "RawBlock", "c": ["html", "<!-- lmms -->"]}) is None
+
+
+def test_metadata_is_taken_out_at_any_depth_and_marked_at_the_top():
+    blocks = [metadata("a: 1"), div("box", metadata("b: 2"), TEXT)]
+    marked = mark_metadata(blocks)
+    assert marked[0] == {"t": "RawBlock", "c": ["lmm", "a: 1\n"]}
+    assert marked[1] is blocks[1]
+    assert strip_metadata(blocks) == [div("box", TEXT)]
