@@ -10,10 +10,9 @@ from lmm_core.logging import KeepingLogger, ListLogger
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan.annotations.tally import Tally
-from lmm_core.scan.header import scan
-from lmm_core.workflows.document import docid_of, new_rag_run
+from lmm_core.workflows.document import docid_of
 from lmm_core.workflows.known.cache import Known
-from lmm_core.workflows.known.settled import settled_key, settled_settings
+from lmm_core.workflows.known.settled_key import settled_key, settled_settings
 from lmm_core.workflows.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput
@@ -54,6 +53,9 @@ def _settled_key(document: FilterDocument, blocks: list[Block]) -> bytes | None:
 
 
 def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], Tally | None]:
+    from lmm_core.scan.header import scan
+    from lmm_core.workflows.document import new_rag_run
+
     path = document.path
     docid = docid_of(path) if path is not None else ""
     scanned = scan(blocks, path.stem if path else "", docid, document.logger)

@@ -7,7 +7,6 @@ when it is first used, because annotating and talking need what belongs to model
 from typing import TYPE_CHECKING
 
 from .. import lazy_names
-from .knit import find_dangling, knit  # now: a module of the same name is in the package
 
 if TYPE_CHECKING:
     from ..markdown.rag_only import KnitRules
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from .rag import scan_rag
 
 __all__ = [
-    "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "find_dangling", "knit", "scan", "scan_edits",
+    "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "scan", "scan_edits",
     "scan_messages",
     "scan_rag",
 ]  # fmt: skip

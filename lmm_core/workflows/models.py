@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import ModelError
 from ..logging import ConsoleLogger
-from ..models.annotators.annotator import Annotator
-from ..models.annotators.lazy import LazyAnnotator, stand_in
 from ..models.names import NO_MODEL, ModelName, parse_name
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, model_name
 
 if TYPE_CHECKING:
+    from ..models.annotators.annotator import Annotator
     from ..models.chat import Asker, Usage
     from ..models.embedders.embedder import Embedder
     from ..models.openai.chat import OpenAIChat
@@ -54,6 +53,8 @@ class Models:
 
     def annotator(self, project: Project) -> Annotator:
         """Return the annotator, which asks the minor model. Raise ModelError if none is named."""
+        from ..models.annotators.lazy import LazyAnnotator, stand_in
+
         name = self.name(project, "minor")
         if name.source == STAND_IN:
             return stand_in()

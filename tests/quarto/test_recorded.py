@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from lmm_filters.knit.document import knit_document
-from lmm_filters.pandoc.document import read_document
 
 from lmm_core.quarto.options import OPTIONS
 from tests.commands import run, text, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,14 +15,15 @@ from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, root_finder
 from ...markdown.metadata.ownership import HASHES
-from ...models.sources import STAND_IN_NAME, known_sources
+from ...models.sources import STAND_IN_NAME
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
 from ..models import Models
 from ..passes import RagWork, work_on_file
 from .cache import Known
 from .forks import ENOUGH
-from .remember import digest, find_unknown, key_of
+from .remember import find_unknown
+from .settled_key import settled_key, settled_settings
 
 if TYPE_CHECKING:
     from ...models.chat import Asker
@@ -133,19 +134,3 @@ def _finding(work: RagWork, file: MarkdownFile, reports: Sequence[Report]) -> di
         return None
     rows = [{name: value for name, value in asdict(one).items() if name != "path"} for one in reports]
     return {"reports": rows, "tally": asdict(tally) | {"names": sorted(tally.names)}}
-
-
-def settled_key(text: bytes, settings: bytes, stem: str, docid: str) -> bytes:
-    """Return the key under which it is filed that the RAG pass leaves a text as it is.
-
-    settings: see `settled_settings`; stem: of the file's name; docid: of a text whose header names none."""
-    return key_of("settled", text, settings, os.fsencode(stem), os.fsencode(docid))
-
-
-def settled_settings(project: Project, models: Models, changes: Mapping[str, bool]) -> bytes:
-    """Return all that the RAG pass depends on beside the text: settings, options that replace some of them, the
-    model, and the keys there are (a header may name any model). Raise ModelError if no model is named."""
-    name = models.annotator(project).name
-    sources = known_sources(project.sources).values()
-    keys = sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
-    return repr((digest(project), name, sorted(changes.items()), keys)).encode()
