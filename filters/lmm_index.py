@@ -17,7 +17,7 @@ from lmm_core.workflows.models import Models
 
 from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput, read_elements
-from .pandoc.run import filter_name
+from .pandoc.runs.run import filter_name
 from .pandoc.write_elements import as_divs, hand_on, left_text, write_elements
 from .pandoc.write_text import write_text
 from .process import run_filter

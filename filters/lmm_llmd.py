@@ -21,7 +21,7 @@ from lmm_core.llmd.page import DisplayedChange, read_reply
 
 from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput
-from .pandoc.run import base_format, run_pandoc
+from .pandoc.runs.run import base_format, run_pandoc
 from .pandoc.write_elements import hand_on
 from .process import run_filter
 

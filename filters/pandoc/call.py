@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .meta import ASKED, CHAIN, TEXT, FilterOptions, is_ours_alone, plain, read_options
-from .run import PandocRun, base_format, find_run, is_ours
+from .runs.run import PandocRun, base_format, find_run, is_ours
 
 Meta = dict[str, Any]
 

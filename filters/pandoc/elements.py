@@ -18,7 +18,7 @@ import panflute as pf
 from lmm_core.markdown.blocks import Block, HeadingBlock, MetadataBlock, TextBlock
 
 from .json_tree import RAW, find_elements, metadata_of
-from .run import run_pandoc
+from .runs.run import run_pandoc
 
 _MARK = "<!--lmm-element-->"
 

@@ -15,7 +15,7 @@ from lmm_core.markdown.files import project_root
 
 from ..errors import FilterError
 from .call import FilterCall
-from .run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
+from .runs.run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 
 def holds_markdown(path: Path) -> bool:

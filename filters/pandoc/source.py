@@ -14,7 +14,7 @@ from lmm_core.markdown.files import MarkdownFile, read_markdown
 
 from ..errors import FilterError
 from .call import FilterCall
-from .run import PandocRun, base_format
+from .runs.run import PandocRun, base_format
 
 # Readers that see divs, so that metadata can be seen among their elements.
 _WITH_DIVS = ("markdown", "commonmark_x")

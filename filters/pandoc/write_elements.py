@@ -18,7 +18,7 @@ from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
 from .json_tree import mark_metadata, strip_metadata
 from .meta import TEXT, to_meta
-from .run import PandocRun
+from .runs.run import PandocRun
 from .source import foreign_meta, needs_text
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from filters.errors import FilterError
-from filters.pandoc.command_line import find_defaults, read_defaults, split_options
-from filters.pandoc.run import parse_command_line
+from filters.pandoc.runs.command_line import find_defaults, read_defaults, split_options
+from filters.pandoc.runs.run import parse_command_line
 from tests.commands import write
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from lmm_core.markdown.metadata.lmm_options import options_in
 from lmm_core.markdown.rag_only import words_of
 
-from ..errors import FilterError
+from ...errors import FilterError
 from .ancestors import find_ancestors
 from .command_line import Option, find_defaults, read_defaults, split_options
 
