@@ -117,6 +117,12 @@ def mark_metadata(blocks: list[Json]) -> list[Json]:
     return [raw_metadata(read) if isinstance(read, MetadataBlock) else block for block, read in found]
 
 
+def metadata_div(block: MetadataBlock) -> Json:
+    """Return a metadata block as pandoc reads it from a fenced div."""
+    code = {"t": "CodeBlock", "c": [["", ["yaml"], []], block.body.removesuffix("\n")]}
+    return {"t": "Div", "c": [["", ["lmm", "content-hidden"], []], [code]]}
+
+
 def raw_metadata(block: MetadataBlock) -> Json:
     """Return a metadata block as a raw block, for the next filter of ours."""
     return {"t": "RawBlock", "c": [RAW, block.body]}

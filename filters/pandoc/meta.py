@@ -27,7 +27,7 @@ def plain(value: Any) -> Any:
     if kind == "MetaList":
         return [plain(item) for item in content]
     if kind in ("MetaInlines", "MetaBlocks"):
-        return _text(content).strip()
+        return text_of(content).strip()
     return content
 
 
@@ -42,14 +42,16 @@ def to_meta(value: Any) -> dict[str, Any]:
     return {"t": "MetaString", "c": "" if value is None else str(value)}
 
 
-def _text(node: Any) -> str:
-    """Return the text of inlines and blocks."""
+def text_of(node: Any) -> str:
+    """Return the text of inlines and blocks, without their notes."""
     if isinstance(node, list):
-        return "".join(map(_text, node))
+        return "".join(map(text_of, node))
     if not isinstance(node, dict):
         return ""
     kind: str = node.get("t", "")
     content: Any = node.get("c")
+    if kind == "Note":
+        return ""
     if kind == "Str":
         return str(content)
     if kind in ("Space", "SoftBreak", "LineBreak"):
@@ -58,8 +60,8 @@ def _text(node: Any) -> str:
         return str(content[-1])
     if kind == "Quoted":
         sign = "'" if content[0].get("t") == "SingleQuote" else '"'
-        return f"{sign}{_text(content[1])}{sign}"
-    return _text(content) + ("\n" if kind in ("Para", "Plain") else "")
+        return f"{sign}{text_of(content[1])}{sign}"
+    return text_of(content) + ("\n" if kind in ("Para", "Plain") else "")
 
 
 def header_from(meta: Mapping[str, Any]) -> HeaderBlock:

@@ -18,6 +18,7 @@ from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
 from .json_tree import mark_metadata, strip_metadata
 from .meta import TEXT, to_meta
+from .native import put_back
 from .runs.run import PandocRun
 from .source import foreign_meta, needs_text
 
@@ -124,14 +125,22 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
     unfolded = restore_originals(blocks).blocks
     if any(_loses_metadata(document, block) for block in unfolded):
         return None
-    converted = serialize_blocks(convert(unfolded, "div"))
-    run, ast = document.call.run, document.ast
-    is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
-    if is_odd_reader or converted != serialize_blocks(document.blocks):
-        ast = parse_as_input(document, converted)
-        ast["meta"] = {**_document_keys(document.ast["meta"]), **ast["meta"]}
+    ast = _read_as_divs(document, unfolded)
     count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
     return ast if _count_divs(ast["blocks"]) == count else None
+
+
+def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
+    run, text = document.call.run, serialize_blocks(document.blocks)
+    is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
+    is_as_read = not is_odd_reader and not document.call.is_followed and serialize_blocks(unfolded) == text
+    if is_as_read and (ast := put_back(document.ast, unfolded, run)) is not None:
+        return ast
+    converted = serialize_blocks(convert(unfolded, "div"))
+    if not is_odd_reader and converted == text:
+        return document.ast
+    ast = parse_as_input(document, converted)
+    return {**ast, "meta": {**_document_keys(document.ast["meta"]), **ast["meta"]}}
 
 
 def _loses_metadata(document: FilterDocument, block: Block) -> bool:
