@@ -17,6 +17,7 @@ from filters.errors import FilterError
 from filters.knit.document import knit_document
 from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
+from filters.pandoc.runs.run import PandocRun
 from filters.pandoc.source import Source
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
@@ -74,7 +75,7 @@ def by_text(path):
 
 def by_filter(ast, pandoc, text=None):
     """The notes by `lmm-knit`, from the text, or from elements alone; None where it refuses."""
-    call, problems = FilterCall("lmm-knit", "html"), []
+    call, problems = FilterCall("lmm-knit", "html", PandocRun(pandoc, Path.cwd())), []
     document = FilterDocument(call, json.loads(json.dumps(ast)), Project(Path()), ListLogger())
     if text is not None:
         blocks = parse_markdown_text(text, problems)

@@ -19,6 +19,8 @@ from .runs.run import PandocRun
 # Options that bring metadata, move headings, or read each file by itself
 _READING = frozenset({"metadata-file", "shift-heading-level-by", "base-header-level", "file-scope"})
 
+_BEGIN = 24  # letters of a block
+
 
 def put_back(ast: Json, blocks: Sequence[Block], run: PandocRun | None) -> Json | None:
     """Return Pandoc's JSON of a source with its native blocks as divs, as if they had been written so, or None if
@@ -49,9 +51,10 @@ def _without_keys(meta: Json, natives: Sequence[MetadataBlock], run: PandocRun |
 
 
 def _may_be_text(natives: Sequence[MetadataBlock], elements: Sequence[Json]) -> bool:
-    """Return True if an element begins as a native block does, which pandoc then may have taken for text."""
-    begins = tuple("".join(filter(str.isalnum, block.body))[:24] for block in natives)
-    return any(_letters(element).startswith(begins) for element in elements)
+    """Return True if the text has the letters with which a native block begins. Then pandoc may have taken the block
+    for text: for a part of a table, for instance."""
+    text = "".join(map(_letters, elements))
+    return any("".join(filter(str.isalnum, block.body))[:_BEGIN] in text for block in natives)
 
 
 def _with_divs(elements: Sequence[Json], blocks: Sequence[Block]) -> list[Json] | None:
@@ -68,7 +71,7 @@ def _with_divs(elements: Sequence[Json], blocks: Sequence[Block]) -> list[Json] 
         is_same = start < 0 or _is_same(elements[start], blocks[heading])
         if section is None or not is_same:
             return None
-        made += [elements[start]] * (start >= 0) + section
+        made += [*elements[max(start, 0) : start + 1], *section]
     return made
 
 

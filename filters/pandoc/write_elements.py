@@ -16,7 +16,7 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
-from .json_tree import mark_metadata, strip_metadata
+from .json_tree import mark_metadata, metadata_of, strip_metadata
 from .meta import TEXT, to_meta
 from .native import put_back
 from .runs.run import PandocRun
@@ -127,7 +127,7 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
         return None
     ast = _read_as_divs(document, unfolded)
     count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
-    return ast if _count_divs(ast["blocks"]) == count else None
+    return ast if sum(metadata_of(element) is not None for element in ast["blocks"]) == count else None
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
@@ -151,10 +151,6 @@ def _loses_metadata(document: FilterDocument, block: Block) -> bool:
     run = document.call.run
     lost = {"native", "comment"} if run is not None and run.strips_comments else {"native"}
     return any(part.spelling in lost for part in find_parts(block.source))
-
-
-def _count_divs(blocks: list[Json]) -> int:
-    return sum(block.get("t") == "Div" and "lmm" in block["c"][0][1] for block in blocks)
 
 
 def _document_keys(meta: Json) -> Json:
