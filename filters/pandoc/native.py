@@ -16,9 +16,6 @@ from .json_tree import Json, metadata_div, metadata_of
 from .meta import text_of
 from .runs.run import PandocRun
 
-# Options that bring metadata, move headings, or read each file by itself
-_READING = frozenset({"metadata-file", "shift-heading-level-by", "base-header-level", "file-scope"})
-
 _BEGIN = 24  # letters of a block
 
 
@@ -39,7 +36,7 @@ def put_back(ast: Json, blocks: Sequence[Block], run: PandocRun | None) -> Json 
 def _without_keys(meta: Json, natives: Sequence[MetadataBlock], run: PandocRun | None, header: set[str]) -> Json | None:
     """Return the document's metadata without the keys of native blocks. Return None if pandoc has not read each of
     these, or if one may have come from elsewhere, too."""
-    if run is None or run.defaults or not _READING.isdisjoint(name for name, _ in run.options):
+    if run is None or not run.reads_plainly:
         return None
     given = {re.split("[:=]", value or "", maxsplit=1)[0] for name, value in run.options if name == "metadata"}
     keys = {str(key) for block in natives for key in block.content}

@@ -70,7 +70,16 @@ def test_in_doubt_there_is_nothing(pandoc):
 
 
 @pytest.mark.parametrize(
-    "option", [("metadata", "type=x"), ("metadata-file", "x"), ("shift-heading-level-by", "1"), ("file-scope", None)]
+    "option",
+    [
+        ("metadata", "type=x"),
+        ("metadata-file", "x"),
+        ("shift-heading-level-by", "1"),
+        ("file-scope", None),
+        ("strip-comments", None),
+        ("from", "gfm+yaml_metadata_block"),
+        ("from", "markdown-smart"),
+    ],
 )
 def test_options_that_may_change_what_is_read_leave_doubt(option, pandoc):
     text = CERTAIN["before a heading"]
