@@ -29,7 +29,7 @@ PROGRAMS = {
     "no interpreter": ("#!/nowhere/python\n", "has failed"),
     "not executable": (REAL, "has failed"),
     "no package": (f"{PYTHON}import lmm_markdown_that_is_not_there\n", "has failed"),
-    "a broken package": (f"{PYTHON}import sys\nsys.modules['panflute'] = None\n{REAL}", "has failed"),
+    "a broken package": (f"{PYTHON}import sys\nsys.modules['yaml'] = None\n{REAL}", "has failed"),
     "a full disk": (f"{PYTHON}import sys\nsys.stdin.buffer.read()\nsys.stdout = open('/dev/full', 'w')\n"
                     "print('{', flush=True)\n", "has failed"),
     "it steers the terminal": ("#!/bin/sh\ncat > /dev/null\nprintf '\\033]0;title\\007' \nexit 1\n", "has failed"),

@@ -127,7 +127,12 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
         return None
     ast = _read_as_divs(document, unfolded)
     count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
-    return ast if sum(metadata_of(element) is not None for element in ast["blocks"]) == count else None
+    return ast if sum(map(_is_ours, ast["blocks"])) == count else None
+
+
+def _is_ours(element: Json) -> bool:
+    """Return True for a div or a comment with metadata. Raw blocks of format `lmm` are text in a source."""
+    return metadata_of(element) is not None and (element["t"] == "Div" or element["c"][0] == "html")
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
