@@ -8,7 +8,7 @@ from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBloc
 from lmm_core.markdown.rag_only import KnitRules, div_verdict, verdicts
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 
-from ..pandoc.json_tree import Json, attributes_of, find_block_lists, metadata_of
+from ..pandoc.json_tree import Json, attributes_of, find_block_lists, is_metadata, metadata_of
 from .boxes import is_emptied
 
 
@@ -35,7 +35,7 @@ def _knit_inside(element: Json, rules: KnitRules) -> bool:
 
 
 def _loses(elements: Sequence[Json], rules: KnitRules) -> bool:
-    return any(metadata_of(element) is not None or _is_left_out(element, rules) for element in elements)
+    return any(is_metadata(element) or _is_left_out(element, rules) for element in elements)
 
 
 def _staying(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | None = None) -> list[Json]:

@@ -17,7 +17,7 @@ import panflute as pf
 
 from lmm_core.markdown.blocks import Block, HeadingBlock, MetadataBlock, TextBlock
 
-from .json_tree import RAW, find_elements, metadata_of
+from .json_tree import RAW, find_elements, metadata_element, metadata_of
 from .runs.run import run_pandoc
 
 _MARK = "<!--lmm-element-->"
@@ -31,18 +31,10 @@ def load(ast: dict[str, Any]) -> pf.Doc:
     return pf.load(io.StringIO(json.dumps(ast)))
 
 
-def dump(doc: pf.Doc) -> dict[str, Any]:
-    """Return panflute's elements as Pandoc's JSON."""
-    target = io.StringIO()
-    pf.dump(doc, target)
-    ast: dict[str, Any] = json.loads(target.getvalue())
-    return ast
-
-
 def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
     """Return the markdown that pandoc writes for a document. Raise FilterError if pandoc fails."""
     arguments = ["-f", "json", "-t", "markdown", "--wrap=preserve", "--markdown-headings=atx", *options]
-    return run_pandoc(executable, arguments, json.dumps(dump(doc)), Path.cwd())
+    return run_pandoc(executable, arguments, json.dumps(doc.to_json()), Path.cwd())
 
 
 def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
@@ -55,14 +47,6 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
     written = to_markdown(pf.Doc(*marked, api_version=doc.api_version), executable)
     texts = [part.strip("\n") for part in written.split(f"{_MARK}\n")[1:]]
     return texts if len(texts) == count else None
-
-
-def _metadata_element(block: MetadataBlock) -> pf.Element:
-    """Return a metadata block as a div or a comment."""
-    if block.spelling == "comment":
-        return pf.RawBlock(block.source.strip(), format="html")
-    code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
-    return pf.Div(code, classes=["lmm", "content-hidden"])
 
 
 def _block_of(element: pf.Element, text: str) -> Block:
@@ -97,13 +81,11 @@ class Elements:
 
     def write(self, blocks: Sequence[Block]) -> list[Any]:
         """Return Pandoc's JSON for a changed list of the blocks."""
-        content = []
+        written = []
         for block in blocks:
             element = self.of_block.get(id(block))
-            if element is None and isinstance(block, MetadataBlock):
-                element = _metadata_element(block)
             if element is not None:
-                content.append(element)
-        self.doc.content = content
-        written: list[Any] = dump(self.doc)["blocks"]
+                written.append(element.to_json())
+            elif isinstance(block, MetadataBlock):
+                written.append(metadata_element(block))
         return written

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +74,7 @@ def metadata_of(block: Json) -> MetadataBlock | ErrorBlock | None:
     An error block is a div of class `lmm`, or a comment, that holds no YAML mapping."""
     if block["t"] == "RawBlock":
         return make_block(block["c"][1], "div") if block["c"][0] == RAW else _in_comment(block)
-    if block["t"] != "Div" or "lmm" not in attributes_of(block).classes:
+    if not is_metadata(block):
         return None
     inside = block["c"][1]
     if len(inside) == 1 and inside[0]["t"] == "CodeBlock" and not _YAML.isdisjoint(attributes_of(inside[0]).classes):
@@ -84,6 +84,13 @@ def metadata_of(block: Json) -> MetadataBlock | ErrorBlock | None:
             return make_block(body, "div")
         return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
     return ErrorBlock("", 0, NOT_ONE_BLOCK, 0)
+
+
+def is_metadata(block: Json) -> bool:
+    """Return True if there is a metadata block in an element (see `metadata_of`), without reading it."""
+    if block["t"] == "RawBlock":
+        return block["c"][0] == RAW or _in_comment(block) is not None
+    return block["t"] == "Div" and "lmm" in attributes_of(block).classes
 
 
 def _in_comment(block: Json) -> MetadataBlock | ErrorBlock | None:
@@ -104,7 +111,7 @@ def _is_comment(raw: Json) -> bool:
 
 def strip_metadata(blocks: list[Json]) -> list[Json]:
     """Return elements without metadata, at any depth. What is inside of them is changed."""
-    kept = [block for block in blocks if metadata_of(block) is None]
+    kept = [block for block in blocks if not is_metadata(block)]
     for block in kept:
         for inside in find_block_lists(block):
             inside[:] = strip_metadata(inside)
@@ -114,20 +121,14 @@ def strip_metadata(blocks: list[Json]) -> list[Json]:
 def mark_metadata(blocks: list[Json]) -> list[Json]:
     """Return elements with the metadata among them as raw blocks, for a later filter of ours."""
     found = ((block, metadata_of(block)) for block in blocks)
-    return [raw_metadata(read) if isinstance(read, MetadataBlock) else block for block, read in found]
+    return [
+        {"t": "RawBlock", "c": [RAW, read.body]} if isinstance(read, MetadataBlock) else block for block, read in found
+    ]
 
 
-def metadata_div(block: MetadataBlock) -> Json:
-    """Return a metadata block as pandoc reads it from a fenced div."""
+def metadata_element(block: MetadataBlock) -> Json:
+    """Return a metadata block as pandoc reads it from a comment, or from a fenced div."""
+    if block.spelling == "comment":
+        return {"t": "RawBlock", "c": ["html", block.source.strip()]}
     code = {"t": "CodeBlock", "c": [["", ["yaml"], []], block.body.removesuffix("\n")]}
     return {"t": "Div", "c": [["", ["lmm", "content-hidden"], []], [code]]}
-
-
-def raw_metadata(block: MetadataBlock) -> Json:
-    """Return a metadata block as a raw block, for the next filter of ours."""
-    return {"t": "RawBlock", "c": [RAW, block.body]}
-
-
-def mentions(node: Any, words: Set[str]) -> bool:
-    """Return True if one of the words is a text of its own anywhere in the tree."""
-    return any(isinstance(one, str) and one in words for one in walk(node))

@@ -16,7 +16,7 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
-from .json_tree import mark_metadata, metadata_of, strip_metadata
+from .json_tree import RAW, is_metadata, mark_metadata, strip_metadata
 from .meta import TEXT, to_meta
 from .native import put_back
 from .runs.run import PandocRun
@@ -132,13 +132,14 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
 
 def _is_ours(element: Json) -> bool:
     """Return True for a div or a comment with metadata. Raw blocks of format `lmm` are text in a source."""
-    return metadata_of(element) is not None and (element["t"] == "Div" or element["c"][0] == "html")
+    return is_metadata(element) and element["c"][0] != RAW
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
+    """Return what pandoc has read, or reads from a text with divs in place of native blocks."""
     run, text = document.call.run, serialize_blocks(document.blocks)
     is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
-    is_as_read = not is_odd_reader and not document.call.is_followed and serialize_blocks(unfolded) == text
+    is_as_read = not document.call.is_followed and serialize_blocks(unfolded) == text
     if is_as_read and (ast := put_back(document.ast, unfolded, run)) is not None:
         return ast
     converted = serialize_blocks(convert(unfolded, "div"))

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from .rag import scan_rag
 
 __all__ = [
-    "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "scan", "scan_edits",
-    "scan_messages",
-    "scan_rag",
+    "KnitRules", "ScanOpts", "SplitOpts", "clear_messages", "scan", "scan_edits", "scan_messages", "scan_rag",
 ]  # fmt: skip
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -91,6 +91,11 @@ class PandocRun:
                     return str(defaults[key])
         return None
 
+    def given_metadata(self) -> list[tuple[str, str | bool]]:
+        """Return the keys and values that `-M` gives."""
+        pairs = (re.split("[:=]", value, maxsplit=1) for name, value in self.options if name == "metadata" and value)
+        return [(key, rest[0] if rest else True) for key, *rest in pairs]
+
     def lmm_options(self) -> dict[str, Any]:
         """Return our options that `-M` and the defaults files give, by name.
 
@@ -98,10 +103,8 @@ class PandocRun:
         are lists of words add up, as in pandoc."""
         tables = [found.get("metadata") for found in self.defaults]
         given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
-        for name, value in self.options:
-            if name == "metadata" and value:
-                key, *rest = re.split("[:=]", value, maxsplit=1)
-                given += options_in({key: rest[0] if rest else True}).items()
+        for key, value in self.given_metadata():
+            given += options_in({key: value}).items()
         said: dict[str, Any] = {}
         for name, value in given:
             said[name] = [*words_of(said.get(name)), *words_of(value)] if name in _WORDS else value

@@ -5,7 +5,6 @@ from filters.pandoc.json_tree import (
     find_block_lists,
     find_elements,
     mark_metadata,
-    mentions,
     metadata_of,
     strip_metadata,
     walk,
@@ -34,11 +33,6 @@ def test_the_walk_goes_on_with_what_the_caller_has_put_in():
 def test_elements_of_some_kinds_are_found_at_any_depth():
     assert list(find_elements(PAGE, "RawBlock", "RawInline")) == [CODE]
     assert list(find_elements(PAGE, "Table")) == []
-
-
-def test_a_word_is_mentioned_as_a_text_of_its_own():
-    assert mentions(PAGE, {"word"})
-    assert not mentions(PAGE, {"wor", "words"})
 
 
 def test_a_tree_may_be_deeper_than_the_stack():

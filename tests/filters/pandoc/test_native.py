@@ -94,7 +94,7 @@ def test_elements_of_another_text_leave_doubt(pandoc):
 
 
 def test_real_texts(real_place, pandoc):
-    """What is put back is what pandoc reads; most annotated texts leave no doubt."""
+    """Compare what is put back with what pandoc reads. Most annotated texts leave no doubt."""
     texts = {f"{at}.md": annotated(path) for at, path in enumerate(find_markdown([real_place])[:40])}
     read = read_all(texts, pandoc)
     made = {name: placed(text, read[name], pandoc) for name, text in texts.items()}
