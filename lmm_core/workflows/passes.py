@@ -22,8 +22,9 @@ from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules, header_rules
 from ..markdown.spelling import convert
 from ..models.annotators.annotator import Annotator
+from ..models.annotators.lazy import UnaskedAnnotator
 from ..models.prompts import ANNOTATION_TOKENS
-from ..models.sources import ModelSource, known_sources
+from ..models.sources import STAND_IN_NAME, ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
 from ..scan.annotations.tally import Tally
 from ..scan.check.finding import report_findings
@@ -111,14 +112,16 @@ class RagWork:
 
     opts: in place of those in header and configuration; changes: options by name, which
     replace single ones of these; annotator: in place of the model that header and
-    configuration name; refresh: write again what a model wrote; tallies: what became of the
-    sections of each file."""
+    configuration name; refresh: write again what a model wrote; asks: False to ask no model,
+    but to write something wherever one would be asked, which only tells that the file would
+    change; tallies: what became of the sections of each file."""
 
     models: Models
     opts: ScanOpts | None = None
     changes: Mapping[str, bool] = field(default_factory=dict)
     annotator: Annotator | None = None
     refresh: bool = False
+    asks: bool = True
     progress: Progress | None = None
     tallies: dict[Path, Tally] = field(default_factory=dict, init=False)
     _project_of: Callable[[Path], Project] = field(default_factory=project_finder, init=False)
@@ -161,6 +164,8 @@ class RagWork:
             return None
         if project is None or annotator is None:
             return None
+        if not self.asks and annotator.name != STAND_IN_NAME:
+            annotator = UnaskedAnnotator(annotator.name)
         run = new_rag_run(project, annotator, docid_of(file.path), logger)
         run.opts = replace(self.opts or project.opts, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress

@@ -178,6 +178,29 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(model):
     assert (asked(model), text("notes.md")) == ([], first)
 
 
+def test_a_check_asks_no_model_and_needs_no_key(model, monkeypatch):
+    """What a model would be asked about would change: the check costs nothing, and works where no key is (in CI)."""
+    write("notes.md", NOTES)
+    checked = lmm("lmm rag --check notes.md", status=1).stderr
+    assert (asked(model), text("notes.md")) == ([], NOTES)
+    assert checked == "would be annotated: notes.md\n1 of 1 files would be annotated by openai/gpt-4o-mini\n"
+    lmm("lmm rag notes.md")
+    assert "0 of 1 files would be annotated" in lmm("lmm rag --check notes.md").stderr
+    change("\n\nTwo. The mean", "\n\nTwo. A mean")
+    model.requests.clear()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert json.loads(lmm("lmm rag --check --json --model openai/gpt-4o-mini notes.md", status=1).stdout) == [
+        {"path": "notes.md", "changed": True, "reports": []}
+    ]
+    assert asked(model) == []
+
+
+def test_a_check_that_shows_the_difference_asks_the_model(model):
+    write("notes.md", NOTES)
+    assert "+~summary: Summary of Two. The mean" in lmm("lmm rag --check --diff notes.md", status=1).stdout
+    assert sorted(asked(model)) == ALL
+
+
 def test_one_file_of_a_folder_or_all_of_them(model):
     write("book/a.md", NOTES)
     write("book/b.md", NOTES.replace("mean", "median"))

@@ -80,7 +80,7 @@ def rag(
     if watch and (check or diff or as_json or dry_run or refresh):
         raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
     chosen = {"questions": questions, "summaries": summaries, "titles": titles, "follow_prompts": follow_prompts}
-    work = RagWork(Models(model, jobs, warn), refresh=refresh)
+    work = RagWork(Models(model, jobs, warn), refresh=refresh, asks=not check or diff)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
     finder = replace(finder, included=False)  # a header in a part of a page would be the page's
     if dry_run:

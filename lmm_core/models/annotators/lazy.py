@@ -1,4 +1,4 @@
-"""Annotators that are made when they are first asked.
+"""Annotators that stand in front of a model: made when first asked, or not asked at all.
 
 Importing what an annotator needs takes time, and most runs have nothing to ask.
 """
@@ -49,6 +49,27 @@ class LazyAnnotator:
             self._failed = error
             raise
         return self._made
+
+
+@dataclass(frozen=True)
+class UnaskedAnnotator:
+    """An annotator in the place of a model that is not asked: it says something for all that is wanted.
+
+    name: the model's. It tells which sections the model would be asked about; what it says is not for writing."""
+
+    name: str
+    stopped: ModelError | None = None
+
+    async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
+        """See `Annotator`."""
+        return Annotation(["?"], "?")
+
+    def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
+        """See `Annotator`."""
+        return 0
+
+    async def close(self) -> None:
+        """See `Annotator`."""
 
 
 def stand_in() -> Annotator:
