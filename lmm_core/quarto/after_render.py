@@ -14,7 +14,15 @@ from ..logging import KeepingLogger, LoggerBase, counted, in_file
 from ..markdown.rag_only import KnitRules, project_rules
 from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
-from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside, with_included
+from ..settings.quarto_inputs import (
+    DocumentFinder,
+    find_inputs,
+    follow_includes,
+    included_in,
+    named_in,
+    only_inside,
+    with_included,
+)
 from ..settings.quarto_project import page_rules, read_project, settings_finder
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
@@ -190,7 +198,12 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     from .leaks.causes import conclusion
 
     rendered = [page.file.path for page in pages]
-    published = with_included(find_inputs(project_dir), project_dir)
+    texts = {page.file.path: page.file.text for page in pages}
+
+    def included(path: Path) -> list[Path]:
+        return named_in(texts[path], path, project_dir) if path in texts else included_in(path, project_dir)
+
+    published = [*follow_includes(find_inputs(project_dir), included)]
     project, ask = _knitted(project_dir), read_ask(project_dir)
     leaks = look_for_leaks(outputs, rendered, project, logger, published, ask, read=pages).leaks
     standing: list[Path] = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..files.walk import RENDERED, inside_finder, is_document
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
-from ..settings.quarto_inputs import find_inputs, with_included
+from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
 
@@ -40,12 +40,13 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
     file cannot."""
     in_folder, is_in = _folder_options(project_dir), inside_finder(project_dir)
-    pages, named = [], set(paths)
-    for path in with_included([path for path in paths if path.is_file()], project_dir):
+    pages, named = dict[Path, Page](), set(paths)
+    there = [path for path in paths if path.is_file()]
+    for path in follow_includes(there, lambda path: named_in(pages[path].file.text, path, project_dir)):
         page = Page(read_markdown(path), in_folder(path.parent), path not in named, not is_in(path))
         page.options = _page_options(page, project_dir)
-        pages.append(page)
-    return pages
+        pages[path] = page
+    return [*pages.values()]
 
 
 def project_options(project_dir: Path) -> RenderOptions:

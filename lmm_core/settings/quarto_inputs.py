@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -230,14 +230,22 @@ def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
     """Return some files, and after them those that they include, directly or through others."""
+    return [*follow_includes(paths, lambda path: included_in(path, folder))]
+
+
+def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[Path]]) -> Iterator[Path]:
+    """Yield some files, and after them those that they include, directly or through others. included: returns what a
+    file includes; it is asked after that file was yielded."""
     found = list(paths)
-    seen = {path.resolve() for path in found}
+    seen: set[Path] | None = None
     for path in found:
-        for inner in included_in(path, folder):
+        yield path
+        for inner in included(path):
+            if seen is None:  # most files include none
+                seen = {path.resolve() for path in found}
             if inner.is_file() and inner.resolve() not in seen:
                 seen.add(inner.resolve())
                 found.append(inner)
-    return found
 
 
 def included_in(path: Path, folder: Path) -> list[Path]:

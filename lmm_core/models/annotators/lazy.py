@@ -51,7 +51,7 @@ class LazyAnnotator:
         return self._made
 
 
-@dataclass(frozen=True)
+@dataclass
 class UnaskedAnnotator:
     """An annotator in the place of a model that is not asked: it says something for all that is wanted.
 

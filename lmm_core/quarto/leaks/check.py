@@ -17,6 +17,7 @@ from ...logging import ConsoleLogger, ListLogger, LoggerBase
 from ...markdown.files import MarkdownDocument
 from ...settings.project import Project
 from ...workflows.known import remember
+from ...workflows.known.digests import FileDigests
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
 from .figures import unused_figures
@@ -52,13 +53,14 @@ def look_for_leaks(
     outputs = [output] if isinstance(output, Path) else output
     documents = [*read_documents(dict.fromkeys([*sources, *published]), read, project, logger)]
     files = [file for one in outputs for file in find_files(one)]
-    with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
+    place = _place(outputs, project) if _is_large(documents, files) else None
+    with Memory(place) as memory, FileDigests(place) as digests:
         notes = read_notes(documents, project, memory)
         named = {*sources}
         own = [note for note in notes if note.document.path in named]
         memory.look_for({note.key: note.keys for note in own})
         kept = _find_kept(notes, project, ask, memory)
-        seen = [*_look_at_files(files, memory, logger)]
+        seen = [*_look_at_files(files, memory, digests, logger)]
     found = _counted(own, kept, seen)
     found.leaks += _find_leaks(seen, own, kept, sources)
     figures = {figure for _, one in seen for figure in one.figures}
@@ -76,8 +78,10 @@ def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
 
 
-def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
-    for file, seen in zip(files, look_at_files(files, memory), strict=True):
+def _look_at_files(
+    files: Sequence[Path], memory: Memory, digests: FileDigests, logger: LoggerBase
+) -> Iterator[tuple[Path, Seen]]:
+    for file, seen in zip(files, look_at_files(files, memory, digests), strict=True):
         for report in seen.reports:
             logger.report(report)
         yield file, seen

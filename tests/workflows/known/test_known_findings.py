@@ -281,7 +281,8 @@ def test_no_model_is_asked_before_the_work(course, processors):
         asked = server.count
         assert (checked("-q"), server.count) == ((0, ""), asked)
         write("one.md", (course / "one.md").read_text().replace("every student", "no student"))
-        assert checked("-q")[0] == 1
+        assert (checked("-q")[0], server.count) == (1, asked)
+        lmm("rag", ".")
         assert server.count == asked + 1
 
 

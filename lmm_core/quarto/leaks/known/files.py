@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ....logging import ListLogger
+from ....workflows.known.digests import FileDigests, digest_of
 from ....workflows.known.remember import key_of
 from ..comments import find_comments
 from ..figures import named_figures
@@ -19,23 +20,34 @@ from .memory import Memory, Seen, Task
 from .said import Said
 
 
-def look_at_files(paths: Sequence[Path], memory: Memory) -> Iterator[Seen]:
+def look_at_files(paths: Sequence[Path], memory: Memory, digests: FileDigests) -> Iterator[Seen]:
     """Yield what is known of files, with what is to be said of those that cannot be read or looked into."""
-    return memory.look(_task(path, memory) for path in paths)
+    return memory.look(_task(path, memory, digests) for path in paths)
 
 
-def _task(path: Path, memory: Memory) -> Task[Said]:
+def _task(path: Path, memory: Memory, digests: FileDigests) -> Task[Said]:
+    try:
+        digest, size = digests.of(path), path.stat().st_size
+    except OSError as error:
+        return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error))
+    key = key_of("file", os.fsencode(path.name), digest, memory.manner)
+    return Task(key, size, partial(_look_into, path, digest, memory.has_marks))
+
+
+def _look_into(path: Path, digest: bytes, with_marks: bool) -> Said:
+    """Return what a file says; see `_read`. That of a file with another digest is not remembered."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error.strerror or str(error)))
-    key = key_of("file", os.fsencode(path.name), data, memory.manner)
-    return Task(key, len(data), partial(_read, path, data, memory.has_marks))
+        return _unread(path, error)
+    said = _read(path, data, with_marks)
+    said.may_be_kept &= digest_of(data) == digest
+    return said
 
 
-def _unread(path: Path, problem: str) -> Said:
+def _unread(path: Path, error: OSError) -> Said:
     logger = ListLogger()
-    logger.error(f"{path}: {problem}")
+    logger.error(f"{path}: {error.strerror or error}")
     return Said(is_read=False, may_be_kept=False, reports=logger.reports)
 
 

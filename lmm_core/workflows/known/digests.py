@@ -1,0 +1,78 @@
+"""The digests of files, kept from one run to the next, so that a file which has not changed is not read again.
+
+As for git, a file has not changed if its size, its times and its number on the disk are those with which it was read,
+provided that it had rested by then: what changed in the same moment may change once more without a trace of it
+(https://git-scm.com/docs/racy-git).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .remember import key_of
+
+if TYPE_CHECKING:
+    from .cache import Known
+
+RESTED = 2_000_000_000  # nanoseconds; file systems note times in steps of up to two seconds
+_SIZE = 20  # bytes of a digest
+Stamp = list[int]  # size, times of the last change of content and of anything, number on the disk
+
+
+class FileDigests:
+    """The digests of a site's files. place: tells the site from others, None to keep nothing."""
+
+    def __init__(self, place: bytes | None) -> None:
+        self._known = _open() if place is not None else None
+        self._key = key_of("digests", place or b"")
+        self._before: dict[str, list[object]] = {}  # by the file's path, its stamp and its digest in hexadecimal
+        self._after: dict[str, list[object]] = {}
+
+    def __enter__(self) -> FileDigests:
+        if self._known is not None:
+            self._before = self._known.find([self._key]).get(self._key, {})
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._known is None:
+            return
+        if kind is None and self._after != self._before:
+            self._known.keep({self._key: self._after})
+        self._known.close()
+
+    def of(self, path: Path) -> bytes:
+        """Return the digest of a file's content. Raise OSError if the file cannot be read."""
+        name = os.fsdecode(path)
+        known = self._before.get(name)
+        if known is None or known[0] != _stamp(path.stat()):
+            return self._read(path, name)
+        self._after[name] = known
+        return bytes.fromhex(str(known[1]))
+
+    def _read(self, path: Path, name: str) -> bytes:
+        now, stamp = time.time_ns(), _stamp(path.stat())  # before it is read: a change meanwhile makes another stamp
+        found = digest_of(path.read_bytes())
+        if max(stamp[1:3]) < now - RESTED:
+            self._after[name] = [stamp, found.hex()]
+        return found
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the digest of a file's content."""
+    import hashlib  # loads OpenSSL
+
+    return hashlib.blake2b(data, digest_size=_SIZE).digest()
+
+
+def _open() -> Known:
+    from .cache import Known  # loads SQLite
+
+    return Known()
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
