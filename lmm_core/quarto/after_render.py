@@ -161,7 +161,8 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
         for path in _with_included(page, project_dir):
             if (place := os.path.realpath(path)) not in seen:
                 seen.add(place)
-                yield SitePage(path, name, path != page.file.path)
+                included = path != page.file.path
+                yield SitePage(path, name, included, None if included else page.file)
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:

@@ -8,6 +8,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.ask_box import rows as module
 from lmm_core.quarto.ask_box.material import SitePage
+from lmm_core.quarto.ask_box.page_html import read_page
 from lmm_core.quarto.ask_box.rows import read_rows
 from lmm_core.settings.project import load_project
 from lmm_core.settings.quarto_project import read_project
@@ -37,9 +38,8 @@ def site(monkeypatch):
 def read(names, html=PAGE):
     pages = [SitePage(Path(f"{name}.md").absolute(), f"{name}.html") for name in names]
     logger = ListLogger()
-    found = read_rows(
-        pages, {page.page: html.encode() for page in pages}, load_project(Path("-")), read_project(Path()), logger
-    )
+    shown = {page.page: read_page(html) for page in pages}
+    found = read_rows(pages, shown, load_project(Path("-")), read_project(Path()), logger)
     return found, logger.reports
 
 

@@ -20,6 +20,7 @@ from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...quarto.ask_box.data import box_data
+from ...quarto.ask_box.page_html import read_page as read_page_text
 from ...quarto.ask_box.rows import read_rows
 from ...quarto.options import read_ask
 from ...settings.project import load_project
@@ -282,8 +283,8 @@ def _box_data(state: _State) -> str:
     rules = course.project.rules
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
-    html = {FOLDER + name: text.encode("utf-8", "surrogateescape") for name, text in state.pages.items()}
-    rows = read_rows(pages, html, project, course.settings, ListLogger())
+    shown = {FOLDER + name: read_page_text(text) for name, text in state.pages.items()}
+    rows = read_rows(pages, shown, project, course.settings, ListLogger())
     newest = datetime.fromtimestamp(max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9, UTC)
     data = box_data(rows, course.language, project.synonyms, newest)
     return "{" + ",".join(f'"{name}":{text}' for name, text in data.texts.items()) + "}"

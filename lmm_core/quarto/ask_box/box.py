@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +16,14 @@ from ...settings.project import Project
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data, data_files
 from .material import SitePage
+from .page_html import BOX_TAG, PageText, read_pages
 from .rows import read_rows
 from .scripts import PARTS, box_files
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
 _MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
 _PARTS = re.compile(r"(?:part|words)-\d+\.js|minisearch\.js")  # the last was the box's own before
-_TAG = re.compile(r"[ \t]*<script\b[^<>]*\bdata-lmm-ask\b[^<>]*></script>\n?", re.I)
+_TAG = re.compile(rf"[ \t]*<script\b[^<>]*\b{BOX_TAG}\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
 
@@ -49,15 +51,15 @@ def write_box(
     is not ours to write."""
     there = [page for page in pages if (output / page.page).is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    html = {page.page: (output / page.page).read_bytes() for page in there}
-    rows = read_rows(there, html, replace(project, rules=rules), settings, logger)
+    shown = read_pages({page.page: output / page.page for page in there}, os.fsencode(output.absolute()))
+    rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
     data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
-    for page in html:
+    for page in shown:
         check_inside(output, output / page)
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, data_files(data))
-    changed += [output / page for page in html if _put_tag(output, page, html[page], ask, data.pages.get(page, ""))]
+    changed += [output / page for page in shown if _put_tag(output, page, shown[page], ask, data.pages.get(page, ""))]
     return WrittenBox(len(rows.documents), len(rows.sections), tuple(changed))
 
 
@@ -97,21 +99,21 @@ def _timeless(data: str) -> str:
     return _MADE.sub("", data, count=2)
 
 
-def _put_tag(output: Path, page: str, data: bytes, ask: AskBoxSettings, mark: str) -> bool:
-    """Put the tag of the box into a page, given with its bytes, and return True if the page has changed."""
+def _put_tag(output: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> bool:
+    """Put the tag of the box into a page, and return True if the page has changed."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
-    tag = f'<script async src="{up}/ask.js" data-lmm-ask{attributes}></script>\n'
-    if tag.encode("utf-8", "surrogateescape") in data and data.count(b"data-lmm-ask") == 1:
+    tag = f'<script async src="{up}/ask.js" {BOX_TAG}{attributes}></script>\n'
+    if shown.tag == tag:
         return False
-    text = _without_tag(_decoded(data))
+    text = _without_tag(_text(output / page))
     end = _HEAD_END.search(text)
     return end is not None and _write(output / page, text[: end.start()] + tag + text[end.start() :])
 
 
 def _without_tag(text: str) -> str:
-    return _TAG.sub("", text) if "data-lmm-ask" in text.lower() else text
+    return _TAG.sub("", text) if BOX_TAG in text.lower() else text
 
 
 def _text(path: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...files.walk import NOTEBOOK
 from ...index.chunks import anchor_of
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
+from ...markdown.files import MarkdownFile
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, types_of, verdicts
@@ -33,11 +34,13 @@ RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
 @dataclass(frozen=True, slots=True)
 class SitePage:
     """A document and the page that shows it, a path from the site's folder. An included document has
-    the page of the document that includes it, in which its header is a block before what follows."""
+    the page of the document that includes it, in which its header is a block before what follows. file: the
+    document as it was read, None if it is to be read."""
 
     source: Path
     page: str
     is_included: bool = False
+    file: MarkdownFile | None = field(default=None, repr=False, compare=False)
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:

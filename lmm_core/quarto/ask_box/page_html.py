@@ -6,7 +6,10 @@ import html
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from ...errors import ChangedError
+from ...workflows.known.digests import FileDigests, digest_of
 from ...workflows.known.remember import remembered
 
 # A comment; or a tag, to the end of a script, a style sheet or a block of code if it begins one. Python's own parser
@@ -18,38 +21,58 @@ _TAG = re.compile(
     re.I | re.S,
 )
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?""")
+BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is known
 _TELLS = re.compile(r"\b[iI][dD]\b|quarto-xref|data-cites")
 
 
 @dataclass(frozen=True, slots=True)
 class PageText:
     """What a page has: the identifiers of its elements, and what it shows for labels: for each that it refers to, and
-    for each work that it cites in its text."""
+    for each work that it cites in its text. tag: the script of the ask box, if there is just one."""
 
     ids: frozenset[str]
     words: Mapping[str, str]
+    tag: str = ""
 
 
-def read_pages(pages: Mapping[str, bytes]) -> dict[str, PageText]:
-    """Return what each of some HTML pages, given by name, has. Unchanged pages are not read again."""
-    found = remembered("page", b"", [(data, data) for data in pages.values()], _read)
-    return {name: PageText(frozenset(ids), words) for name, (ids, words) in zip(pages, found, strict=True)}
+def read_pages(pages: Mapping[str, Path], place: bytes) -> dict[str, PageText]:
+    """Return what each of some HTML pages, given by name, has. Unchanged pages are not read again. place: tells the
+    site from others. Raise OSError, and ChangedError for a page that changes meanwhile."""
+    with FileDigests(place) as digests:
+        things = [(digest, (path, digest)) for path in pages.values() for digest in [digests.of(path)]]
+    found = remembered("page", b"", things, _read_file, size_of=lambda thing: thing[0].stat().st_size)
+    return {name: PageText(frozenset(ids), *rest) for name, (ids, *rest) in zip(pages, found, strict=True)}
 
 
 def read_page(page: str) -> PageText:
     """Return what an HTML page has."""
-    ids, words = _read(page.encode("utf-8", "surrogateescape"))
-    return PageText(frozenset(ids), words)
+    ids, words, tag = _read(page.encode("utf-8", "surrogateescape"))
+    return PageText(frozenset(ids), words, tag)
 
 
-def _read(page: bytes) -> tuple[list[str], dict[str, str]]:
+def _read_file(page: tuple[Path, bytes]) -> tuple[list[str], dict[str, str], str]:
+    path, digest = page
+    data = path.read_bytes()
+    if digest_of(data) != digest:
+        raise ChangedError(f"{path}: changed on disk while it was worked on; run this again")
+    return _read(data)
+
+
+def _read(page: bytes) -> tuple[list[str], dict[str, str], str]:
     text = page.decode("utf-8", "surrogateescape")
     ids: set[str] = set()
     words: dict[str, str] = {}
     for label, shown in _elements(text, ids):
         if shown and not shown.startswith(("(", "[", "?")):
             words.setdefault(label, shown)
-    return sorted(ids), words
+    return sorted(ids), words, _box_tag(text)
+
+
+def _box_tag(page: str) -> str:
+    if page.count(BOX_TAG) != 1:
+        return ""
+    at, end = page.index(BOX_TAG), "</script>\n"
+    return page[page.rfind("<script", 0, at) : page.find(end, at) + len(end)]
 
 
 def _elements(page: str, ids: set[str]) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ from ...settings.quarto_project import active_profiles, rules_finder, settings_f
 from ...study.outline import reading_minutes
 from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material, source_of
-from .page_html import PageText, read_pages
+from .page_html import PageText
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
 
 
@@ -44,15 +44,15 @@ class Rows:
 
 def read_rows(
     pages: Sequence[SitePage],
-    html: Mapping[str, bytes],
+    shown: Mapping[str, PageText],
     project: Project,
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> Rows:
-    """Return the rows of some pages. html: the pages of the site by their names; settings: those of `_quarto.yml`.
-    Raise OSError, MarkdownError, QuartoError and ConfigError."""
-    shown, made = read_pages(html), Rows()
-    files = [read_markdown(page.source) for page in pages]
+    """Return the rows of some pages. shown: what the site's pages have, by their names; settings: those of
+    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    made = Rows()
+    files = [page.file or read_markdown(page.source) for page in pages]
 
     def read(at: int) -> dict[str, Any]:
         return _read(pages[at], files[at].text, shown[pages[at].page], project, settings)

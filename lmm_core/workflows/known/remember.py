@@ -22,34 +22,48 @@ Thing = TypeVar("Thing")
 
 
 def remembered(
-    kind: str, settings: Any, things: Sequence[tuple[bytes, Thing]], find: Callable[[Thing], Any], effort: int = 1
+    kind: str,
+    settings: Any,
+    things: Sequence[tuple[bytes, Thing]],
+    find: Callable[[Thing], Any],
+    effort: int = 1,
+    size_of: Callable[[Thing], int] | None = None,
 ) -> list[Any]:
     """Return what is found in each of some things, as JSON values; what is known is not found again.
 
     settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
-    what is found; find: see `find_in_all`; effort: how many times as long as usual a byte takes."""
-    if sum(len(data) for data, _ in things) * effort < WORTH:
+    what is found; find: see `find_in_all`; effort: how many times as long as usual a byte takes; size_of: returns the
+    bytes of a thing, where those before it are a digest of them."""
+    if sum(map(_sizes(size_of), things)) * effort < WORTH:
         return [find(thing) for _, thing in things]
     from .cache import Known
 
     mark = settings if isinstance(settings, bytes) else digest(settings)
     keys = [key_of(kind, mark, data) for data, _ in things]
     with closing(Known()) as known:
-        found = find_unknown(known, dict(zip(keys, things, strict=True)), find)
+        found = find_unknown(known, dict(zip(keys, things, strict=True)), find, size_of)
     return [found[key] for key in keys]
 
 
+def _sizes(size_of: Callable[[Thing], int] | None) -> Callable[[tuple[bytes, Thing]], int]:
+    """Return a function that gives the bytes of a thing, which is given after its own bytes or their digest."""
+    return (lambda thing: len(thing[0])) if size_of is None else (lambda thing: size_of(thing[1]))
+
+
 def find_unknown(
-    known: Known, things: Mapping[bytes, tuple[bytes, Thing]], find: Callable[[Thing], Any]
+    known: Known,
+    things: Mapping[bytes, tuple[bytes, Thing]],
+    find: Callable[[Thing], Any],
+    size_of: Callable[[Thing], int] | None = None,
 ) -> dict[bytes, Any]:
     """Return what is found in each of some things, by their keys; what is known is not found again.
 
-    things: each after the bytes that tell how much there is to do; find: see `find_in_all`."""
+    things: each after its bytes; find: see `find_in_all`; size_of: see `remembered`."""
     from .forks import find_in_all
 
     found = known.find(things)
     new = {key: thing for key, thing in things.items() if key not in found}
-    size = sum(len(data) for data, _ in new.values())
+    size = sum(map(_sizes(size_of), new.values()))
     made: dict[bytes, Any] = {}
     try:
         for key, finding in zip(new, find_in_all([thing for _, thing in new.values()], find, size), strict=True):
