@@ -78,5 +78,5 @@ def test_of_a_site_only_pages_that_have_changed_are_read_again(monkeypatch):
 def test_a_page_that_changes_while_it_is_read_is_not_taken_for_another(monkeypatch):
     monkeypatch.setattr(digests.FileDigests, "of", lambda self, path: b"that of another text")
     write("a.html", "<p id=a>")
-    with pytest.raises(ChangedError, match="a.html: changed on disk"):
+    with pytest.raises(ChangedError, match="changed on disk"):
         read_pages({"a.html": Path("a.html")}, b"site")
