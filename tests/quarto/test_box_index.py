@@ -19,6 +19,7 @@ from lmm_core.quarto.ask_box.rows import Rows
 from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
+from tests.workflows.known.test_known_findings import counting
 
 FIELDS = ("title", "questions", "summary", "terms", "text")
 WORDS = st.lists(
@@ -148,7 +149,7 @@ def book(names):
     """Rows of a document for each name, of 4 KB each."""
     rows = Rows()
     for name in names:
-        passages = [f"A {name} of {at} trees (BOT)" + " wood" * 20 for at in range(30)]
+        passages = [f"A {name} of {at} best old trees (BOT), or bot" + " wood" * 20 for at in range(30)]
         rows.add(f"{name}.html", f"{name}.md", [[[0, 0, name, "", 1.0, "", [], passages]]], {})
     return rows
 
@@ -160,12 +161,13 @@ def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
     made = partial(box_data, language="en", made=datetime(2026, 1, 1))
     names = [f"oak{at}" for at in range(150)]
     made(book(names))
-    counted = []
+    counted, searched = [], counting(monkeypatch, groups, "words_said")
     monkeypatch.setattr(groups, "count_words", lambda *given: counted.append(len(given[0])) or count_words(*given))
     changed = made(book(change(names)))
-    assert 0 < sum(counted) < 100 and len(counted) <= 2
+    assert 0 < sum(counted) < 100 and len(counted) == len(searched) <= 2
+    assert json.loads(changed.texts["data"])["synonyms"] == [[1, "BOT", "best old trees"], [0, "best old trees", "BOT"]]
     monkeypatch.setattr(
-        groups, "remembered", lambda _kind, _settings, things, find, effort: [find(one) for _, one in things]
+        groups, "remembered", lambda _kind, _settings, things, find, effort=1: [find(one) for _, one in things]
     )
     assert made(book(change(names))) == changed
 

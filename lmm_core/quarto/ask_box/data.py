@@ -16,15 +16,15 @@ from ...models.languages.stemming import Stemmer, language_code, stop_words
 from ...models.languages.words import fold
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import weights_data
-from ...retrieve.ranking.naming import Pair
 from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
-from .groups import read_groups, without_code
+from .groups import Group, Groups
 from .plain_text import in_unicode
 from .rows import Rows
 from .word_index import describe_index, index_words, parts_of, paths_of, types_in
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
 FORMAT = 5  # of the data; ask.js reads no other
 
@@ -49,7 +49,8 @@ def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made
     stop = " ".join(sorted(stop_words(named)))
     texts = [data_json(row[1:]) for row in rows.sections]
     types = types_in(rows.sections)
-    found = read_groups(rows, texts, stop, types)
+    groups = Groups(rows, texts)
+    found = groups.read(stop, types)
     words, parts = index_words([one.words for one in found], types), list(_parts(rows.sections, texts))
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
     data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
@@ -64,7 +65,7 @@ def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made
         "marks": {name: _mark(text) for name, text in data.items()},
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
-        "synonyms": _synonyms(rows.sections, chain.from_iterable(one.pairs for one in found), language, synonyms or {}),
+        "synonyms": _synonyms(rows.sections, groups, found, language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
@@ -87,24 +88,29 @@ def _mark(text: str) -> str:
 
 
 def _synonyms(
-    rows: Sequence[list[Any]], pairs: Iterable[Pair], language: str, configured: Synonymous
+    rows: Sequence[list[Any]], groups: Groups, found: Sequence[Group], language: str, configured: Synonymous
 ) -> list[list[Any]]:
     """Return the names with other names that the rows give, and the configured ones of which the rows have
-    one: whether it is known by its capitals alone, the name, the other names.
+    one: whether it is known by its capitals alone, the name, the other names. found: in the groups of the rows.
 
     Nothing but the rows is read, since they are what is published."""
-    passages = [in_unicode(parts_of(one)[0]) for row in rows for one in row[7]]
-    said = fold(" ".join([*passages, *(in_unicode(row[2]) for row in rows)])) if configured else ""
-    there = {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
-    texts = [without_code(one) for one in passages]
-    found = Synonyms(texts, Stemmer(language), language, there, pairs)
-    return [[int(found.needs_capitals(name)), name, *others] for name, others in found.pairs()]
+    there = _used(configured, rows) if configured else {}
+    pairs = chain.from_iterable(one.pairs for one in found)
+    names = Synonyms((), Stemmer(language), language, there, pairs, groups.words_said)
+    return [[int(names.needs_capitals(name)), name, *others] for name, others in names.pairs()]
+
+
+def _used(configured: Synonymous, rows: Sequence[list[Any]]) -> Synonymous:
+    """Return the configured names of which the rows have one."""
+    passages = (parts_of(one)[0] for row in rows for one in row[7])
+    said = fold(" ".join(in_unicode(text) for text in (*passages, *(row[2] for row in rows))))
+    return {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
 
 
 def data_json(value: Any) -> str:
     """Return a value as compact JSON."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be encoded
+    text = _ENCODER.encode(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be
 
 
 def _parts(rows: Sequence[list[Any]], texts: Sequence[str]) -> Iterator[tuple[int, str]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ...retrieve.ranking.naming import Pair
-from ...retrieve.ranking.synonyms import pairs_in
+from ...retrieve.ranking.synonyms import pairs_in, words_said
 from ...workflows.known.remember import remembered
 from .plain_text import in_unicode
 from .rows import Rows
@@ -28,18 +28,34 @@ class Group:
     pairs: list[Pair]
 
 
-def read_groups(rows: Rows, texts: Sequence[str], stop: str, types: Sequence[str]) -> list[Group]:
-    """Return what is found in all rows, in their order. texts: each row without the number of its document, as JSON;
-    stop, types: see `count_words`."""
+class Groups:
+    """The groups of all rows, in their order. texts: each row without the number of its document, as JSON."""
 
-    def read(at: tuple[int, int]) -> dict[str, Any]:
-        sections = rows.sections[slice(*at)]
-        passages = (without_code(in_unicode(parts_of(one)[0])) for row in sections for one in row[7])
-        return {"words": vars(count_words(sections, stop, types)), "pairs": [*pairs_in(passages)]}
+    def __init__(self, rows: Rows, texts: Sequence[str]) -> None:
+        self._rows = rows.sections
+        self._things = [("\n".join(texts[slice(*at)]).encode(), at) for at in _bounds(rows)]
 
-    things = [("\n".join(texts[slice(*at)]).encode(), at) for at in _bounds(rows)]
-    found = remembered("ask words", repr((stop, types)).encode(), things, read, effort=5)
-    return [Group(CountedWords(**one["words"]), [(first, other) for first, other in one["pairs"]]) for one in found]
+    def read(self, stop: str, types: Sequence[str]) -> list[Group]:
+        """Return what is found in each group. stop, types: see `count_words`."""
+
+        def read(at: tuple[int, int]) -> dict[str, Any]:
+            words = count_words(self._rows[slice(*at)], stop, types)
+            return {"words": vars(words), "pairs": [*pairs_in(self._passages(at))]}
+
+        found = remembered("ask words", repr((stop, types)).encode(), self._things, read, effort=5)
+        return [Group(CountedWords(**one["words"]), [(first, other) for first, other in one["pairs"]]) for one in found]
+
+    def words_said(self, words: Set[str]) -> set[str]:
+        """Return those of some words that the passages of the rows say with blanks around them."""
+
+        def read(at: tuple[int, int]) -> list[str]:
+            return sorted(words_said(self._passages(at), words))
+
+        return set[str]().union(*remembered("ask said", repr(sorted(words)).encode(), self._things, read))
+
+    def _passages(self, at: tuple[int, int]) -> Iterator[str]:
+        for row in self._rows[slice(*at)]:
+            yield from (without_code(in_unicode(parts_of(one)[0])) for one in row[7])
 
 
 def _bounds(rows: Rows) -> Iterator[tuple[int, int]]:

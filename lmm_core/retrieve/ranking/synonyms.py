@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -50,12 +50,13 @@ class Synonyms:
         language: str,
         configured: Synonymous,
         pairs: Iterable[Pair] | None = None,
+        said: Callable[[Set[str]], Set[str]] | None = None,
     ) -> None:
-        """pairs: those that the texts give, if they are known."""
+        """pairs, said: of large texts that are not given, the pairs in them, and what `words_said` returns of them."""
         self._stemmer, self._language = stemmer, language
         self._spelled: dict[_Key, str] = {}
-        said = pairs_in(texts) if pairs is None else pairs
-        counts = Counter(pair for one in said if (pair := self._keys(one)))
+        given_pairs = pairs_in(texts) if pairs is None else pairs
+        counts = Counter(pair for one in given_pairs if (pair := self._keys(one)))
         given = [self._keys((name, other)) for name, others in configured.items() for other in others]
         others: dict[_Key, list[_Key]] = defaultdict(list)
         for one, other in [*filter(None, given), *(pair for pair, _ in counts.most_common())]:
@@ -64,7 +65,7 @@ class Synonyms:
                     others[own].append(meant)
         self._others = dict(others)
         self._lengths = sorted({len(key) for key in self._others}, reverse=True)
-        self._exact = self._other_words(texts)
+        self._exact = self._other_words(said or (lambda names: words_said(texts, names)))
 
     def _keys(self, pair: Pair) -> tuple[_Key, _Key] | None:
         one, other = (self._key(find_words(name)) for name in pair)
@@ -77,12 +78,10 @@ class Synonyms:
     def _key(self, words: Iterable[str]) -> _Key:
         return tuple(self._stemmer.stem(word) or fold(word) for word in words)
 
-    def _other_words(self, texts: Sequence[str]) -> frozenset[_Key]:
+    def _other_words(self, said: Callable[[Set[str]], Set[str]]) -> frozenset[_Key]:
         """Return the names that differ from another word of the texts by their capitals alone."""
         names = {name.lower(): key for key, name in self._spelled.items() if len(key) == 1 and not name.islower()}
-        words = set(frequent_words(self._language)) & names.keys()
-        if names:
-            words.update(*(names.keys() & text.split() for text in texts))
+        words = (set(frequent_words(self._language)) & names.keys()) | (said(names.keys()) if names else set())
         return frozenset(names[word] for word in words if not self._spelled[names[word]][1:].islower())
 
     def pairs(self) -> list[tuple[str, list[str]]]:
@@ -166,6 +165,11 @@ class Synonyms:
         for name in names:
             _mean(name, [*known, *further])
         return further
+
+
+def words_said(texts: Iterable[str], words: Set[str]) -> set[str]:
+    """Return those of some words that stand in texts with blanks around them."""
+    return set[str]().union(*(words & set(text.split()) for text in texts))
 
 
 def pairs_in(texts: Iterable[str]) -> Iterator[Pair]:
