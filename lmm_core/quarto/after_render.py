@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from ..settings.quarto_inputs import (
     only_inside,
     with_included,
 )
-from ..settings.quarto_project import page_rules, read_project, settings_finder
+from ..settings.quarto_project import read_project, rules_finder, settings_finder
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
@@ -98,9 +98,10 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
     return replace(project, rules=rules, index=replace(project.index, collection=collection))
 
 
-def _indexed_rules(path: Path, project: Project) -> KnitRules:
-    """Return the rules of a file, with the classes that its folders add."""
-    return replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
+def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
+    """Return a function that gives the rules of a file, with the classes that its folders add."""
+    rules_of = rules_finder(project.rules)
+    return lambda path: replace(project.rules, div_types=rules_of(path, {}).div_types)
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool, workers: int) -> Counts:
@@ -118,7 +119,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
             store,
             models,
             logger=logger,
-            rules_of=lambda path: _indexed_rules(path, project),
+            rules_of=_indexed_rules(project),
             workers=Workers(workers),
         )
         finder = DocumentFinder()

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
-from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, inside_finder, is_document, is_inside
+from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, inside_finder, is_document
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
@@ -79,13 +79,18 @@ class DocumentFinder:
             return ""
         return "no page"
 
-    def is_left_out(self, path: Path, paths: Sequence[Path]) -> bool:
-        """Return True if a document lies in one of the paths, which are folders and files, and is not taken.
+    def left_out_finder(self, paths: Sequence[Path]) -> Callable[[Path], bool]:
+        """Return a function that tells of a document whether it lies in one of some paths, which are folders and
+        files, and is not taken. It raises ConfigError and QuartoError."""
+        named = {os.path.realpath(path) for path in paths}
+        inside = [inside_finder(path) for path in paths if path.is_dir()]
 
-        Raise ConfigError and QuartoError."""
-        if not is_document(path.name, INDEXED) or os.path.realpath(path) in map(os.path.realpath, paths):
-            return False
-        return any(is_inside(path, folder) for folder in paths) and self.why_not(path) != ""
+        def is_left_out(path: Path) -> bool:
+            if not is_document(path.name, INDEXED) or os.path.realpath(path) in named:
+                return False
+            return any(is_in(path) for is_in in inside) and self.why_not(path) != ""
+
+        return is_left_out
 
     def _place(self, folder: Path) -> _Place:
         if folder not in self._places:

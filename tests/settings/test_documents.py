@@ -258,8 +258,10 @@ def test_what_is_left_out_of_named_folders():
     files("index.md", "README.md", "sub/three.md", "sub/x.md", "extra.txt")
     finder = DocumentFinder()
     left_out = {
-        name for name in ("index.md", "README.md", "sub/x.md", "extra.txt") if finder.is_left_out(Path(name), [Path()])
+        name
+        for name in ("index.md", "README.md", "sub/x.md", "extra.txt")
+        if finder.left_out_finder([Path()])(Path(name))
     }
     assert left_out == {"README.md", "sub/x.md"}  # a folder's .txt is never looked for
-    assert not finder.is_left_out(Path("README.md"), [Path("sub")])
-    assert not finder.is_left_out(Path("README.md"), [Path(), Path("README.md")])
+    assert not finder.left_out_finder([Path("sub")])(Path("README.md"))
+    assert not finder.left_out_finder([Path(), Path("README.md")])(Path("README.md"))

@@ -137,7 +137,7 @@ class _IndexRun:
                 with ProgressBar(logger.quiet) as bar:
                     upload = Upload(
                         project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
-                        is_left_out=lambda path: self.finder.is_left_out(path, self.paths), rebuild=self.rebuild,
+                        is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
                         workers=Workers(most_workers()),
                     )  # fmt: skip
                     counts = await upload.run(files)

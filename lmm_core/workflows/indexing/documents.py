@@ -86,16 +86,20 @@ def encode_document(
         return None
 
 
-def hash_document(file: MarkdownFile, project: Project, encoder: Encoder | None) -> str:
-    """Return the hash of everything that a file's chunks depend on. project: with the knit rules of this file."""
+def hash_document(file: MarkdownFile, settings: bytes) -> str:
+    """Return the hash of everything that a file's chunks depend on. settings: see `indexed_settings`."""
+    return hashlib.blake2b(settings + b"\0" + file.data, digest_size=16).hexdigest()
+
+
+def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:
+    """Return all that a file's chunks depend on beside the file. project: with the knit rules of the file."""
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
     split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
     language = project.index.language or quarto_language(project.root)
     annotations = [project.index.annotations, project.index.own_annotations]
     identity = encoder.identity() if encoder else ""
     settings = [split, annotations, rules, VERSION, language, identity, RECORDED]
-    data = json.dumps(settings, default=str, sort_keys=True).encode() + b"\0" + file.data
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return json.dumps(settings, default=str, sort_keys=True).encode()
 
 
 def check_docids(made: Sequence[Waiting], records: Mapping[str, FileRecord], root: Path) -> None:

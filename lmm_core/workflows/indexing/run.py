@@ -41,7 +41,7 @@ from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for, source_of
 from ..models import Models
-from .documents import STDIN, annotate_document, check_docids, hash_document, load_document
+from .documents import STDIN, annotate_document, check_docids, hash_document, indexed_settings, load_document
 from .encoding import Task, encode_files
 from .reports import report_long
 from .stores import collection_names, drop_collections
@@ -81,6 +81,7 @@ class Upload:
     rebuild: bool = False
     replacement: Replacement | None = None
     workers: Workers = field(default_factory=Workers)
+    _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)  # see `indexed_settings`
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -105,8 +106,8 @@ class Upload:
         changed = []
         counts = Counts()
         for file in files:
-            if self._is_same(file):
-                counts += Counts(unchanged=self.records[source_of(file.path, self.project)].count, same=1)
+            if record := self._same_record(file):
+                counts += Counts(unchanged=record.count, same=1)
             else:
                 changed.append(file)
         waiting = [*self._encode(changed, ending)]
@@ -171,6 +172,7 @@ class Upload:
         self.companion = await encoder_for(
             self.store, self.project, self.models, index.companion, index.companion_encoding
         )
+        self._settings.clear()
         self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
         await asyncio.to_thread(self._read_records)
 
@@ -204,16 +206,20 @@ class Upload:
             self.logger.warning(found.describe(len(named), self.dry_run))
         return found.paths
 
-    def _is_same(self, file: MarkdownFile) -> bool:
+    def _same_record(self, file: MarkdownFile) -> FileRecord | None:
+        """Return the record of a file that is indexed as it is now, else None."""
         record = self.records.get(source_of(file.path, self.project))
-        return record is not None and record.fingerprint == self._fingerprint(file)
+        return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
     def _project_of(self, file: MarkdownFile) -> Project:
         rules = self.rules_of(file.path) if self.rules_of is not None else self.project.rules
         return replace(self.project, rules=rules)
 
     def _fingerprint(self, file: MarkdownFile) -> str:
-        return hash_document(file, self._project_of(file), self.encoder)
+        project = self._project_of(file)
+        if project.rules not in self._settings:
+            self._settings[project.rules] = indexed_settings(project, self.encoder)
+        return hash_document(file, self._settings[project.rules])
 
     def _encode(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Iterator[Waiting]:
         """Yield the documents to be written; a wrong setting in a header is reported."""

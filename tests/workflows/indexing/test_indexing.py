@@ -13,11 +13,13 @@ import pytest
 from lmm_core.models.tokens import count_tokens
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
+from lmm_core.workflows.indexing import documents
 from tests.commands import BIN, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, stored
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer
+from tests.workflows.known.test_known_findings import counting
 
 # What a user gets
 
@@ -38,6 +40,20 @@ def test_a_second_run_looks_into_nothing(sample_book, monkeypatch):
     before = stored()
     assert counts(".") == (0, 0, 0, first[0], 0)
     assert stored() == before
+
+
+def test_what_holds_for_all_files_is_read_once(monkeypatch):
+    write("_quarto.yml", "project:\n  type: website\nlang: en\n")
+    for name in ("a.md", "b.md", "c.md"):
+        write(name, document(name))
+    counts("a.md b.md c.md")
+    settings, links = counting(monkeypatch, documents, "quarto_language"), counting(monkeypatch, os.path, "realpath")
+    assert counts("a.md b.md c.md")[3] == 3
+    of_three = links.count((Path("a.md"),))
+    links.clear()
+    counts("a.md b.md")
+    assert links.count((Path("a.md"),)) == of_three  # of one file as often as there are files would be too often
+    assert len(settings) == 2  # one a run
 
 
 def test_one_changed_paragraph_is_one_chunk(sample_book, monkeypatch):
