@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ...logging import counted, in_file, one_line, say
-from ...scan.annotations.overview import Overview
+from ...scan.annotations.overview import Overview, SectionOverview
 from ...scan.check.finding import CODES, WARNINGS, report_findings
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.known.overviews import look_over
@@ -53,14 +53,21 @@ def _as_rows(seen: Overview) -> list[dict[str, Any]]:
 
 
 def _print_overview(path: str, seen: Overview) -> None:
-    say(one_line(f"{path}: {seen.title or '(no title)'}"))
+    """Print an overview at once: of a thousand documents, many lines are written."""
     size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
-    say(one_line(f"  {size}; docid {seen.docid or '(none)'}"))
-    for section in seen.sections:
-        notes = [f"type {word}" for word in section.types]
-        for name in ("missing", "outdated", "stale"):
-            notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
-        title = "  " * (section.level - 1) + (section.title or "(no title)")
-        say(f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip())
+    lines = [
+        one_line(f"{path}: {seen.title or '(no title)'}"),
+        one_line(f"  {size}; docid {seen.docid or '(none)'}"),
+        *map(_section_line, seen.sections),
+    ]
     if seen.missing:
-        say(f"  header: missing {', '.join(seen.missing)}")
+        lines.append(f"  header: missing {', '.join(seen.missing)}")
+    say("\n".join(lines))
+
+
+def _section_line(section: SectionOverview) -> str:
+    notes = [f"type {word}" for word in section.types]
+    for name in ("missing", "outdated", "stale"):
+        notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
+    title = "  " * (section.level - 1) + (section.title or "(no title)")
+    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip()
