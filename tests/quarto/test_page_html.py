@@ -63,6 +63,7 @@ def test_the_tag_of_the_box_is_known_if_there_is_just_one():
 def test_of_a_site_only_pages_that_have_changed_are_read_again(monkeypatch):
     monkeypatch.setattr(remember, "WORTH", 0)
     monkeypatch.setattr(digests, "RESTED", -(10**15))
+    monkeypatch.setattr(digests, "HAS_CHANGE_TIMES", True)
     pages = {name: Path(name) for name in ("a.html", "b.html")}
     for name in pages:
         write(name, f"<p id={name[0]}>")

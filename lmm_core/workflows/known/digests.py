@@ -8,6 +8,7 @@ provided that it had rested by then: what changed in the same moment may change 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +19,8 @@ from .remember import key_of
 if TYPE_CHECKING:
     from .cache import Known
 
+# Windows has no time of the last change of anything, without which a text of the same size can be put in a file's place
+HAS_CHANGE_TIMES = sys.platform != "win32"
 RESTED = 2_000_000_000  # nanoseconds; file systems note times in steps of up to two seconds
 _SIZE = 20  # bytes of a digest
 Stamp = list[int]  # size, times of the last change of content and of anything, number on the disk
@@ -27,7 +30,7 @@ class FileDigests:
     """The digests of a site's files. place: tells the site from others, None to keep nothing."""
 
     def __init__(self, place: bytes | None) -> None:
-        self._known = _open() if place is not None else None
+        self._known = _open() if place is not None and HAS_CHANGE_TIMES else None
         self._key = key_of("digests", place or b"")
         self._before: dict[str, list[object]] = {}  # by the file's path, its stamp and its digest in hexadecimal
         self._after: dict[str, list[object]] = {}

@@ -17,8 +17,9 @@ PAGE = Path("page.html")
 
 @pytest.fixture
 def rested(monkeypatch):
-    """All files count as files that have rested for long."""
+    """All files count as files that have rested for long, on every system."""
     monkeypatch.setattr(digests, "RESTED", -(10**15))
+    monkeypatch.setattr(digests, "HAS_CHANGE_TIMES", True)
 
 
 @pytest.fixture
@@ -83,6 +84,13 @@ def test_each_site_has_its_own_and_a_small_one_keeps_nothing(rested, reads):
     for place in (PLACE, b"another site", None, None):
         look(place)
     assert len(reads) == 4
+
+
+def test_where_files_have_no_times_of_change_each_is_read(rested, reads, monkeypatch):
+    monkeypatch.setattr(digests, "HAS_CHANGE_TIMES", False)
+    write(PAGE, "a text")
+    assert look() == look()
+    assert len(reads) == 2
 
 
 def test_a_run_that_fails_keeps_nothing(rested, reads):
