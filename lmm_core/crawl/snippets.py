@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from operator import attrgetter
+from pathlib import Path
 
+from ..files.marked import write_own
 from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cutting.cut_points import UnitCutter
 from ..index.cutting.pieces import Piece, add_frame, cut_text
@@ -331,3 +333,13 @@ def snippet_file(snippet: Snippet) -> str:
     fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
     quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
     return f"---\n{quoted}\n---\n\n{snippet.body}\n"
+
+
+def write_snippet(folder: Path, snippet: Snippet) -> None:
+    """Write the file of a snippet into the folder of an index's snippets. Raise FolderError or OSError."""
+    write_own(folder / file_name(snippet.id), snippet_file(snippet).encode("utf-8"))
+
+
+def file_name(ident: str) -> str:
+    """Return the name of a snippet's file."""
+    return f"{ident}.md"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..files.marked import write_own
-from ..index.encoding import ChunkTexts, Encoder
+from ..index.encoding import SPARSE, ChunkTexts, Encoder, has_dense
 from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
 from .cutter import CutSnippet
 from .points import payload_of, point_id, snippet_of, texts_of
-from .snippets import Snippet, snippet_file
+from .snippets import Snippet, file_name, write_snippet
 from .terms import Tally
 
 BATCH = 300  # snippets that are embedded and stored, or read, at once
-_SNIPPET_FILE = re.compile(r"[0-9a-f-]{32,36}\.md")
+_SNIPPET_FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
 @dataclass
@@ -41,6 +41,11 @@ class StoredSnippets:
         """The folder of the index."""
         return self.database.folder(self.name)
 
+    @property
+    def files(self) -> Path:
+        """The folder of the snippets' files."""
+        return self.folder / SNIPPETS
+
     # Before and after a run
 
     def is_whole(self) -> bool:
@@ -48,7 +53,7 @@ class StoredSnippets:
         terms = self.database.terms(self.name)
         if terms is None or (self.folder / UNFINISHED).exists():
             return False
-        return not terms.count or next((self.folder / SNIPPETS).iterdir(), None) is not None
+        return not terms.count or next(self.files.iterdir(), None) is not None
 
     def begin(self, tally: Tally | None = None) -> Tally:
         """Mark the index as unfinished, unless that is done already, and return the tally.
@@ -66,19 +71,22 @@ class StoredSnippets:
     async def recover(self) -> set[str]:
         """Count the stored snippets, write all their files again, and return their sources.
 
-        This is for a run after one that was interrupted: files may be missing."""
-        tally, sources = self.begin(Tally()), set[str]()
+        This is for a run after one that was interrupted: files may be missing, and others may be of
+        snippets that were not stored any more."""
+        tally, sources, ids = self.begin(Tally()), set[str](), set[bytes]()
         points = self.opened.store.scroll(self.opened.collection)
         while batch := await asyncio.to_thread(_next, points):
             await self._count(batch, tally.add)
             await asyncio.to_thread(self._write_files, batch)
             sources |= {snippet.doc_path for snippet in batch}
+            ids |= {_bytes_of(snippet.id) for snippet in batch}
+        await asyncio.to_thread(self.remove_other_files, ids)
         return sources
 
-    def remove_all_files(self) -> None:
-        """Remove the snippet files of a collection that is no longer there, and no others."""
-        for path in (self.folder / SNIPPETS).iterdir():
-            if _SNIPPET_FILE.fullmatch(path.name):
+    def remove_other_files(self, ids: Collection[bytes] = ()) -> None:
+        """Remove the files of all snippets but those with some ids, and nothing that is no such file."""
+        for path in self.files.iterdir():
+            if _SNIPPET_FILE.fullmatch(path.name) and _bytes_of(path.stem) not in ids:
                 path.unlink()
 
     # Snippets
@@ -89,15 +97,24 @@ class StoredSnippets:
         return [snippet_of(point.payload) for point in points]
 
     async def add(self, cut: Sequence[CutSnippet]) -> None:
-        """Store snippets: their points first, then their files."""
-        tally = self.begin()
-        snippets = [one.snippet for one in cut]
-        vectors = await self.encode(snippets, [one.words for one in cut])
-        points = [Point(point_id(one), found, payload_of(one)) for one, found in zip(snippets, vectors, strict=True)]
+        """Store snippets: their points first, then the files that are not yet written."""
+        tally, vectors = self.begin(), await self._vectors(cut)
+        points = [
+            Point(point_id(one.id), found, payload_of(one.source, one.text))
+            for one, found in zip(cut, vectors, strict=True)
+        ]
         await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
-        await asyncio.to_thread(self._write_files, snippets)
-        for one, found in zip(snippets, vectors, strict=True):
+        if without := [one.snippet for one in cut if not one.has_file]:
+            await asyncio.to_thread(self._write_files, without)
+        for one, found in zip(cut, vectors, strict=True):
             tally.add(found, one.language)
+
+    async def _vectors(self, cut: Sequence[CutSnippet]) -> Sequence[dict[str, Vector]]:
+        """Return the vectors of snippets. Their texts are looked at only if some are not made yet."""
+        words = [one.words for one in cut]
+        if has_dense(self.encoder.model) or None in words:
+            return await self.encode([one.snippet for one in cut], words)
+        return [{SPARSE: one} for one in words if one is not None]
 
     async def remove(self, snippets: Sequence[Snippet]) -> None:
         """Remove snippets: their files first, so that none stays behind whose point is gone."""
@@ -107,7 +124,9 @@ class StoredSnippets:
         for start in range(0, len(snippets), BATCH):
             await self._count(snippets[start : start + BATCH], tally.remove)
         await asyncio.to_thread(self._remove_files, snippets)
-        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, list(map(point_id, snippets)))
+        await asyncio.to_thread(
+            self.opened.store.delete, self.opened.collection, [point_id(one.id) for one in snippets]
+        )
 
     async def encode(self, snippets: Sequence[Snippet], words: Sequence[Vector | None] = ()) -> list[dict[str, Vector]]:
         """Return the vectors of snippets; words: those of their words that are made."""
@@ -125,18 +144,18 @@ class StoredSnippets:
         return texts_of(snippet, self.encoder.encoding)
 
     def _write_files(self, snippets: Sequence[Snippet]) -> None:
-        folder = self.folder / SNIPPETS
+        folder = self.files
         for snippet in snippets:
-            write_own(folder / _file_name(snippet), snippet_file(snippet).encode("utf-8"))
+            write_snippet(folder, snippet)
 
     def _remove_files(self, snippets: Sequence[Snippet]) -> None:
-        folder = self.folder / SNIPPETS
         for snippet in snippets:
-            (folder / _file_name(snippet)).unlink(missing_ok=True)
+            (self.files / file_name(snippet.id)).unlink(missing_ok=True)
 
 
-def _file_name(snippet: Snippet) -> str:
-    return f"{snippet.id}.md"
+def _bytes_of(ident: str) -> bytes:
+    """Return an id as bytes, of which a million take less memory."""
+    return bytes.fromhex(ident.replace("-", ""))
 
 
 def _next(points: Iterator[Any]) -> list[Snippet]:

@@ -17,7 +17,7 @@ import pytest
 
 from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
-from lmm_core.crawl.points import payload_of, snippet_of
+from lmm_core.crawl.points import as_text, payload_of, snippet_of
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
@@ -72,7 +72,7 @@ def test_every_snippet_is_a_point_and_a_file():
 
 def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
     for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
-        assert snippet_of(payload_of(snippet)) == snippet
+        assert snippet_of(payload_of(snippet.doc_path, as_text(snippet))) == snippet
         assert snippet_of(as_earlier(snippet)) == snippet
         assert pickle.loads(pickle.dumps(snippet)) == snippet
 
@@ -120,10 +120,8 @@ def test_where_things_lie():
 def test_batches_go_over_files(monkeypatch):
     sizes = []
     monkeypatch.setattr(indexer, "BATCH", 4)
-    write_files = StoredSnippets._write_files
-    monkeypatch.setattr(
-        StoredSnippets, "_write_files", lambda self, batch: [sizes.append(len(batch)), write_files(self, batch)]
-    )
+    add = StoredSnippets.add
+    monkeypatch.setattr(StoredSnippets, "add", lambda self, batch: [sizes.append(len(batch)), add(self, batch)][1])
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
     assert sizes == [4, 4, 3]
@@ -144,9 +142,10 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
 def test_no_process_that_cuts_loads_the_model_of_languages():
     names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
     program = (
-        "import sys; from lmm_core.crawl.cutter import TextCutter, _cut_plain; work = TextCutter('docs')._work; "
-        f"print(_cut_plain(work, {names!r}, 'a.md'), len(_cut_plain(work, 'the mean of all, ' * 20, 'b.md')), "
-        "'py3langid' in sys.modules)"
+        "import sys; from lmm_core.crawl.cutter import CutText, TextCutter, _cut_plain; "
+        f"texts = [CutText('a.md', {names!r}), CutText('b.md', 'the mean of all, ' * 20)]; "
+        "unknown, known = _cut_plain(TextCutter('docs')._work, texts); "
+        "print(unknown, len(known), 'py3langid' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "None 1 False\n"
