@@ -63,5 +63,5 @@ class Bm25Encoder:
         return self._numbers[language]
 
     def _number(self, stemmer: Stemmer, word: str) -> int:
-        stem = stemmer.stem(word) if len(word) <= _LONGEST_WORD else ""
+        stem = stemmer.find_stem(word) if len(word) <= _LONGEST_WORD else ""
         return abs(self._hash(stem)) if stem else _LEFT_OUT
