@@ -107,15 +107,14 @@ class StoredSnippets:
         return [{SPARSE: one} for one in words if one is not None]
 
     async def remove(self, snippets: Sequence[Snippet]) -> None:
-        """Remove snippets."""
+        """Remove snippets, and count their words no longer."""
         if not snippets:
             return
         tally = self.begin()
         for start in range(0, len(snippets), BATCH):
             await self._count(snippets[start : start + BATCH], tally.remove)
-        await asyncio.to_thread(
-            self.opened.store.delete, self.opened.collection, [point_id(one.id) for one in snippets]
-        )
+        gone = [point_id(one.id) for one in snippets]
+        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, gone)
 
     async def encode(self, snippets: Sequence[Snippet], words: Sequence[Vector | None] = ()) -> list[dict[str, Vector]]:
         """Return the vectors of snippets; words: those of their words that are made."""

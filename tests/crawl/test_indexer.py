@@ -17,6 +17,7 @@ import pytest
 
 from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
+from lmm_core.crawl.cutter import TextCutter
 from lmm_core.crawl.points import as_text, payload_of, snippet_of
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
@@ -150,6 +151,15 @@ def test_batches_go_over_files(monkeypatch):
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
     assert sizes == [4, 4, 3]
+
+
+def test_small_files_are_handed_over_together(monkeypatch):
+    together = []
+    cut = TextCutter.cut
+    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [together.append(len(texts)), cut(self, texts)][1])
+    fill("docs", **{f"page{at:02}": page(f"word{at}") for at in range(40)}, zz="a line of a long page\n" * 10_000)
+    assert index().files == 41
+    assert together == [41]
 
 
 @pytest.mark.slow
