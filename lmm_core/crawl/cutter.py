@@ -1,9 +1,9 @@
-"""Cutting texts into snippets, and weighing their words, in other processes if there is much to cut."""
+"""Cutting texts into snippets that are ready to be stored, in other processes if there is much to cut."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
@@ -13,17 +13,38 @@ from ..index.workers import Workers
 from ..models.embedders.bm25 import Bm25Encoder
 from ..models.embedders.embedder import Sparse
 from ..models.languages.recognize import NotPlainError, recognize_language, recognize_plainly
-from .points import texts_of
+from .points import as_text, snippet_from, texts_of
 from .snippets import Snippet, slice_text
 
 INLINE = 1_000_000  # characters that are cut in this process before others are started
 
 
-class CutSnippet(NamedTuple):
-    """A snippet, and the BM25 vector of its words if it was made at once."""
+class CutText(NamedTuple):
+    """A text to be cut; source: its file."""
 
-    snippet: Snippet
+    source: str
+    text: str
+
+
+class CutSnippet(NamedTuple):
+    """A snippet, ready to be stored.
+
+    id: its own; source: its file; text: all of it, see `as_text`; words: the BM25 vector of its words
+    if it was made at once."""
+
+    id: str
+    source: str
+    text: str
+    language: str
     words: Sparse | None
+
+    @property
+    def snippet(self) -> Snippet:
+        """The snippet itself."""
+        return snippet_from(self.text)
+
+
+Cut = list[list[CutSnippet] | None]  # the snippets of each text; None where its language is not plain
 
 
 @dataclass
@@ -31,7 +52,7 @@ class TextCutter:
     """Cuts the texts of an index, in other processes if there may be more than one.
 
     language: of texts that do not name theirs; "" if it is to be recognized; encoder: that of the
-    index, if it is known: a snippet's BM25 vector takes about as long as cutting it."""
+    index, if it is known: a snippet's BM25 vector takes a quarter of the time."""
 
     index: str
     workers: Workers = field(default_factory=Workers)
@@ -39,24 +60,24 @@ class TextCutter:
     encoder: Encoder | None = None
     _seen: int = field(default=0, init=False)  # characters
 
-    def cut(self, text: str, doc_path: str) -> Awaitable[list[CutSnippet] | None]:
-        """Return the snippets of a text, to be awaited if other processes cut it.
+    def cut(self, texts: Sequence[CutText]) -> Awaitable[Cut]:
+        """Return the snippets of texts, to be awaited if other processes cut them.
 
-        It is None if these cannot tell the language, so that `cut_here` has to."""
-        self._seen += len(text)
+        They are None where these cannot tell the language, so that `cut_here` has to."""
+        self._seen += sum(len(one.text) for one in texts)
         if self.workers.most > 1 and not self.workers.are_started and self._seen > INLINE:
             self.workers.start()
         if self.workers.are_started:
-            snippets = asyncio.wrap_future(self.workers.submit(_cut_plain, self._work, text, doc_path))
+            snippets = asyncio.wrap_future(self.workers.submit(_cut_plain, self._work, texts))
             snippets.add_done_callback(_note_failure)
             return snippets
-        made: asyncio.Future[list[CutSnippet] | None] = asyncio.get_running_loop().create_future()
-        made.set_result(self.cut_here(text, doc_path))
+        made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()
+        made.set_result([self.cut_here(one) for one in texts])
         return made
 
-    def cut_here(self, text: str, doc_path: str) -> list[CutSnippet]:
+    def cut_here(self, text: CutText) -> list[CutSnippet]:
         """Return the snippets of a text, cut in this process."""
-        return _cut(self._work, text, doc_path)
+        return _cut(self._work, text, recognize_language)
 
     @property
     def _work(self) -> _Work:
@@ -77,29 +98,37 @@ class _Work:
     bm25: str | None
 
 
-def _cut_plain(work: _Work, text: str, doc_path: str) -> list[CutSnippet] | None:
-    try:
-        return _cut(work, text, doc_path, recognize_plainly)
-    except NotPlainError:
-        return None
+def _cut_plain(work: _Work, texts: Sequence[CutText]) -> Cut:
+    found: Cut = []
+    for text in texts:
+        try:
+            found.append(_cut(work, text, recognize_plainly))
+        except NotPlainError:
+            found.append(None)
+    return found
 
 
-def _cut(
-    work: _Work, text: str, doc_path: str, recognize: Callable[[str], str] = recognize_language
-) -> list[CutSnippet]:
+def _cut(work: _Work, text: CutText, recognize: Callable[[str], str]) -> list[CutSnippet]:
     """Return the snippets of a text, with their BM25 vectors if the encoding has them."""
-    snippets = slice_text(text, doc_path, work.index, language=work.usual, recognize=recognize)
+    snippets = slice_text(text.text, text.source, work.index, language=work.usual, recognize=recognize)
+    words = _words_of(work, snippets)
+    return [
+        CutSnippet(one.id, text.source, as_text(one), one.language, of_one)
+        for one, of_one in zip(snippets, words, strict=True)
+    ]
+
+
+def _words_of(work: _Work, snippets: Sequence[Snippet]) -> Sequence[Sparse | None]:
     if work.encoding is None or work.bm25 is None:
-        return [CutSnippet(one, None) for one in snippets]
+        return [None] * len(snippets)
     texts = [texts_of(one, work.encoding).sparse for one in snippets]
-    words = _bm25(work.bm25).encode(texts, [one.language for one in snippets])
-    return list(map(CutSnippet, snippets, words))
+    return _bm25(work.bm25).encode(texts, [one.language for one in snippets])
 
 
 _bm25 = cache(Bm25Encoder)
 
 
-def _note_failure(snippets: asyncio.Future[list[CutSnippet] | None]) -> None:
+def _note_failure(snippets: asyncio.Future[Cut]) -> None:
     """Take note of a failure, so that asyncio does not report it.
 
     If a process was ended, all futures that wait for one fail."""

@@ -36,7 +36,7 @@ from ..index.refresh import (
 from ..index.workers import Workers
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
-from .cutter import CutSnippet, TextCutter
+from .cutter import Cut, CutSnippet, CutText, TextCutter
 from .points import INDEXES
 from .snippets import Snippet
 from .stored import BATCH, StoredSnippets
@@ -44,6 +44,7 @@ from .terms import Tally
 from .walk import CrawledFile, crawl, read_all
 
 IN_WORK = 2_000_000  # characters that are being cut at the same time
+AT_ONCE = 100_000  # … that are handed to another process at once
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 SLICING = 2  # increased when the same text gives other snippets
 
@@ -157,6 +158,20 @@ class _File:
 
 
 @dataclass
+class _Group:
+    """Files whose texts are cut together; size: in characters."""
+
+    records: list[FileRecord] = field(default_factory=list)
+    texts: list[CutText] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, record: FileRecord, text: CutText) -> None:
+        self.records.append(record)
+        self.texts.append(text)
+        self.size += len(text.text)
+
+
+@dataclass
 class _Run:
     """A run of the indexer over a folder."""
 
@@ -193,6 +208,7 @@ class _Run:
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
         self.cutter.encoder = encoder
+        await asyncio.to_thread(self.stored.remove_files)
         if is_earlier(known):
             await self._drop(encoder)
             known = None
@@ -200,8 +216,6 @@ class _Run:
             # before the collection is made, which would hide that everything is still to be done
             self.stored.begin(Tally())
             await asyncio.to_thread(create_records, self.store, self.collection)
-        if known is None:
-            await asyncio.to_thread(self.stored.remove_all_files)
         await ainitialize_collection(self.store, self.collection, encoder, INDEXES)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         self.left = dict(self.records)
@@ -233,23 +247,38 @@ class _Run:
         """Yield the files that have changed, each with its snippets.
 
         Other processes cut some of them in advance, while others are stored."""
-        waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]] = deque()
+        waiting: deque[tuple[_Group, Awaitable[Cut]]] = deque()
         size = 0
-        async for record, text in self._changed(ignore, max_fibers):
-            waiting.append((record, text, self.cutter.cut(text, record.source)))
-            size += len(text)
+        async for group in self._groups(ignore, max_fibers):
+            waiting.append((group, self.cutter.cut(group.texts)))
+            size += group.size
             while waiting and (not self.cutter.workers.are_started or size > IN_WORK):
-                size -= len(waiting[0][1])
-                yield await self._next_cut(waiting)
+                size -= waiting[0][0].size
+                for one in await self._next_cut(waiting):
+                    yield one
         while waiting:
-            yield await self._next_cut(waiting)
+            for one in await self._next_cut(waiting):
+                yield one
 
     async def _next_cut(
-        self, waiting: deque[tuple[FileRecord, str, Awaitable[list[CutSnippet] | None]]]
-    ) -> tuple[FileRecord, list[CutSnippet]]:
-        record, text, cut = waiting.popleft()
-        snippets = await cut
-        return record, self.cutter.cut_here(text, record.source) if snippets is None else snippets
+        self, waiting: deque[tuple[_Group, Awaitable[Cut]]]
+    ) -> list[tuple[FileRecord, list[CutSnippet]]]:
+        group, cut = waiting.popleft()
+        return [
+            (record, self.cutter.cut_here(text) if snippets is None else snippets)
+            for record, text, snippets in zip(group.records, group.texts, await cut, strict=True)
+        ]
+
+    async def _groups(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[_Group]:
+        """Yield the files that have changed in groups, since handing over each alone would take as long as cutting."""
+        group = _Group()
+        async for record, text in self._changed(ignore, max_fibers):
+            group.add(record, CutText(record.source, text))
+            if group.size > AT_ONCE:
+                yield group
+                group = _Group()
+        if group.records:
+            yield group
 
     async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, str]]:
         """Yield the files whose text has changed, each with its text."""
@@ -299,7 +328,7 @@ class _Run:
     async def _take(self, record: FileRecord, snippets: Sequence[CutSnippet]) -> None:
         """Queue the new snippets of a file, and note those that are gone."""
         self.stored.begin()
-        wanted = {one.snippet.id: one for one in snippets}
+        wanted = {one.id: one for one in snippets}
         known: dict[str, Snippet] = {}
         if record.source in self.records or record.source in self.unsure:
             known = {one.id: one for one in await asyncio.to_thread(self.stored.of_file, record.source)}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
-from uuid import UUID
 
 from ..index.encoding import ChunkTexts, EncodingModel, texts_to_encode
 from .snippets import Snippet
@@ -16,16 +15,26 @@ _values = attrgetter(*Snippet.__slots__)
 _JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
 
 
-def payload_of(snippet: Snippet) -> dict[str, Any]:
-    """Return what is stored with a snippet's vectors, which is all of it.
+def as_text(snippet: Snippet) -> str:
+    """Return all of a snippet as one text.
 
     The engine takes long for each value of a payload, so that they are one, but for what is searched for."""
-    return {"source": snippet.doc_path, "snippet": _JSON.encode(_values(snippet))}
+    return _JSON.encode(_values(snippet))
+
+
+def payload_of(source: str, text: str) -> dict[str, Any]:
+    """Return what is stored with a snippet's vectors, given its file and its text of `as_text`."""
+    return {"source": source, "snippet": text}
+
+
+def snippet_from(text: str) -> Snippet:
+    """Return the snippet of a text of `as_text`."""
+    return Snippet(*json.loads(text))
 
 
 def snippet_of(payload: Mapping[str, Any]) -> Snippet:
     """Return the snippet held in a payload."""
-    return Snippet(*json.loads(payload["snippet"])) if "snippet" in payload else _earlier(payload)
+    return snippet_from(payload["snippet"]) if "snippet" in payload else _earlier(payload)
 
 
 def _earlier(payload: Mapping[str, Any]) -> Snippet:
@@ -43,9 +52,10 @@ def _earlier(payload: Mapping[str, Any]) -> Snippet:
     )
 
 
-def point_id(snippet: Snippet) -> str:
-    """Return the id of a snippet's point, a UUID."""
-    return str(UUID(snippet.id))
+def point_id(ident: str) -> str:
+    """Return the id of a snippet's point, a UUID as it is written, given that of the snippet."""
+    ident = ident.replace("-", "")  # of earlier versions
+    return f"{ident[:8]}-{ident[8:12]}-{ident[12:16]}-{ident[16:20]}-{ident[20:]}"
 
 
 def texts_of(snippet: Snippet, encoding: EncodingModel) -> ChunkTexts:

@@ -7,8 +7,6 @@ cut by the splitter of the passes, and shorter ones joined with their neighbours
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -315,19 +313,3 @@ def _is_annotated(node: Node) -> bool:
     if isinstance(node, TextNode):
         return bool(node.metadata)
     return bool(node.metadata) or (node.parent is not None and _is_annotated(node.parent))
-
-
-# Files
-
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
-_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
-_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
-
-
-def snippet_file(snippet: Snippet) -> str:
-    """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
-
-    It has to be written without changing line ends."""
-    fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
-    quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
-    return f"---\n{quoted}\n---\n\n{snippet.body}\n"

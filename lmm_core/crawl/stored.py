@@ -1,26 +1,27 @@
-"""The snippets of an index on disk: points, files and counted words, which change together."""
+"""The snippets of an index on disk: points and counted words, which change together."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..files.marked import write_own
-from ..index.encoding import ChunkTexts, Encoder
+from ..index.encoding import SPARSE, ChunkTexts, Encoder, has_dense
 from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
 from .cutter import CutSnippet
 from .points import payload_of, point_id, snippet_of, texts_of
-from .snippets import Snippet, snippet_file
+from .snippets import Snippet
 from .terms import Tally
 
 BATCH = 300  # snippets that are embedded and stored, or read, at once
-_SNIPPET_FILE = re.compile(r"[0-9a-f-]{32,36}\.md")
+_SNIPPET_FILE = re.compile(r"[0-9a-f-]{32,36}\.md")  # of an earlier version
 
 
 @dataclass
@@ -45,10 +46,7 @@ class StoredSnippets:
 
     def is_whole(self) -> bool:
         """Return True if the last run came to its end and nobody has removed its results."""
-        terms = self.database.terms(self.name)
-        if terms is None or (self.folder / UNFINISHED).exists():
-            return False
-        return not terms.count or next((self.folder / SNIPPETS).iterdir(), None) is not None
+        return self.database.terms(self.name) is not None and not (self.folder / UNFINISHED).exists()
 
     def begin(self, tally: Tally | None = None) -> Tally:
         """Mark the index as unfinished, unless that is done already, and return the tally.
@@ -64,22 +62,24 @@ class StoredSnippets:
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
     async def recover(self) -> set[str]:
-        """Count the stored snippets, write all their files again, and return their sources.
-
-        This is for a run after one that was interrupted: files may be missing."""
+        """Count the stored snippets, and return their sources, after a run that was interrupted."""
         tally, sources = self.begin(Tally()), set[str]()
         points = self.opened.store.scroll(self.opened.collection)
         while batch := await asyncio.to_thread(_next, points):
             await self._count(batch, tally.add)
-            await asyncio.to_thread(self._write_files, batch)
             sources |= {snippet.doc_path for snippet in batch}
         return sources
 
-    def remove_all_files(self) -> None:
-        """Remove the snippet files of a collection that is no longer there, and no others."""
-        for path in (self.folder / SNIPPETS).iterdir():
+    def remove_files(self) -> None:
+        """Remove the files of snippets that an earlier version wrote, and nothing else in their folder."""
+        folder = self.folder / SNIPPETS
+        if not folder.is_dir():
+            return
+        for path in folder.iterdir():
             if _SNIPPET_FILE.fullmatch(path.name):
                 path.unlink()
+        with suppress(OSError):  # the writer keeps something there
+            folder.rmdir()
 
     # Snippets
 
@@ -89,25 +89,32 @@ class StoredSnippets:
         return [snippet_of(point.payload) for point in points]
 
     async def add(self, cut: Sequence[CutSnippet]) -> None:
-        """Store snippets: their points first, then their files."""
-        tally = self.begin()
-        snippets = [one.snippet for one in cut]
-        vectors = await self.encode(snippets, [one.words for one in cut])
-        points = [Point(point_id(one), found, payload_of(one)) for one, found in zip(snippets, vectors, strict=True)]
+        """Store snippets, and count their words."""
+        tally, vectors = self.begin(), await self._vectors(cut)
+        points = [
+            Point(point_id(one.id), found, payload_of(one.source, one.text))
+            for one, found in zip(cut, vectors, strict=True)
+        ]
         await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
-        await asyncio.to_thread(self._write_files, snippets)
-        for one, found in zip(snippets, vectors, strict=True):
+        for one, found in zip(cut, vectors, strict=True):
             tally.add(found, one.language)
 
+    async def _vectors(self, cut: Sequence[CutSnippet]) -> Sequence[dict[str, Vector]]:
+        """Return the vectors of snippets. Their texts are looked at only if some are not made yet."""
+        words = [one.words for one in cut]
+        if has_dense(self.encoder.model) or None in words:
+            return await self.encode([one.snippet for one in cut], words)
+        return [{SPARSE: one} for one in words if one is not None]
+
     async def remove(self, snippets: Sequence[Snippet]) -> None:
-        """Remove snippets: their files first, so that none stays behind whose point is gone."""
+        """Remove snippets, and count their words no longer."""
         if not snippets:
             return
         tally = self.begin()
         for start in range(0, len(snippets), BATCH):
             await self._count(snippets[start : start + BATCH], tally.remove)
-        await asyncio.to_thread(self._remove_files, snippets)
-        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, list(map(point_id, snippets)))
+        gone = [point_id(one.id) for one in snippets]
+        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, gone)
 
     async def encode(self, snippets: Sequence[Snippet], words: Sequence[Vector | None] = ()) -> list[dict[str, Vector]]:
         """Return the vectors of snippets; words: those of their words that are made."""
@@ -123,20 +130,6 @@ class StoredSnippets:
     def _texts(self, snippet: Snippet) -> ChunkTexts:
         assert self.encoder.encoding is not None
         return texts_of(snippet, self.encoder.encoding)
-
-    def _write_files(self, snippets: Sequence[Snippet]) -> None:
-        folder = self.folder / SNIPPETS
-        for snippet in snippets:
-            write_own(folder / _file_name(snippet), snippet_file(snippet).encode("utf-8"))
-
-    def _remove_files(self, snippets: Sequence[Snippet]) -> None:
-        folder = self.folder / SNIPPETS
-        for snippet in snippets:
-            (folder / _file_name(snippet)).unlink(missing_ok=True)
-
-
-def _file_name(snippet: Snippet) -> str:
-    return f"{snippet.id}.md"
 
 
 def _next(points: Iterator[Any]) -> list[Snippet]:

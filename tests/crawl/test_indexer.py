@@ -17,7 +17,8 @@ import pytest
 
 from lmm_core.crawl import catalogue, cutter, indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
-from lmm_core.crawl.points import payload_of, snippet_of
+from lmm_core.crawl.cutter import TextCutter
+from lmm_core.crawl.points import as_text, payload_of, snippet_of
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
@@ -26,7 +27,7 @@ from lmm_core.index.refresh import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
-from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
+from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
 from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
 
@@ -54,25 +55,24 @@ def sources(state):
 # What is stored
 
 
-def test_every_snippet_is_a_point_and_a_file():
+def test_every_snippet_is_a_point():
     fill("docs", trees=page("oak", "birch"), more=page("elm"))
     done = index(description="Trees")
     state = made()
     assert (done.files, done.read, done.unchanged, done.written, done.snippets) == (2, 2, 0, 3, 3)
-    assert len(state["points"]) == len(state["snippets"]) == state["count"] == state["entry"].snippets == 3
+    assert len(state["points"]) == state["count"] == state["entry"].snippets == 3
     wanted = {
         one.id: one
         for path in ("trees.md", "more.md")
         for one in slice_text(Path("docs", path).read_text(), path, "docs")
     }
     assert {one.id: one for one in map(snippet_of, state["points"].values())} == wanted
-    assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
     assert not state["unfinished"]
 
 
 def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
     for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
-        assert snippet_of(payload_of(snippet)) == snippet
+        assert snippet_of(payload_of(snippet.doc_path, as_text(snippet))) == snippet
         assert snippet_of(as_earlier(snippet)) == snippet
         assert pickle.loads(pickle.dumps(snippet)) == snippet
 
@@ -114,19 +114,52 @@ def test_where_things_lie():
         "docs",
     ]
     there = sorted(path.name for path in Path(".md_index/docs").iterdir() if not path.name.startswith("."))
-    assert there == ["snippets", "terms.json", "vectors", "vectors.files"]
+    assert there == ["terms.json", "vectors", "vectors.files"]
+
+
+def test_an_index_has_no_file_for_each_snippet():
+    """Each would take 4 KB of the disk, and as long to write as the snippet takes to be made."""
+    fill("docs", trees=page("oak"))
+    index()
+    before = number_of_files()
+    fill("docs", trees=page(*(f"word{at}" for at in range(50))))
+    assert index().snippets == 50 and number_of_files() < before + 25  # the engine's own differ by a few
+
+
+def number_of_files():
+    return sum(path.is_file() for path in Path(".md_index").rglob("*"))
+
+
+def test_files_of_snippets_that_an_earlier_version_wrote_go_and_nothing_else():
+    fill("docs", trees=page("oak"))
+    index()
+    folder = DATABASE.folder("docs") / SNIPPETS
+    write(folder / f"{'0' * 32}.md", "The oak, long gone.")
+    index()
+    assert not folder.exists()
+    write(folder / f"{'0' * 32}.md", "The oak, long gone.")
+    write(folder / "mine.md", "mine")
+    index()
+    assert os.listdir(folder) == ["mine.md"]
 
 
 def test_batches_go_over_files(monkeypatch):
     sizes = []
     monkeypatch.setattr(indexer, "BATCH", 4)
-    write_files = StoredSnippets._write_files
-    monkeypatch.setattr(
-        StoredSnippets, "_write_files", lambda self, batch: [sizes.append(len(batch)), write_files(self, batch)]
-    )
+    add = StoredSnippets.add
+    monkeypatch.setattr(StoredSnippets, "add", lambda self, batch: [sizes.append(len(batch)), add(self, batch)][1])
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
     assert sizes == [4, 4, 3]
+
+
+def test_small_files_are_handed_over_together(monkeypatch):
+    together = []
+    cut = TextCutter.cut
+    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [together.append(len(texts)), cut(self, texts)][1])
+    fill("docs", **{f"page{at:02}": page(f"word{at}") for at in range(40)}, zz="a line of a long page\n" * 10_000)
+    assert index().files == 41
+    assert together == [41]
 
 
 @pytest.mark.slow
@@ -144,9 +177,10 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
 def test_no_process_that_cuts_loads_the_model_of_languages():
     names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
     program = (
-        "import sys; from lmm_core.crawl.cutter import TextCutter, _cut_plain; work = TextCutter('docs')._work; "
-        f"print(_cut_plain(work, {names!r}, 'a.md'), len(_cut_plain(work, 'the mean of all, ' * 20, 'b.md')), "
-        "'py3langid' in sys.modules)"
+        "import sys; from lmm_core.crawl.cutter import CutText, TextCutter, _cut_plain; "
+        f"texts = [CutText('a.md', {names!r}), CutText('b.md', 'the mean of all, ' * 20)]; "
+        "unknown, known = _cut_plain(TextCutter('docs')._work, texts); "
+        "print(unknown, len(known), 'py3langid' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "None 1 False\n"
@@ -241,7 +275,7 @@ def test_what_is_removed_leaves_with_all_that_was_stored_of_it():
     done = index()
     assert (done.removed, done.dropped, done.files) == (1, 1, 2)
     state = made()
-    assert sources(state) == ["sub.md", "trees.md"] and len(state["snippets"]) == 2
+    assert sources(state) == ["sub.md", "trees.md"]
     shutil.rmtree(".md_index")
     index()
     assert made() == state
@@ -367,7 +401,7 @@ def test_two_processes_do_not_change_an_index_at_once(monkeypatch):
 # Interruptions
 
 
-# Ends the process before its n-th change: of the store, of a snippet file, of the catalogue.
+# Ends the process before its n-th change: of the store, of a mark, of the catalogue.
 KILLED = """
 import os, sys
 from pathlib import Path
@@ -437,7 +471,7 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
     with pytest.raises(KeyboardInterrupt):
         index()
     monkeypatch.setattr(indexer._Run, "_close_files", written)
-    assert os.listdir(".md_index/docs/snippets")
+    assert Path(".md_index/docs/unfinished").exists()
     fill("docs", a=page("may"))
     Path("docs/b.md").unlink()
     index()
@@ -504,7 +538,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     raise AssertionError("more writes than were thought of")
 
 
-@pytest.mark.parametrize("missing", [TERMS, SNIPPETS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
+@pytest.mark.parametrize("missing", [TERMS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
 def test_what_can_be_made_again_is_made_again(missing):
     fill("docs", trees=page("oak", "elm"), gone=page("fir"))
     index()
@@ -531,7 +565,7 @@ def test_a_server_holds_the_collections_and_the_folder_the_rest():
             "docs.vectors",
             "docs.vectors.files",
         ]
-        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
+        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "terms.json"]
         assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
         Path("docs/more.md").unlink()
         assert index(database=database).dropped == 1

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from ..languages.known import KnownWords
-from ..languages.stemming import Stemmers
+from ..languages.stemming import Stemmer, Stemmers
 from ..languages.words import find_words
 from .embedder import Sparse
 
@@ -18,6 +19,7 @@ USUAL_LANGUAGE = "en"  # of texts that do not say theirs
 # fastembed's defaults: how quickly repetitions of a word stop counting, how much the length
 # of a text counts, the usual length in words, and the longest word in characters.
 _K, _B, _USUAL_LENGTH, _LONGEST_WORD = 1.2, 0.75, 256.0, 40
+_LEFT_OUT = -1  # the number of stop words and of words that are too long
 
 
 class Bm25Encoder:
@@ -31,8 +33,9 @@ class Bm25Encoder:
     def __init__(self, language: str = "") -> None:
         import mmh3
 
-        self._numbers = KnownWords(lambda stem: abs(mmh3.hash(stem)))
+        self._hash = mmh3.hash
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
+        self._numbers: dict[str, KnownWords[int]] = {}  # of the words of each language
         self.language = self._stemmers.of("").language
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
@@ -41,24 +44,24 @@ class Bm25Encoder:
 
     def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
         """See `SparseEncoder`."""
-        stemmers = [self._stemmers.of(language) for language in languages or ("",)]
-        stems = (stemmer.stem(word) for word in _short_words(text) for stemmer in stemmers)
-        indices = list(dict.fromkeys(self._numbers[stem] for stem in stems if stem))
+        numbers = [self._numbers_of(language) for language in languages or ("",)]
+        indices = list(dict.fromkeys(known[word] for word in find_words(text) for known in numbers))
+        indices = [number for number in indices if number != _LEFT_OUT]
         return Sparse(indices, [1.0] * len(indices))
 
     def _encode(self, text: str, language: str) -> Sparse:
-        counts = Counter(map(self._stemmers.of(language).stem, _short_words(text)))
-        counts.pop("", None)  # stop words
+        counts = Counter(map(self._numbers_of(language).__getitem__, find_words(text)))
+        counts.pop(_LEFT_OUT, None)
         length = _K * (1 - _B + _B * counts.total() / _USUAL_LENGTH)
         weight = {n: n * (_K + 1) / (n + length) for n in set(counts.values())}
-        weights = dict(
-            zip(map(self._numbers.__getitem__, counts), map(weight.__getitem__, counts.values()), strict=True)
-        )
-        return Sparse(list(weights), list(weights.values()))
+        return Sparse(list(counts), list(map(weight.__getitem__, counts.values())))
 
+    def _numbers_of(self, language: str) -> KnownWords[int]:
+        """Return the numbers of the words of a language: that of a word's stem, or `_LEFT_OUT`."""
+        if language not in self._numbers:
+            self._numbers[language] = KnownWords(partial(self._number, self._stemmers.of(language)))
+        return self._numbers[language]
 
-def _short_words(text: str) -> list[str]:
-    words = find_words(text)
-    if max(map(len, words), default=0) <= _LONGEST_WORD:
-        return words
-    return [word for word in words if len(word) <= _LONGEST_WORD]
+    def _number(self, stemmer: Stemmer, word: str) -> int:
+        stem = stemmer.find_stem(word) if len(word) <= _LONGEST_WORD else ""
+        return abs(self._hash(stem)) if stem else _LEFT_OUT

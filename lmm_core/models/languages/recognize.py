@@ -12,6 +12,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
+from .known import KnownWords
 from .stemming import LANGUAGES, WITH_STOP_WORDS, stop_words
 from .words import find_words, fold
 
@@ -79,17 +80,18 @@ def _by_script(text: str) -> str:
 
 def _by_words(words: list[str]) -> str:
     """Return the language that has plainly the most of a text's words among its stop words, or ""."""
-    folded = [fold(word) for word in words if not word.isdigit()]
-    if len(folded) < _MANY:
+    count = len(words) - sum(map(str.isdigit, words))
+    if count < _MANY:
         return ""
-    found = Counter(chain.from_iterable(map(_having, folded)))
+    found = Counter(chain.from_iterable(map(_having().__getitem__, words)))
     (most, code), (second, _) = sorted(((found[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
-    return code if most > _SHARE * len(folded) and most > _AHEAD * second else ""
+    return code if most > _SHARE * count and most > _AHEAD * second else ""
 
 
-def _having(word: str) -> tuple[str, ...]:
-    """Return the languages that have a folded word among their stop words."""
-    return _languages().get(word, ())
+@cache
+def _having() -> KnownWords[tuple[str, ...]]:
+    """Return for words the languages that have them among their stop words."""
+    return KnownWords(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 
 
 @cache

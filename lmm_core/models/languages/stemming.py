@@ -57,10 +57,11 @@ class Stemmer:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self._known = KnownWords(self._made)
+        self._known = KnownWords(self.find_stem)
         self.stem = self._known.__getitem__  # returns the stem of a word, or "" if it is a stop word
 
-    def _made(self, word: str) -> str:
+    def find_stem(self, word: str) -> str:
+        """Return the same as `stem`, for those who remember it themselves."""
         folded = fold(word)
         if folded in self._left_out:
             return ""

@@ -30,7 +30,8 @@ _compiled = cache(re.compile)  # these take long to compile, and a text in ASCII
 _CONTRACTION = re.compile(
     r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
 )
-_APOSTROPHE = re.compile("['’]")
+# An apostrophe in a word, as in all of the above: quotation marks are many. (A single sign is found more quickly.)
+_APOSTROPHE, _TYPESET_APOSTROPHE = (re.compile(rf"{sign}(?<=\w{sign})(?=\w)") for sign in ("'", "['’]"))
 # Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
 _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
 _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() else 32 for sign in range(128)).ljust(256)
@@ -57,7 +58,7 @@ def _without_typeset(text: str) -> str:
 def _without_contractions(text: str) -> str:
     """Return a text without what `_CONTRACTION` matches, which is searched for at apostrophes alone, to be quick."""
     kept, at = [], 0
-    for mark in _APOSTROPHE.finditer(text):
+    for mark in (_APOSTROPHE if text.isascii() else _TYPESET_APOSTROPHE).finditer(text):
         found = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())
         if found and found.start() >= at:
             kept.append(text[at : found.start()])
