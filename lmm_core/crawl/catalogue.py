@@ -2,6 +2,7 @@
 
 .md_index/catalogue.json          the name, description, root and models of each index
 .md_index/NAME/vectors/           the collection (or NAME.vectors on a Qdrant server)
+.md_index/NAME/snippets/ID.md     the snippets as files
 .md_index/NAME/terms.json         the counts of the snippets' words, and the sum of their vectors
 """
 
@@ -200,6 +201,7 @@ class Database:
         make_marked(self.root, INDEXES)
         check_inside(self.root, folder / SNIPPETS)
         make_marked(folder, INDEX)
+        (folder / SNIPPETS).mkdir(exist_ok=True)
 
     def _check(self, name: str) -> None:
         """Raise StoreError if the folder of an index is not ours, or leads elsewhere."""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from ..index.encoding import Encoder, EncodingModel
@@ -14,29 +15,34 @@ from ..models.embedders.bm25 import Bm25Encoder
 from ..models.embedders.embedder import Sparse
 from ..models.languages.recognize import NotPlainError, recognize_language, recognize_plainly
 from .points import as_text, snippet_from, texts_of
-from .snippets import Snippet, slice_text
+from .snippets import Snippet, slice_text, write_snippet
 
 INLINE = 1_000_000  # characters that are cut in this process before others are started
 
 
 class CutText(NamedTuple):
-    """A text to be cut; source: its file."""
+    """A text to be cut.
+
+    source: its file; is_new: True if nothing of this file can be stored yet, so that the files of all its
+    snippets are to be written."""
 
     source: str
     text: str
+    is_new: bool = False
 
 
 class CutSnippet(NamedTuple):
     """A snippet, ready to be stored.
 
     id: its own; source: its file; text: all of it, see `as_text`; words: the BM25 vector of its words
-    if it was made at once."""
+    if it was made at once; has_file: True if its file is written."""
 
     id: str
     source: str
     text: str
     language: str
     words: Sparse | None
+    has_file: bool
 
     @property
     def snippet(self) -> Snippet:
@@ -51,13 +57,15 @@ Cut = list[list[CutSnippet] | None]  # the snippets of each text; None where its
 class TextCutter:
     """Cuts the texts of an index, in other processes if there may be more than one.
 
-    language: of texts that do not name theirs; "" if it is to be recognized; encoder: that of the
-    index, if it is known: a snippet's BM25 vector takes a quarter of the time."""
+    folder: where the snippets' files are, None if none are written; language: of texts that do not name
+    theirs; "" if it is to be recognized; encoder: that of the index, if it is known: a snippet's BM25
+    vector takes about as long as cutting it."""
 
     index: str
     workers: Workers = field(default_factory=Workers)
     language: str = ""
     encoder: Encoder | None = None
+    folder: Path | None = None
     _seen: int = field(default=0, init=False)  # characters
 
     def cut(self, texts: Sequence[CutText]) -> Awaitable[Cut]:
@@ -83,7 +91,7 @@ class TextCutter:
     def _work(self) -> _Work:
         bm25, encoding = (self.encoder.sparse, self.encoder.encoding) if self.encoder else (None, None)
         language = bm25.language if isinstance(bm25, Bm25Encoder) else None
-        return _Work(self.index, self.language, encoding, language)
+        return _Work(self.index, self.language, encoding, language, self.folder and self.folder.absolute())
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +104,7 @@ class _Work:
     usual: str
     encoding: EncodingModel | None
     bm25: str | None
+    folder: Path | None
 
 
 def _cut_plain(work: _Work, texts: Sequence[CutText]) -> Cut:
@@ -109,11 +118,15 @@ def _cut_plain(work: _Work, texts: Sequence[CutText]) -> Cut:
 
 
 def _cut(work: _Work, text: CutText, recognize: Callable[[str], str]) -> list[CutSnippet]:
-    """Return the snippets of a text, with their BM25 vectors if the encoding has them."""
+    """Return the snippets of a text, with their BM25 vectors if the encoding has them; write those of a new file."""
     snippets = slice_text(text.text, text.source, work.index, language=work.usual, recognize=recognize)
+    has_files = text.is_new and work.folder is not None
+    if has_files and work.folder is not None:
+        for one in snippets:
+            write_snippet(work.folder, one)
     words = _words_of(work, snippets)
     return [
-        CutSnippet(one.id, text.source, as_text(one), one.language, of_one)
+        CutSnippet(one.id, text.source, as_text(one), one.language, of_one, has_files)
         for one, of_one in zip(snippets, words, strict=True)
     ]
 

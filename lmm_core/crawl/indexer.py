@@ -207,8 +207,7 @@ class _Run:
         if known is not None and (is_later(known) or differing(known, wanted)):
             raise CrawlError(other_models(self.name, known, wanted))
         self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
-        self.cutter.encoder = encoder
-        await asyncio.to_thread(self.stored.remove_files)
+        self.cutter.encoder, self.cutter.folder = encoder, self.stored.files
         if is_earlier(known):
             await self._drop(encoder)
             known = None
@@ -216,6 +215,8 @@ class _Run:
             # before the collection is made, which would hide that everything is still to be done
             self.stored.begin(Tally())
             await asyncio.to_thread(create_records, self.store, self.collection)
+        if known is None:
+            await asyncio.to_thread(self.stored.remove_other_files)
         await ainitialize_collection(self.store, self.collection, encoder, INDEXES)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
         self.left = dict(self.records)
@@ -250,6 +251,7 @@ class _Run:
         waiting: deque[tuple[_Group, Awaitable[Cut]]] = deque()
         size = 0
         async for group in self._groups(ignore, max_fibers):
+            self.stored.begin()  # before files of snippets are written
             waiting.append((group, self.cutter.cut(group.texts)))
             size += group.size
             while waiting and (not self.cutter.workers.are_started or size > IN_WORK):
@@ -273,7 +275,8 @@ class _Run:
         """Yield the files that have changed in groups, since handing over each alone would take as long as cutting."""
         group = _Group()
         async for record, text in self._changed(ignore, max_fibers):
-            group.add(record, CutText(record.source, text))
+            is_new = record.source not in self.records and record.source not in self.unsure
+            group.add(record, CutText(record.source, text, is_new))
             if group.size > AT_ONCE:
                 yield group
                 group = _Group()

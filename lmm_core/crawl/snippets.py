@@ -7,12 +7,16 @@ cut by the splitter of the passes, and shorter ones joined with their neighbours
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from operator import attrgetter
+from pathlib import Path
 
+from ..files.marked import write_own
 from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cutting.cut_points import UnitCutter
 from ..index.cutting.pieces import Piece, add_frame, cut_text
@@ -313,3 +317,29 @@ def _is_annotated(node: Node) -> bool:
     if isinstance(node, TextNode):
         return bool(node.metadata)
     return bool(node.metadata) or (node.parent is not None and _is_annotated(node.parent))
+
+
+# Files
+
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
+_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
+_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
+
+
+def snippet_file(snippet: Snippet) -> str:
+    """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
+
+    It has to be written without changing line ends."""
+    fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
+    quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    return f"---\n{quoted}\n---\n\n{snippet.body}\n"
+
+
+def write_snippet(folder: Path, snippet: Snippet) -> None:
+    """Write the file of a snippet into the folder of an index's snippets. Raise FolderError or OSError."""
+    write_own(folder / file_name(snippet.id), snippet_file(snippet).encode("utf-8"))
+
+
+def file_name(ident: str) -> str:
+    """Return the name of a snippet's file."""
+    return f"{ident}.md"

@@ -1,11 +1,10 @@
-"""The snippets of an index on disk: points and counted words, which change together."""
+"""The snippets of an index on disk: points, files and counted words, which change together."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,11 +16,11 @@ from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
 from .cutter import CutSnippet
 from .points import payload_of, point_id, snippet_of, texts_of
-from .snippets import Snippet
+from .snippets import Snippet, file_name, write_snippet
 from .terms import Tally
 
 BATCH = 300  # snippets that are embedded and stored, or read, at once
-_SNIPPET_FILE = re.compile(r"[0-9a-f-]{32,36}\.md")  # of an earlier version
+_SNIPPET_FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
 @dataclass
@@ -42,11 +41,19 @@ class StoredSnippets:
         """The folder of the index."""
         return self.database.folder(self.name)
 
+    @property
+    def files(self) -> Path:
+        """The folder of the snippets' files."""
+        return self.folder / SNIPPETS
+
     # Before and after a run
 
     def is_whole(self) -> bool:
         """Return True if the last run came to its end and nobody has removed its results."""
-        return self.database.terms(self.name) is not None and not (self.folder / UNFINISHED).exists()
+        terms = self.database.terms(self.name)
+        if terms is None or (self.folder / UNFINISHED).exists():
+            return False
+        return not terms.count or next(self.files.iterdir(), None) is not None
 
     def begin(self, tally: Tally | None = None) -> Tally:
         """Mark the index as unfinished, unless that is done already, and return the tally.
@@ -62,24 +69,25 @@ class StoredSnippets:
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
     async def recover(self) -> set[str]:
-        """Count the stored snippets, and return their sources, after a run that was interrupted."""
-        tally, sources = self.begin(Tally()), set[str]()
+        """Count the stored snippets, write all their files again, and return their sources.
+
+        This is for a run after one that was interrupted: files may be missing, and others may be of
+        snippets that were not stored any more."""
+        tally, sources, ids = self.begin(Tally()), set[str](), set[bytes]()
         points = self.opened.store.scroll(self.opened.collection)
         while batch := await asyncio.to_thread(_next, points):
             await self._count(batch, tally.add)
+            await asyncio.to_thread(self._write_files, batch)
             sources |= {snippet.doc_path for snippet in batch}
+            ids |= {_bytes_of(snippet.id) for snippet in batch}
+        await asyncio.to_thread(self.remove_other_files, ids)
         return sources
 
-    def remove_files(self) -> None:
-        """Remove the files of snippets that an earlier version wrote, and nothing else in their folder."""
-        folder = self.folder / SNIPPETS
-        if not folder.is_dir():
-            return
-        for path in folder.iterdir():
-            if _SNIPPET_FILE.fullmatch(path.name):
+    def remove_other_files(self, ids: Collection[bytes] = ()) -> None:
+        """Remove the files of all snippets but those with some ids, and nothing that is no such file."""
+        for path in self.files.iterdir():
+            if _SNIPPET_FILE.fullmatch(path.name) and _bytes_of(path.stem) not in ids:
                 path.unlink()
-        with suppress(OSError):  # the writer keeps something there
-            folder.rmdir()
 
     # Snippets
 
@@ -89,13 +97,15 @@ class StoredSnippets:
         return [snippet_of(point.payload) for point in points]
 
     async def add(self, cut: Sequence[CutSnippet]) -> None:
-        """Store snippets, and count their words."""
+        """Store snippets: their points first, then the files that are not yet written."""
         tally, vectors = self.begin(), await self._vectors(cut)
         points = [
             Point(point_id(one.id), found, payload_of(one.source, one.text))
             for one, found in zip(cut, vectors, strict=True)
         ]
         await asyncio.to_thread(self.opened.store.upsert, self.opened.collection, points)
+        if without := [one.snippet for one in cut if not one.has_file]:
+            await asyncio.to_thread(self._write_files, without)
         for one, found in zip(cut, vectors, strict=True):
             tally.add(found, one.language)
 
@@ -107,14 +117,16 @@ class StoredSnippets:
         return [{SPARSE: one} for one in words if one is not None]
 
     async def remove(self, snippets: Sequence[Snippet]) -> None:
-        """Remove snippets, and count their words no longer."""
+        """Remove snippets: their files first, so that none stays behind whose point is gone."""
         if not snippets:
             return
         tally = self.begin()
         for start in range(0, len(snippets), BATCH):
             await self._count(snippets[start : start + BATCH], tally.remove)
-        gone = [point_id(one.id) for one in snippets]
-        await asyncio.to_thread(self.opened.store.delete, self.opened.collection, gone)
+        await asyncio.to_thread(self._remove_files, snippets)
+        await asyncio.to_thread(
+            self.opened.store.delete, self.opened.collection, [point_id(one.id) for one in snippets]
+        )
 
     async def encode(self, snippets: Sequence[Snippet], words: Sequence[Vector | None] = ()) -> list[dict[str, Vector]]:
         """Return the vectors of snippets; words: those of their words that are made."""
@@ -130,6 +142,20 @@ class StoredSnippets:
     def _texts(self, snippet: Snippet) -> ChunkTexts:
         assert self.encoder.encoding is not None
         return texts_of(snippet, self.encoder.encoding)
+
+    def _write_files(self, snippets: Sequence[Snippet]) -> None:
+        folder = self.files
+        for snippet in snippets:
+            write_snippet(folder, snippet)
+
+    def _remove_files(self, snippets: Sequence[Snippet]) -> None:
+        for snippet in snippets:
+            (self.files / file_name(snippet.id)).unlink(missing_ok=True)
+
+
+def _bytes_of(ident: str) -> bytes:
+    """Return an id as bytes, of which a million take less memory."""
+    return bytes.fromhex(ident.replace("-", ""))
 
 
 def _next(points: Iterator[Any]) -> list[Snippet]:

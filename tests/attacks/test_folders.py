@@ -327,13 +327,27 @@ def test_what_stands_in_the_place_of_indexes(project, place, shape):
         refused(project, command)
 
 
-@pytest.mark.parametrize("what", ["docs/snippets", "docs/vectors", "docs", "docs/terms.json",
+def test_what_the_writer_keeps_in_the_folder_of_snippets_stays(project):
+    """The collection is gone, so the snippets' files are made anew: ours alone."""
+    command = "md-index --root documents --name docs -q"
+    lmm(command)
+    write(".md_index/docs/snippets/mine.md", "mine")
+    shutil.rmtree(".md_index/docs/vectors")
+    lmm(command)
+    assert text(".md_index/docs/snippets/mine.md") == "mine"
+    assert len(list(Path(".md_index/docs/snippets").iterdir())) == 2
+
+
+@pytest.mark.parametrize("what", ["docs/snippets", "docs/vectors", "docs", "docs/snippets/ID.md", "docs/terms.json",
                                   "docs/unfinished", "docs/.lock", "catalogue.json", ".lock"])  # fmt: skip
 def test_a_part_of_an_index_of_a_folder_that_leads_elsewhere(project, what):
     """What is written there would be written outside."""
     command = "md-index --root documents --name docs -q"
     lmm(command)
     place = Path(".md_index", what)
+    if what.endswith("ID.md"):
+        place = next(place.parent.iterdir())
+        (project / ".md_index/docs/unfinished").touch()  # all snippets are written again
     outside = project.parent / "moved"
     place.rename(outside) if place.exists() else write(outside, "")
     place.symlink_to(outside)

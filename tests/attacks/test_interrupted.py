@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.crawl.catalogue import CATALOGUE, TERMS, UNFINISHED, Database
+from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Database
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run as run_async
@@ -94,7 +94,7 @@ class Md:
         return page(*words) + docid
 
     def state(self):
-        """All that is stored, and what is found."""
+        """All that is stored, the files that are made, and what is found."""
         database = Database(Path(".md_index"), RemoteSource(self.server.url) if self.server else None)
         folder, opened = database.folder("docs"), database.open("docs")
         try:
@@ -104,6 +104,7 @@ class Md:
             opened.close()
         return {
             "stored": stored,
+            "snippets": {path.name: path.read_bytes() for path in (folder / SNIPPETS).iterdir()},
             "terms": rounded(json.loads((folder / TERMS).read_bytes())),
             "catalogue": (database.root / CATALOGUE).read_bytes(),
             "unfinished": (folder / UNFINISHED).exists(),

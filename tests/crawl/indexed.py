@@ -5,9 +5,10 @@ import os
 import time
 from pathlib import Path
 
-from lmm_core.crawl.catalogue import TERMS, Database
+from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
+from lmm_core.crawl.snippets import Snippet
 from lmm_core.crawl.terms import Tally
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.refresh import FILES
@@ -64,7 +65,8 @@ def age(path):
 def made(name="docs", database=DATABASE):
     """Return everything that indexing has written.
 
-    These are points, records without their times, the words' counts and the entry of the catalogue."""
+    These are points, records without their times, snippet files, the words' counts and the
+    entry of the catalogue."""
     opened = database.open(name)
     try:
         points = {point.id: point.payload for point in opened.store.scroll(opened.collection)}
@@ -75,6 +77,7 @@ def made(name="docs", database=DATABASE):
     return {
         "points": points,
         "records": sorted((one["source"], one["fingerprint"], one["count"], one["size"]) for one in records),
+        "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
         "terms": {key: [round(one, 6) for one in value] for key, value in terms.items() if isinstance(value, list)},
         "count": terms["count"],
         "languages": terms["languages"],
@@ -93,3 +96,11 @@ def terms_of(*texts):
 def words(text):
     vector = BM25.encode([text])[0]
     return dict(zip(vector.indices, vector.values, strict=True))
+
+
+def read_snippet_file(text):
+    """Return the snippet that a file was made of."""
+    head, _, body = text.partition("\n---\n\n")
+    values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
+    ident, index, doc_path, title, first, last, header, language = values
+    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header, language)

@@ -27,7 +27,7 @@ from lmm_core.index.refresh import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
-from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, search
+from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
 from tests.indexing import FailingStore
 from tests.qdrant_server import QdrantServer
 
@@ -55,18 +55,19 @@ def sources(state):
 # What is stored
 
 
-def test_every_snippet_is_a_point():
+def test_every_snippet_is_a_point_and_a_file():
     fill("docs", trees=page("oak", "birch"), more=page("elm"))
     done = index(description="Trees")
     state = made()
     assert (done.files, done.read, done.unchanged, done.written, done.snippets) == (2, 2, 0, 3, 3)
-    assert len(state["points"]) == state["count"] == state["entry"].snippets == 3
+    assert len(state["points"]) == len(state["snippets"]) == state["count"] == state["entry"].snippets == 3
     wanted = {
         one.id: one
         for path in ("trees.md", "more.md")
         for one in slice_text(Path("docs", path).read_text(), path, "docs")
     }
     assert {one.id: one for one in map(snippet_of, state["points"].values())} == wanted
+    assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
     assert not state["unfinished"]
 
 
@@ -114,33 +115,7 @@ def test_where_things_lie():
         "docs",
     ]
     there = sorted(path.name for path in Path(".md_index/docs").iterdir() if not path.name.startswith("."))
-    assert there == ["terms.json", "vectors", "vectors.files"]
-
-
-def test_an_index_has_no_file_for_each_snippet():
-    """Each would take 4 KB of the disk, and as long to write as the snippet takes to be made."""
-    fill("docs", trees=page("oak"))
-    index()
-    before = number_of_files()
-    fill("docs", trees=page(*(f"word{at}" for at in range(50))))
-    assert index().snippets == 50 and number_of_files() < before + 25  # the engine's own differ by a few
-
-
-def number_of_files():
-    return sum(path.is_file() for path in Path(".md_index").rglob("*"))
-
-
-def test_files_of_snippets_that_an_earlier_version_wrote_go_and_nothing_else():
-    fill("docs", trees=page("oak"))
-    index()
-    folder = DATABASE.folder("docs") / SNIPPETS
-    write(folder / f"{'0' * 32}.md", "The oak, long gone.")
-    index()
-    assert not folder.exists()
-    write(folder / f"{'0' * 32}.md", "The oak, long gone.")
-    write(folder / "mine.md", "mine")
-    index()
-    assert os.listdir(folder) == ["mine.md"]
+    assert there == ["snippets", "terms.json", "vectors", "vectors.files"]
 
 
 def test_batches_go_over_files(monkeypatch):
@@ -275,7 +250,7 @@ def test_what_is_removed_leaves_with_all_that_was_stored_of_it():
     done = index()
     assert (done.removed, done.dropped, done.files) == (1, 1, 2)
     state = made()
-    assert sources(state) == ["sub.md", "trees.md"]
+    assert sources(state) == ["sub.md", "trees.md"] and len(state["snippets"]) == 2
     shutil.rmtree(".md_index")
     index()
     assert made() == state
@@ -401,7 +376,7 @@ def test_two_processes_do_not_change_an_index_at_once(monkeypatch):
 # Interruptions
 
 
-# Ends the process before its n-th change: of the store, of a mark, of the catalogue.
+# Ends the process before its n-th change: of the store, of a snippet file, of the catalogue.
 KILLED = """
 import os, sys
 from pathlib import Path
@@ -471,7 +446,7 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
     with pytest.raises(KeyboardInterrupt):
         index()
     monkeypatch.setattr(indexer._Run, "_close_files", written)
-    assert Path(".md_index/docs/unfinished").exists()
+    assert os.listdir(".md_index/docs/snippets")
     fill("docs", a=page("may"))
     Path("docs/b.md").unlink()
     index()
@@ -538,7 +513,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     raise AssertionError("more writes than were thought of")
 
 
-@pytest.mark.parametrize("missing", [TERMS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
+@pytest.mark.parametrize("missing", [TERMS, SNIPPETS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
 def test_what_can_be_made_again_is_made_again(missing):
     fill("docs", trees=page("oak", "elm"), gone=page("fir"))
     index()
@@ -565,7 +540,7 @@ def test_a_server_holds_the_collections_and_the_folder_the_rest():
             "docs.vectors",
             "docs.vectors.files",
         ]
-        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "terms.json"]
+        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
         assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
         Path("docs/more.md").unlink()
         assert index(database=database).dropped == 1

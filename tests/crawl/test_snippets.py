@@ -3,11 +3,13 @@ import re
 from itertools import pairwise
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.crawl.snippets import LEAST, MOST, slice_text
+from lmm_core.crawl.snippets import LEAST, MOST, Snippet, slice_text, snippet_file
 from lmm_core.models.tokens import count_tokens
+from tests.crawl.indexed import read_snippet_file
 from tests.strategies import markdown
 
 WORDS = "mean variance of the sample is small and residuals are plotted against fitted values in each group".split()
@@ -245,6 +247,7 @@ def test_laws_of_snippets(text):
     assert len({snippet.id for snippet in found}) == len(found)
     assert found == slice_text(text, "a.md", "docs")
     assert all(1 <= snippet.line_start <= snippet.line_end <= text.count("\n") + 1 for snippet in found)
+    assert [read_snippet_file(snippet_file(snippet)) for snippet in found] == found
 
 
 PLAIN = st.lists(
@@ -270,3 +273,24 @@ def test_all_of_a_text_is_in_its_snippets(text):
         assert number in covered or not line.strip()
         words = set(line.split())
         assert words <= {word for snippet in found for word in snippet.body.split()}
+
+
+# Files
+
+
+def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
+    snippet = Snippet(
+        "0" * 32, "docs", 'a "b".md', "T: x", 3, 9, "---\n\n# Raw\r\n\n---", "T: x\nä – “q” \u2028\x85?", "de"
+    )
+    text = snippet_file(snippet)
+    _, head, body = text.split("---\n", 2)
+    expected = {"index": "docs", "doc_path": 'a "b".md', "title": "T: x", "line_start": 3, "line_end": 9}
+    assert yaml.safe_load(head) == {"id": "0" * 32, **expected, "header": snippet.header, "language": "de"}
+    assert body == f"\n{snippet.body}\n"
+    assert read_snippet_file(text) == snippet
+
+
+@given(st.text(), st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_snippet_file_gives_the_snippet_back(header, body):
+    snippet = Snippet("1" * 32, "docs", "a.md", "", 1, 1, body, header)
+    assert read_snippet_file(snippet_file(snippet)) == snippet
