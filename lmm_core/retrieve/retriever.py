@@ -15,7 +15,7 @@ from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, OffTopic, PlainQueries
-from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, themselves, under_summary
+from .ranking.fusion import WEIGHTS, Meant, Ranked, candidates_of, fuse, fuse_spans, rank_sections, themselves, under_summary
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
 from .ranking.surroundings import rank_spans
@@ -195,7 +195,7 @@ def rank_found(
 ) -> list[Span]:
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
     meant = themselves if kind == SUMMARY else meant
-    candidates = fuse([*found.words, *found.meaning], lexical.material, meant)
+    candidates = candidates_of([*found.words, *found.meaning], lexical.material, meant)
     asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
     by_words = [rank_spans(lexical, meant, candidates, kind) for meant in asked.values()]
     return fuse_spans(by_words, fuse(found.meaning, lexical.material, meant), WEIGHTS[found.compared])
