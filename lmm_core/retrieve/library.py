@@ -70,7 +70,9 @@ class Library:
 
     async def material(self) -> Material:
         """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""
-        return self._unchanged() or await run_in_thread(self._read)
+        if (known := self._unchanged()) is not None:
+            return known
+        return await run_in_thread(self._read)
 
     def _unchanged(self) -> Material | None:
         """Return the material if nobody can have changed the collection since, None if that has to be looked at."""

@@ -15,7 +15,17 @@ from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, OffTopic, PlainQueries
-from .ranking.fusion import WEIGHTS, Meant, Ranked, candidates_of, fuse, fuse_spans, rank_sections, themselves, under_summary
+from .ranking.fusion import (
+    WEIGHTS,
+    Meant,
+    Ranked,
+    candidates_of,
+    fuse,
+    fuse_spans,
+    rank_sections,
+    themselves,
+    under_summary,
+)
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
 from .ranking.surroundings import rank_spans
@@ -77,6 +87,11 @@ class Retriever:
     warn: Callable[[str], None] = lambda message: None
     patience: float | None = None
     checks: bool = False
+
+    @property
+    def asks_models(self) -> bool:
+        """True if what a question finds depends on the replies of models."""
+        return not (isinstance(self.expander, PlainQueries) and isinstance(self.reranker, NoReranker))
 
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
         """Return what fits a question.

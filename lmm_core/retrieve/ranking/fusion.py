@@ -61,9 +61,8 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
     return [material.passages[at].scored(scores[at]) for at in order]
 
 
-def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
-    """Return the passages that the results of several queries count for, each once, without their scores. meant: see
-    `fuse`."""
+def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
+    """Return the passages that the results of several queries count for, each once. meant: see `fuse`."""
     ids = dict.fromkeys(one.id for hits in found for hit in hits for one, _ in meant(hit, material))
     return [material.passages[at] for at in ids]
 

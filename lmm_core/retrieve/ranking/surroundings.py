@@ -90,7 +90,7 @@ def _weighed(asked: Asked, stems: Counter[str], length: int, usual: float, rarit
     if not (found := asked.found(stems)):
         return 0.0
     scores = asked.scores([{stem: term_score(stems[stem], length, usual) for stem in found}])
-    return sum(map(mul, scores, rarity))
+    return sum(score * rare for score, rare in zip(scores, rarity, strict=True))
 
 
 def _neighbour(one: Scored, other: Scored | None) -> Scored | None:
