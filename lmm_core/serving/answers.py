@@ -41,7 +41,8 @@ AT_ONCE = 2  # questions looked up at once; so the model has the first while oth
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
-LOOKUPS = 50  # questions of which it is kept what they have found: about 3 MB
+LOOKUPS = 50  # questions of which it is known what they have found: about 3 MB
+FORGOTTEN = 60.0  # seconds after which that is no longer known: questions are not kept
 NO_MODEL = "The model cannot be asked just now. Try again later."
 BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
 STOPPED = "The answer was stopped: it was too long, or began to repeat itself. Ask again, or ask for less."
@@ -92,7 +93,7 @@ class Looked:
 
 
 class Lookups:
-    """What the last questions have found, by their texts and types, as long as the index is the same."""
+    """What the questions of the last minute have found, by their texts and types, as long as the index is the same."""
 
     def __init__(self) -> None:
         self._material: Material | None = None
@@ -105,12 +106,13 @@ class Lookups:
         return self._known
 
     def keep(self, key: tuple[str, str], looked: tuple[Retrieval, Context]) -> None:
-        """Keep what a question has found, unless the search had to do without something, in place of the oldest."""
-        found = looked[0]
+        """Know for a while what a question has found, unless the search had to do without something."""
+        found, known = looked[0], self._known
         if found.material is self._material and not found.missed:
-            self._known[key] = looked
-            if len(self._known) > LOOKUPS:
-                del self._known[next(iter(self._known))]
+            known[key] = looked
+            asyncio.get_running_loop().call_later(FORGOTTEN, known.pop, key, None)
+            if len(known) > LOOKUPS:
+                del known[next(iter(known))]  # the oldest
 
 
 @dataclass

@@ -551,7 +551,15 @@ def test_a_question_asked_again_after_a_refresh_finds_what_is_new(own_course):
         assert said(served.events(question)).startswith("Here the elm is explained")
 
 
-def test_only_what_the_last_questions_found_is_kept(course, monkeypatch, searches):
+def test_what_a_question_has_found_is_soon_forgotten(course, monkeypatch, searches):
+    monkeypatch.setattr(serving_answers, "FORGOTTEN", 0.0)
+    with Served(course) as served:
+        served.events()
+        served.events()
+    assert len(searches) == 2
+
+
+def test_only_what_the_last_questions_found_is_known(course, monkeypatch, searches):
     monkeypatch.setattr(serving_answers, "LOOKUPS", 2)
     with Served(course) as served:
         for word in ("oak", "birch", "tree", "oak"):
