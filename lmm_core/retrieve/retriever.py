@@ -52,7 +52,8 @@ class Retrieval:
     text: the question without keywords for a type; kind: the type that was asked for, or "";
     lexical: the ranking by words;
     language: that of the material, see `Library.language`; missed: what had to be done without;
-    off_topic: it is about no subject of the course."""
+    off_topic: it is about no subject of the course; repeatable: the same question alone finds the same in this
+    material again, since no model had a part in it."""
 
     question: str
     text: str
@@ -66,6 +67,7 @@ class Retrieval:
     language: str = ""
     missed: tuple[str, ...] = ()
     off_topic: bool = False
+    repeatable: bool = False
 
     def with_whole_passages(self) -> Retrieval:
         """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
@@ -88,11 +90,6 @@ class Retriever:
     patience: float | None = None
     checks: bool = False
 
-    @property
-    def asks_models(self) -> bool:
-        """True if what a question finds depends on the replies of models."""
-        return not (isinstance(self.expander, PlainQueries) and isinstance(self.reranker, NoReranker))
-
     async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
         """Return what fits a question.
 
@@ -113,7 +110,8 @@ class Retriever:
         off_topic = False
         if not (self.checks or earlier or kind):
             await search.run([asked.text])
-        if not search.suffices():
+        suffices = search.suffices()
+        if not suffices:
             try:
                 queries = await self._expand(asked.text, language, earlier, missed)
             except OffTopic:
@@ -129,9 +127,10 @@ class Retriever:
             graded = [one.scored(-at) for at, one in enumerate(order)]
             spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         sections = rank_sections(best, material)
+        without_models = (suffices or isinstance(self.expander, PlainQueries)) and isinstance(self.reranker, NoReranker)
         return Retrieval(
             question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections), material,
-            lexical, language, tuple(missed), off_topic,
+            lexical, language, tuple(missed), off_topic, without_models and not (earlier or missed),
         )  # fmt: skip
 
     async def _expand(self, text: str, language: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:

@@ -106,9 +106,9 @@ class Lookups:
         return self._known
 
     def keep(self, key: tuple[str, str], looked: tuple[Retrieval, Context]) -> None:
-        """Know for a while what a question has found, unless the search had to do without something."""
+        """Know for a while what a question has found, if it would find the same again."""
         found, known = looked[0], self._known
-        if found.material is self._material and not found.missed:
+        if found.material is self._material and found.repeatable:
             known[key] = looked
             asyncio.get_running_loop().call_later(FORGOTTEN, known.pop, key, None)
             if len(known) > LOOKUPS:
@@ -185,15 +185,13 @@ class Answers:
         return await self.read(work)
 
     async def _looked(self, library: Library, talk: Conversation, question: Question) -> tuple[Retrieval, Context]:
-        """Return what a question finds, from before if it was asked before and nothing but the index decides on it."""
-        if question.history or talk.retriever.asks_models:
-            return await talk.look(question.text, question.kind)
+        """Return what a question finds, known from before if it was asked before and would find the same."""
         known, key = self._lookups.of(await library.material()), (question.text, question.kind)
-        if key not in known:
-            looked = await talk.look(*key)
-            self._lookups.keep(key, looked)
-            return looked
-        return known[key]
+        if key in known and not question.history:
+            return known[key]
+        looked = await talk.look(*key)
+        self._lookups.keep(key, looked)
+        return looked
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""

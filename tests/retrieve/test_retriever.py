@@ -165,6 +165,16 @@ def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
     assert found.missed == ("searching by the question alone",)
 
 
+def test_what_was_found_without_a_model_is_found_again(tmp_path):
+    assert retrieved(tmp_path, "What is the birch?")[0].repeatable
+
+
+@pytest.mark.parametrize("given", [["oak"], ModelError("no model")])
+def test_what_a_model_had_a_part_in_or_failed_to_need_not_be_found_again(tmp_path, given):
+    assert not retrieved(tmp_path, "What is the colour of the birch in autumn?", given)[0].repeatable
+    assert not retrieved(tmp_path, "And its leaves?", given, earlier=["What is the birch?"])[0].repeatable
+
+
 @pytest.mark.parametrize("question", ["*exercise*", "an *exercise*", "Give me an *exercise*!"])
 def test_a_question_about_nothing_but_a_type_finds_what_there_is_of_it(tmp_path, question):
     write(tmp_path / "cups.md", "# Cups\n\n---\ntype: exercise\n---\n\n## Ten\n\nHow many are there?\n")
