@@ -112,7 +112,8 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     while section is not None and section.key not in draft.too_large:
         spans = draft.if_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget)
         if spans is None:
-            draft.too_large.add(section.key)
+            if fits_kind(passage, found.kind):  # else it may be too large with this passage alone
+                draft.too_large.add(section.key)
             break  # there is no room for the section around it, either
         worth = sum(one.passage.id in best for one in spans) >= HIT * len(spans)
         if worth or draft.have_room(spans, int(SMALL * draft.budget)):

@@ -169,10 +169,10 @@ class Library:
     ) -> Hits:  # fmt: skip
         material, every = self._material or await self.material(), [*texts, *without_vote]
         languages = sorted(filter(None, material.languages))
-        found = await aquery_many(
+        found = await aquery_many(  # without payloads, since the passages are in the material
             self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages, payload=False,
             checked=self._unchanged() is not None,
-        )  # fmt: skip  # the passages are in the material
+        )  # fmt: skip
         hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
         if any(found) and not any(hits):
             raise IndexChangedError(
