@@ -1,12 +1,13 @@
 """How long students wait for the first word of `lmm serve` when many ask at once, and whether its memory grows.
 
-python benchmarks/serve.py [--askers 50] [--delay 0.3] [--requests 10000] [--workers]
+python benchmarks/serve.py [--askers 50] [--delay 0.3] [--requests 10000] [--workers] [--apart] [--before CHECKOUT]
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -29,7 +30,8 @@ ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "sample-book"
 COPIES = 25  # of the book: about 3,000 chunks
 ROUNDS = 6
-WANTED = 0.600  # seconds to the first token, for 19 of 20
+TURNS = 2  # of two checkouts
+WANTED = 0.450  # seconds to the first token, for 19 of 20
 SAMPLES = 10  # of the memory
 GROWTH = 0.05  # of the memory between its first sample and its last
 QUESTIONS = (
@@ -41,6 +43,7 @@ QUESTIONS = (
     "What is a residual plot good for?",
     "Why is the median robust?",
 )
+NUMBERS = itertools.count()  # for questions that are asked once
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,21 @@ class Heard:
         return not self.why
 
 
-def write_book(folder: Path) -> None:
-    """The sample book, each chapter many times as long."""
+def write_book(folder: Path, apart: bool = False) -> None:
+    """The sample book, each chapter many times as long, or with each copy in a file of its own."""
     for path in BOOK.glob("*.md"):
         header, body = re.fullmatch(r"(---\n.*?\n---\n)?(.*)", path.read_text(encoding="utf-8"), re.S).groups("")
-        copies = "\n\n".join(body.replace("{#", f"{{#c{number}-") for number in range(COPIES))
-        (folder / path.name).write_text(header + copies, encoding="utf-8", newline="")
+        copies = [body.replace("{#", f"{{#c{number}-") for number in range(COPIES)]
+        for number, text in enumerate(copies if apart else ["\n\n".join(copies)]):
+            file = f"{path.stem}-{number}.md" if apart else path.name
+            own = re.sub(r"(?m)^(~?docid: .*)$", rf"\1-{number}", header) if apart else header
+            (folder / file).write_text(own + text, encoding="utf-8", newline="")
+
+
+def make_index(folder: Path, root: Path) -> None:
+    """Index a folder by a checkout."""
+    command = [sys.executable, "-m", "lmm_core", "index", "-q", "."]
+    subprocess.run(command, cwd=folder, check=True, env=os.environ | {"PYTHONPATH": str(root)})
 
 
 async def ask(port: int, question: str) -> Heard:
@@ -86,13 +98,20 @@ def why_not(data: bytes) -> str:
     return f"{data[9:12].decode() or 'no status'} {json.loads(told[1]) if told else 'no end'}"
 
 
-async def rounds(port: int, askers: int) -> list[Heard]:
-    """All ask in the same moment, some times over."""
+async def rounds(port: int, askers: int, own: bool = False) -> list[Heard]:
+    """All ask in the same moment, some times over. own: nobody asks what was asked before."""
     heard: list[Heard] = []
     for number in range(ROUNDS):
         asked = [QUESTIONS[(at + number) % len(QUESTIONS)] for at in range(askers)]
+        if own:
+            asked = [f"{question} ({next(NUMBERS)})" for question in asked]
         heard += await asyncio.gather(*(ask(port, question) for question in asked))
     return heard
+
+
+async def own_rounds(port: int, askers: int) -> list[Heard]:
+    """All ask in the same moment, each another question."""
+    return await rounds(port, askers, own=True)
 
 
 async def without_end(port: int, askers: int) -> list[Heard]:
@@ -119,7 +138,12 @@ async def spread(port: int, askers: int) -> list[Heard]:
     return [heard for some in await asyncio.gather(*map(one, range(askers))) for heard in some]
 
 
-WAYS = {"one a second each": spread, "all in the same moment": rounds, "again at once": without_end}
+WAYS = {
+    "one a second each": spread,
+    "all in the same moment": rounds,
+    "the same, no question twice": own_rounds,
+    "again at once": without_end,
+}
 
 
 @contextmanager
@@ -217,9 +241,10 @@ def processes(folder: Path, askers: int) -> None:
 
 @contextmanager
 def serving(
-    folder: Path, delay: float, queries: str, workers: int = 1, index: str = "", record: str = "off"
+    folder: Path, delay: float, queries: str, workers: int = 1, index: str = "", record: str = "off", root: Path = ROOT
 ) -> Iterator[tuple[int, int]]:
-    """A server with a model that takes so many seconds; its port and its process. index: of the index's server."""
+    """A server with a model that takes so many seconds; its port and its process. index: of the index's server; root:
+    the checkout that serves."""
     served = f'rate = 1000000\nrecord = "{record}"\n'
     (folder / "config.toml").write_text(f'[ask]\nqueries = "{queries}"\n[serve]\n{served}', encoding="utf-8")
     python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
@@ -228,7 +253,8 @@ def serving(
         url, _ = stack.enter_context(started(model, r"(http://\S+)", folder, **source))
         keys = {"OPENAI_API_KEY": "sk-bench", "OPENAI_BASE_URL": url} | ({"LMM_STORAGE__URL": index} if index else {})
         server = [python, "-m", "lmm_core", "serve", "--port", "0", "--workers", str(workers)]
-        port, pid = stack.enter_context(started(server, r"at http://127\.0\.0\.1:(\d+)/", folder, **source, **keys))
+        keys["PYTHONPATH"] = str(root)
+        port, pid = stack.enter_context(started(server, r"at http://127\.0\.0\.1:(\d+)/", folder, **keys))
         asyncio.run(ask(int(port), QUESTIONS[0]))
         yield int(port), pid
 
@@ -255,6 +281,36 @@ def waits(folder: Path, askers: int, delay: float) -> None:
     print_table(f"(a) {askers} askers, a model of {1000 * delay:.0f} ms: milliseconds", columns, rows)
     for why, count in failures.items():
         print(f"failed, {count} times: {why}")
+
+
+def turns(folder: Path, askers: int, delay: float, before: Path, apart: bool) -> None:
+    """Table (d)."""
+    rows = []
+    with ExitStack() as stack:
+        servers = []
+        for root in (before, ROOT):
+            own = folder / f"book{len(servers)}"
+            own.mkdir()
+            write_book(own, apart)
+            make_index(own, root)
+            servers.append(stack.enter_context(serving(own, delay, "keywords", root=root)))
+        for name, way in WAYS.items():
+            say(f"by turns: {name}")
+            heard: list[list[Heard]] = [[], []]
+            spent = [0.0, 0.0]
+            for at in [0, 1] * TURNS:
+                port, pid = servers[at]
+                began = sum(psutil.Process(pid).cpu_times()[:2])
+                heard[at] += asyncio.run(way(port, askers))
+                spent[at] += sum(psutil.Process(pid).cpu_times()[:2]) - began
+            for at in (0, 1):
+                firsts = sorted(one.first for one in heard[at] if one.good)
+                times = (median(firsts), quantiles(firsts, n=20)[-1])
+                failed = len(heard[at]) - len(firsts)
+                rows.append([name, ("before", "after")[at], str(failed), *(f"{1000 * one:.0f}" for one in times),
+                             f"{1000 * spent[at] / len(heard[at]):.1f}"])  # fmt: skip
+    columns = ["askers", "checkout", "failed", "first token", "p95", "processor"]
+    print_table(f"(d) {askers} askers, by keywords, two checkouts by turns: milliseconds", columns, rows)
 
 
 def memory(folder: Path, requests: int) -> None:
@@ -293,6 +349,8 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.3, metavar="SECONDS", help="of the model")
     parser.add_argument("--requests", type=int, default=10_000, metavar="N", help="for the memory; 0: not measured")
     parser.add_argument("--workers", action="store_true", help="measure one and two workers, and nothing else")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="compare its server with this one's, by turns")
+    parser.add_argument("--apart", action="store_true", help="each copy of a chapter is a file: 200 of them")
     parser.add_argument("--model", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--repeat", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -304,12 +362,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="lmm-bench-") as name:
         folder = Path(name)
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-        write_book(folder)
+        if chosen.before:
+            turns(folder, chosen.askers, chosen.delay, chosen.before.resolve(), chosen.apart)
+            return
+        write_book(folder, chosen.apart)
         if chosen.workers:
             processes(folder, chosen.askers)
             return
-        subprocess.run([sys.executable, "-m", "lmm_core", "index", "-q", "."], cwd=folder, check=True,
-                       env=os.environ | {"PYTHONPATH": str(ROOT)})  # fmt: skip
+        make_index(folder, ROOT)
         waits(folder, chosen.askers, chosen.delay)
         if chosen.requests:
             memory(folder, chosen.requests)

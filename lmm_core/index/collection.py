@@ -99,18 +99,21 @@ async def aquery_many(
     compared: Compared = "both",
     languages: Sequence[str] | None = None,
     payload: bool = True,
+    checked: bool = False,
 ) -> list[list[ScoredPoint]]:
     """Return, for each text, the chunks that fit it best, the best first.
 
     If `kind` names a type, its chunks come first. The texts are embedded at once and searched
     concurrently, by what is `compared` (see `Encoder.searches`). `languages` are those of the
     collection, which is asked for them if they are not given. payload: see `Search`; with `kind` it comes
-    in any case. Raise StoreError and ModelError.
+    in any case; checked: the collection is known to be there and made for the encoder. Raise StoreError and
+    ModelError.
     """
-    known = await run_in_thread(store.metadata, name)
-    if known is None:
-        raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
-    compare_identity(name, known, encoder.identity())
+    if not checked:
+        known = await run_in_thread(store.metadata, name)
+        if known is None:
+            raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
+        compare_identity(name, known, encoder.identity())
     # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
     boost = ("type", kind, 1000.0) if kind else None
     if languages is None:

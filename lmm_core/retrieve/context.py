@@ -94,7 +94,7 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     for span in found.spans[:MOST_TRIED]:
         if draft.left < LEAST_ROOM:
             break
-        if span in draft or not draft.have_room([span], draft.left):
+        if span in draft or draft.size(span) > draft.left:
             continue
         choices = _around(found, span.passage, best, draft) if whole and span.passage.key not in seen else iter(())
         seen.add(span.passage.key)
@@ -109,10 +109,12 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     """Yield the passages of each section worth taking whole for a passage, the largest first."""
     sections: list[list[Span]] = []
     section: Section | None = found.material.section_of(passage)
-    while section is not None:
+    while section is not None and section.key not in draft.too_large:
         spans = draft.if_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget)
         if spans is None:
-            break  # there is none for the section around it, either
+            if fits_kind(passage, found.kind):  # else it may be too large with this passage alone
+                draft.too_large.add(section.key)
+            break  # there is no room for the section around it, either
         worth = sum(one.passage.id in best for one in spans) >= HIT * len(spans)
         if worth or draft.have_room(spans, int(SMALL * draft.budget)):
             sections.append(spans)
@@ -141,7 +143,8 @@ class Draft:
     """Spans chosen one after the other, as long as their context fits into a budget.
 
     material: where they are from; budget: the largest size of the context in tokens; before: the
-    text that it begins with; tokens: its size so far."""
+    text that it begins with; tokens: its size so far; too_large: sections that do not fit, whatever else is
+    taken."""
 
     material: Material
     budget: int
@@ -151,6 +154,8 @@ class Draft:
     tokens: int = field(default=0, init=False)
     _texts: set[str] = field(default_factory=set, init=False)  # without white space
     _order: dict[str, int] = field(default_factory=dict, init=False)
+    too_large: set[Key] = field(default_factory=set, init=False)
+    _shown: dict[tuple[int, ...], tuple[Sequence[Span], str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._order = {document.docid: at for at, document in enumerate(self.material.documents)}
@@ -167,6 +172,10 @@ class Draft:
         """The tokens for which there is room."""
         return self.budget - self.tokens
 
+    def size(self, span: Span) -> int:
+        """Return the tokens of a span's own text."""
+        return _measured(span, self.count)[0]
+
     def have_room(self, spans: Iterable[Span], room: int) -> bool:
         """Return True if the spans' own texts have at most `room` tokens."""
         return self.if_room(spans, room) is not None
@@ -177,7 +186,7 @@ class Draft:
         No more of them are counted than necessary."""
         fitting = []
         for span in spans:
-            room -= _measured(span, self.count)[0]
+            room -= self.size(span)
             if room < 0:
                 return None
             fitting.append(span)
@@ -240,20 +249,29 @@ class Draft:
 
     def context(self) -> Context:
         """Return the context of what has been taken."""
-        return Context(self._text(self._chosen), tuple(self._sources(self._chosen)), self.tokens)
+        sources = (_source(number, run) for number, run in enumerate(self._runs(self._chosen), 1))
+        return Context(self._text(self._chosen), tuple(sources), self.tokens)
 
     def _text(self, chosen: Mapping[str, Sequence[Span]]) -> str:
-        shown = (_source_text(source) for source in self._sources(chosen))
+        shown = (_source_text(number, self._shown_of(run)) for number, run in enumerate(self._runs(chosen), 1))
         return "\n\n".join(filter(None, [self.before, *shown]))
 
-    def _sources(self, chosen: Mapping[str, Sequence[Span]]) -> Iterator[CitedSource]:
+    def _shown_of(self, run: Sequence[Span]) -> str:
+        """Return what is shown of a source under its number. It is made once, though with each span all are shown."""
+        key = tuple(map(id, run))  # of spans that are kept here, so that no others get these ids
+        if key not in self._shown:
+            self._shown[key] = run, _shown(_source(0, run))
+        return self._shown[key][1]
+
+    def _runs(self, chosen: Mapping[str, Sequence[Span]]) -> list[list[Span]]:
+        """Return what is chosen as the spans of each source, in the order of the documents."""
         runs: list[list[Span]] = []
         for spans in sorted(chosen.values(), key=self._place):
             if runs and _follows(runs[-1][-1].passage, spans[0].passage, self.material):
                 runs[-1] += spans
             else:
                 runs.append([*spans])
-        return (_source(number, run) for number, run in enumerate(runs, 1))
+        return runs
 
     def _place(self, spans: Sequence[Span]) -> tuple[int, int, str]:
         passage = spans[0].passage
@@ -391,12 +409,15 @@ def _table_header(before: str, passage: Passage) -> int:
     return len(header) if header.startswith(("|", "+-")) and header in before else 0
 
 
-def _source_text(source: CitedSource) -> str:
-    """Return a source's text under a line with its number, titles, types and place."""
+def _shown(source: CitedSource) -> str:
+    """Return a source's text under a line with its titles, types and place."""
     kinds = f" ({', '.join(map(_line, source.kinds))})" if source.kinds else ""
     titles = " > ".join(map(_line, source.titles)) + kinds
-    header = f"[{source.number}] {', '.join(filter(None, [titles.strip(), _line(source.place)]))}"
-    return enclose("source", f"{header}\n\n{source.text}", source.number)
+    return f"{', '.join(filter(None, [titles.strip(), _line(source.place)]))}\n\n{source.text}"
+
+
+def _source_text(number: int, shown: str) -> str:
+    return enclose("source", f"[{number}] {shown}", number)
 
 
 def _line(text: str) -> str:

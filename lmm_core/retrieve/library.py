@@ -14,7 +14,7 @@ from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.refresh import FILES, read_records
 from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint, VectorStore, Where
+from ..store.vector_store import ScoredPoint, VectorStore, Where, revision_of
 from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
@@ -54,6 +54,7 @@ class Library:
     _material: Material | None = field(default=None, init=False)
     _lexical: LexicalIndex | None = field(default=None, init=False)
     _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
+    _revision: object | None = field(default=None, init=False)  # of the store, when it was last looked at
     _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @asynccontextmanager
@@ -69,13 +70,21 @@ class Library:
 
     async def material(self) -> Material:
         """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""
+        if (known := self._unchanged()) is not None:
+            return known
         return await run_in_thread(self._read)
+
+    def _unchanged(self) -> Material | None:
+        """Return the material if nobody can have changed the collection since, None if that has to be looked at."""
+        revision = revision_of(self.store)
+        return self._material if revision is not None and revision is self._revision else None
 
     def _read(self) -> Material:
         with self._reading:  # many may ask at once, but only one reads
             return self._read_alone()
 
     def _read_alone(self) -> Material:
+        revision = revision_of(self.store)
         state = self._look()
         if self._material is None or state != self._state:
             self._material = build_material(self.store.scroll(self.collection), self.order)
@@ -83,6 +92,7 @@ class Library:
             self._state = state
         if not self._material.passages:
             raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
+        self._revision = revision
         return self._material
 
     def _first_system(self) -> str:
@@ -94,6 +104,9 @@ class Library:
 
     async def lexical(self) -> LexicalIndex:
         """Return the ranking by words of what `material` returned last."""
+        counted = self._lexical
+        if counted is not None and counted.material is self._material:
+            return counted
         return await run_in_thread(self._count_words)
 
     def _count_words(self) -> LexicalIndex:
@@ -156,9 +169,10 @@ class Library:
     ) -> Hits:  # fmt: skip
         material, every = self._material or await self.material(), [*texts, *without_vote]
         languages = sorted(filter(None, material.languages))
-        found = await aquery_many(
-            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages, payload=False
-        )  # the passages are in the material
+        found = await aquery_many(  # without payloads, since the passages are in the material
+            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages, payload=False,
+            checked=self._unchanged() is not None,
+        )  # fmt: skip
         hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
         if any(found) and not any(hits):
             raise IndexChangedError(

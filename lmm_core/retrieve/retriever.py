@@ -15,7 +15,17 @@ from ..store.vector_store import Where
 from .library import Found, Lender, Library
 from .passages import Material, Passage
 from .queries import Expander, OffTopic, PlainQueries
-from .ranking.fusion import WEIGHTS, Meant, Ranked, fuse, fuse_spans, rank_sections, themselves, under_summary
+from .ranking.fusion import (
+    WEIGHTS,
+    Meant,
+    Ranked,
+    candidates_of,
+    fuse,
+    fuse_spans,
+    rank_sections,
+    themselves,
+    under_summary,
+)
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, whole_span
 from .ranking.surroundings import rank_spans
@@ -42,7 +52,8 @@ class Retrieval:
     text: the question without keywords for a type; kind: the type that was asked for, or "";
     lexical: the ranking by words;
     language: that of the material, see `Library.language`; missed: what had to be done without;
-    off_topic: it is about no subject of the course."""
+    off_topic: it is about no subject of the course; repeatable: the same question alone finds the same in this
+    material again, since no model had a part in it."""
 
     question: str
     text: str
@@ -56,6 +67,7 @@ class Retrieval:
     language: str = ""
     missed: tuple[str, ...] = ()
     off_topic: bool = False
+    repeatable: bool = False
 
     def with_whole_passages(self) -> Retrieval:
         """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
@@ -98,7 +110,8 @@ class Retriever:
         off_topic = False
         if not (self.checks or earlier or kind):
             await search.run([asked.text])
-        if not search.suffices():
+        suffices = search.suffices()
+        if not suffices:
             try:
                 queries = await self._expand(asked.text, language, earlier, missed)
             except OffTopic:
@@ -114,9 +127,10 @@ class Retriever:
             graded = [one.scored(-at) for at, one in enumerate(order)]
             spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         sections = rank_sections(best, material)
+        without_models = (suffices or isinstance(self.expander, PlainQueries)) and isinstance(self.reranker, NoReranker)
         return Retrieval(
             question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections), material,
-            lexical, language, tuple(missed), off_topic,
+            lexical, language, tuple(missed), off_topic, without_models and not (earlier or missed),
         )  # fmt: skip
 
     async def _expand(self, text: str, language: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
@@ -195,7 +209,7 @@ def rank_found(
 ) -> list[Span]:
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
     meant = themselves if kind == SUMMARY else meant
-    candidates = fuse([*found.words, *found.meaning], lexical.material, meant)
+    candidates = candidates_of([*found.words, *found.meaning], lexical.material, meant)
     asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
     by_words = [rank_spans(lexical, meant, candidates, kind) for meant in asked.values()]
     return fuse_spans(by_words, fuse(found.meaning, lexical.material, meant), WEIGHTS[found.compared])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,6 +41,8 @@ AT_ONCE = 2  # questions looked up at once; so the model has the first while oth
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
+LOOKUPS = 50  # questions of which it is known what they have found: about 3 MB
+FORGOTTEN = 60.0  # seconds after which that is no longer known: questions are not kept
 NO_MODEL = "The model cannot be asked just now. Try again later."
 BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
 STOPPED = "The answer was stopped: it was too long, or began to repeat itself. Ask again, or ask for less."
@@ -90,6 +92,29 @@ class Looked:
         return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
 
 
+class Lookups:
+    """What the questions of the last minute have found, by their texts and types, as long as the index is the same."""
+
+    def __init__(self) -> None:
+        self._material: Material | None = None
+        self._known: dict[tuple[str, str], tuple[Retrieval, Context]] = {}
+
+    def of(self, material: Material) -> Mapping[tuple[str, str], tuple[Retrieval, Context]]:
+        """Return what is known of the questions to a material. What is known of another one is forgotten."""
+        if material is not self._material:
+            self._material, self._known = material, {}
+        return self._known
+
+    def keep(self, key: tuple[str, str], looked: tuple[Retrieval, Context]) -> None:
+        """Know for a while what a question has found, if it would find the same again."""
+        found, known = looked[0], self._known
+        if found.material is self._material and found.repeatable:
+            known[key] = looked
+            asyncio.get_running_loop().call_later(FORGOTTEN, known.pop, key, None)
+            if len(known) > LOOKUPS:
+                del known[next(iter(known))]  # the oldest
+
+
 @dataclass
 class Answers:
     """Answers questions from a project's index.
@@ -107,6 +132,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
+        self._lookups = Lookups()
         self._turns = Turns(THREADS if self.project.index.url else AT_ONCE)  # a server's index is waited for
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
@@ -154,9 +180,18 @@ class Answers:
             talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
             async with self._turns.taken():
-                return Looked(talk, *await talk.look(question.text, question.kind))
+                return Looked(talk, *await self._looked(library, talk, question))
 
         return await self.read(work)
+
+    async def _looked(self, library: Library, talk: Conversation, question: Question) -> tuple[Retrieval, Context]:
+        """Return what a question finds, known from before if it was asked before and would find the same."""
+        known, key = self._lookups.of(await library.material()), (question.text, question.kind)
+        if key in known and not question.history:
+            return known[key]
+        looked = await talk.look(*key)
+        self._lookups.keep(key, looked)
+        return looked
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""

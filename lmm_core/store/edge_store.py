@@ -77,9 +77,15 @@ class EdgeStore:
         self._records: dict[str, dict[str, Any]] = {}
         self._unsettled: Counter[str] = Counter()  # written points that `_settle` has not seen
         self._removed: Counter[str] = Counter()  # points that segments in files may count though they were removed
+        self._revision = object()
         self._closed = False
         if self._is_there():
             self._lock.take()
+
+    @property
+    def revision(self) -> object | None:
+        """See `revision_of`: nobody else writes while the folder is locked."""
+        return self._revision if self._lock.held and not self._closed else None
 
     def _is_there(self) -> bool:
         """Return True if the folder exists. Raise StoreError if it is not ours."""
@@ -108,6 +114,7 @@ class EdgeStore:
             self._check_case(name)
             self._own_folder()
             self._check_room(0)
+            self._revision = object()
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec)
                 record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
@@ -154,6 +161,7 @@ class EdgeStore:
         with self._alone:
             if self._record(name) is None:
                 return
+            self._revision = object()
             with engine_errors(f"The collection {name!r} cannot be removed from {self.folder}"):
                 self._forget(name)
                 del self._records[name]
@@ -177,7 +185,7 @@ class EdgeStore:
         """Write points, replacing those with the same ids."""
         import qdrant_edge as edge
 
-        with self._shard(name, "written to") as shard:
+        with self._written(name) as shard:
             fitting = checked_points(points, self._spec(name))
             for batch in in_batches(fitting, BATCH):
                 self._check_room(sum(map(point_size, batch)))
@@ -189,7 +197,7 @@ class EdgeStore:
         """Replace the whole payloads of points, given by id; unknown ids are ignored."""
         import qdrant_edge as edge
 
-        with self._shard(name, "written to") as shard:
+        with self._written(name) as shard:
             wanted = {checked_id(at): payload for at, payload in payloads.items()}
             for batch in in_batches(list(wanted), BATCH):
                 self._check_room(sum(payload_size(wanted[at]) for at in batch))
@@ -203,7 +211,7 @@ class EdgeStore:
         """Remove points; unknown ids are ignored."""
         import qdrant_edge as edge
 
-        with self._shard(name, "written to") as shard:
+        with self._written(name) as shard:
             for batch in in_batches([checked_id(at) for at in ids], PAGE):
                 self._check_room(0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
@@ -341,6 +349,13 @@ class EdgeStore:
                 raise StoreError(f"There is no collection {name!r} in {self.folder}.")
             with engine_errors(f"The collection {name!r} in {self.folder} cannot be {what}"):
                 yield self._shards.get(name) or self._loaded(name)
+
+    @contextmanager
+    def _written(self, name: str) -> Iterator[EdgeShard]:
+        """Open a collection to change it. Who looks at the revision first and reads then waits for the lock."""
+        with self._shard(name, "written to") as shard:
+            self._revision = object()
+            yield shard
 
     def _loaded(self, name: str, removed: float = REMOVED) -> EdgeShard:
         import qdrant_edge as edge

@@ -169,3 +169,11 @@ class AliasStore(VectorStore, Protocol):
 def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
     """Return True if collections in a store can have further names."""
     return hasattr(store, "switch")
+
+
+def revision_of(store: VectorStore) -> object | None:
+    """Return the object that stands for all that is in a store now: after each change it is another one.
+
+    None means that others may write to it, too, so that only reading shows a change."""
+    revision: object | None = getattr(store, "revision", None)
+    return revision

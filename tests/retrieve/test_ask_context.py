@@ -130,6 +130,15 @@ def test_a_small_section_comes_whole():
     assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
 
 
+def test_an_exercise_for_which_there_is_no_room_leaves_its_section_to_others():
+    exercise = " ".join(f"word{number}" for number in range(93))
+    text = f"# Parent\n\nIt begins so.\n\n## A\n\n::: exercise\nNap {exercise}\n:::\n\n## B\n\nIt goes on.\n"
+    made = material(text, size=400)
+    hits = [passage(made, "Nap"), passage(made, "goes on")]
+    context = build_context(found(made, hits), 100, words)
+    assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
+
+
 def test_a_section_whose_one_passage_was_hit_does_not_push_out_better_ones():
     many = "".join(f"Paragraph {number} of the long section. {PROSE}\n\n" for number in range(8))
     made = material(

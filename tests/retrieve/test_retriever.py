@@ -67,6 +67,43 @@ def test_what_is_found_is_not_read_again(tmp_path, monkeypatch, question):
     assert (first(found), read) == ("About birch", [])
 
 
+class Listening:
+    """A store that keeps the names of the methods by which it is read."""
+
+    def __init__(self, store):
+        self._store, self.read = store, []
+
+    def __getattr__(self, name):
+        if name in ("metadata", "scroll", "search", "count", "retrieve", "facet"):
+            self.read.append(name)
+        return getattr(self._store, name)
+
+
+def test_a_folder_that_nobody_wrote_to_is_searched_and_not_looked_at_again(tmp_path):
+    write(tmp_path / "trees.md", document(*WORDS))
+    lmm(f"index {tmp_path} -q")
+    store = Listening(open_store(LocalStorage(tmp_path / ".lmm" / "index")))
+
+    async def read_by_each_question():
+        library = await open_library(load_project(tmp_path / "-"), Models(), store)
+        for word in WORDS:
+            store.read.clear()
+            await Retriever(library).retrieve(word)
+            yield [*store.read]
+        store.delete(library.collection, [*(await library.material()).passages][:1])
+        store.read.clear()
+        await Retriever(library).retrieve("oak")
+        yield [*store.read]
+
+    async def collected():
+        return [one async for one in read_by_each_question()]
+
+    first, *others, after_change = run(collected())
+    store.close()
+    assert others == [["search"]] * 2
+    assert first[-1] == after_change[-1] == "search" and "scroll" in first and "scroll" in after_change
+
+
 class Counting:
     """An expander that counts how often it is asked, and then gives these queries or fails."""
 
@@ -126,6 +163,16 @@ def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
         retrieved(tmp_path, "What is the birch?", ModelError("nonsense"), checks=True)
     found, _ = retrieved(tmp_path, "What is the beech?", ModelError("nonsense"))
     assert found.missed == ("searching by the question alone",)
+
+
+def test_what_was_found_without_a_model_is_found_again(tmp_path):
+    assert retrieved(tmp_path, "What is the birch?")[0].repeatable
+
+
+@pytest.mark.parametrize("given", [["oak"], ModelError("no model")])
+def test_what_a_model_had_a_part_in_or_failed_to_need_not_be_found_again(tmp_path, given):
+    assert not retrieved(tmp_path, "What is the colour of the birch in autumn?", given)[0].repeatable
+    assert not retrieved(tmp_path, "And its leaves?", given, earlier=["What is the birch?"])[0].repeatable
 
 
 @pytest.mark.parametrize("question", ["*exercise*", "an *exercise*", "Give me an *exercise*!"])

@@ -24,6 +24,7 @@ from lmm_core.serving.access.rates import MOST, Rates
 from lmm_core.serving.page import own_page
 from lmm_core.serving.texts import served_texts
 from lmm_core.settings.project import Project, ServeOptions, load_project
+from lmm_core.store.edge_store import EdgeStore
 from lmm_core.workflows.indexing.stores import project_store
 from tests.commands import write
 from tests.effort import PATIENCE
@@ -510,6 +511,60 @@ def test_who_goes_away_makes_room(course, model):
             next(parts)
         with served.client.stream("POST", "/ask", json=ASK) as second:
             assert second.status_code == 200
+
+
+# A question asked again
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """The searches for questions from now on."""
+    seen = []
+    real = EdgeStore.search
+    monkeypatch.setattr(EdgeStore, "search", lambda self, *given: seen.append(given) or real(self, *given))
+    return seen
+
+
+def test_a_question_asked_again_is_not_searched_for_again(course, model, searches):
+    server = model(reply="The oak is explained [1].")
+    with Served(course) as served:
+        first, again = served.events(), served.events()
+    assert (again[0], said(again)) == (first[0], said(first))
+    assert (len(searches), len(server.requests)) == (1, 2)
+
+
+def test_a_question_of_another_type_or_after_others_is_searched_for(course, searches):
+    with Served(course) as served:
+        for further in ({}, {"type": "exercise"}, {"history": [{"question": "birch?", "answer": "a tree"}]}):
+            before = len(searches)
+            served.events(ASK | further)
+            assert len(searches) > before
+
+
+def test_a_question_asked_again_after_a_refresh_finds_what_is_new(own_course):
+    question = {"question": "What is an elm?"}
+    with Served(own_course) as served:
+        assert not served.events(question)[-1][1]["answered"]
+        with (own_course / "trees.md").open("a") as file:
+            file.write("\n" + section("elm"))
+        lmm(f"index {own_course} -q")
+        assert said(served.events(question)).startswith("Here the elm is explained")
+
+
+def test_what_a_question_has_found_is_soon_forgotten(course, monkeypatch, searches):
+    monkeypatch.setattr(serving_answers, "FORGOTTEN", 0.0)
+    with Served(course) as served:
+        served.events()
+        served.events()
+    assert len(searches) == 2
+
+
+def test_only_what_the_last_questions_found_is_known(course, monkeypatch, searches):
+    monkeypatch.setattr(serving_answers, "LOOKUPS", 2)
+    with Served(course) as served:
+        for word in ("oak", "birch", "tree", "oak"):
+            served.events({"question": word})
+    assert len(searches) == 4
 
 
 # The index

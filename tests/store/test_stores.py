@@ -20,7 +20,7 @@ from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_engine, edge_store, folder_lock, qdrant_store
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage, RemoteSource
-from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
+from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where, revision_of
 from tests.qdrant_server import Fault, OwnNames, QdrantServer
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, key, near, point
 
@@ -625,6 +625,41 @@ def test_a_folder_that_is_made_after_opening_is_found(tmp_path, monkeypatch):
     other.close()
     assert early.count("notes") == 0
     early.close()
+
+
+def test_each_change_of_a_folder_gives_it_another_revision(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert revision_of(store) is None  # others may make the folder
+    seen = []
+    for change in (
+        lambda: store.create("notes", SPEC, {}, INDEXES),
+        lambda: store.upsert("notes", [point(1), point(2)]),
+        lambda: store.set_payload("notes", {key(1): {"n": 3}}),
+        lambda: store.delete("notes", [key(2)]),
+        lambda: store.drop("notes"),
+    ):
+        change()
+        seen.append(revision_of(store))
+    assert None not in seen and len(set(map(id, seen))) == len(seen)
+    store.close()
+    assert revision_of(store) is None
+
+
+def test_reading_leaves_the_revision_as_it_is(tmp_path):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.upsert("notes", [point(1, words=[1])])
+    before = revision_of(store)
+    list(store.scroll("notes"))
+    store.search("notes", Search({"words": Sparse([1], [1.0])}, 3))
+    store.retrieve("notes", [key(1)])
+    assert (store.count("notes"), store.metadata("notes"), revision_of(store)) == (1, {}, before)
+    store.close()
+
+
+def test_only_a_folder_is_known_to_be_unchanged(notes):
+    """Others may write to a server."""
+    assert (revision_of(notes) is not None) == isinstance(notes, edge_store.EdgeStore)
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path):

@@ -61,6 +61,12 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
     return [material.passages[at].scored(scores[at]) for at in order]
 
 
+def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
+    """Return the passages that the results of several queries count for, each once. meant: see `fuse`."""
+    ids = dict.fromkeys(one.id for hits in found for hit in hits for one, _ in meant(hit, material))
+    return [material.passages[at] for at in ids]
+
+
 def _relative(scores: Sequence[float]) -> list[float]:
     """Return scores from 0 for the least to 1 for the greatest; all 1 if they are equal."""
     least, most = min(scores, default=0.0), max(scores, default=0.0)

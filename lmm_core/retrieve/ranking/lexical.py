@@ -39,6 +39,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(
 _TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Fields = dict[str, Counter[str]]
+Weighed = Mapping[str, float]  # the stems of a text with their scores, apart from how rare they are
 Meant = Mapping[str, float]  # the stems that are meant by a word, with their weights
 
 
@@ -81,8 +82,8 @@ class LexicalIndex:
         self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
         self._counts_in: dict[str, Counter[str]] = {}  # of each document: the stems, with its texts that have each
         self._texts_in = Counter[str]()
-        self._about_of = lru_cache(KEPT)(lambda key: self._about(material.sections[key]))
-        self._fields_of = lru_cache(KEPT)(lambda ident: self._fields(material.passages[ident]))
+        self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(material.sections[key])))
+        self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(material.passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
         every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
         self.vocabulary = Vocabulary(self.stemmers, every)
@@ -108,10 +109,11 @@ class LexicalIndex:
     def _fields(self, passage: Passage) -> Fields:
         return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text}, passage.language)
 
-    def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str]]]:
-        """Return the spans of a passage, each with its stems."""
+    def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
+        """Return the spans of a passage, each with its stems and how many they are."""
         stems = self.stemmers.of(passage.language).stems
-        return [(span, Counter(stems(span.text))) for span in cut_spans(passage)]
+        counted = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
+        return [(span, counts, counts.total()) for span, counts in counted]
 
     def _counted(self, texts: Mapping[str, str], language: str) -> Fields:
         stems = self.stemmers.of(language).stems
@@ -152,8 +154,8 @@ class LexicalIndex:
         about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
-                about[passage.key] = self._scores(self._about_of(passage.key), asked)
-            yield list(map(add, self._scores(self._fields_of(passage.id), asked), about[passage.key]))
+                about[passage.key] = asked.scores(self._about_of(passage.key))
+            yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
     def rank(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Passage]:
         """Return passages with their scores, the best first; see `match`."""
@@ -171,11 +173,13 @@ class LexicalIndex:
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
-    def _scores(self, fields: Fields, asked: Asked) -> list[float]:
-        scores = [0.0] * asked.size
-        for name, counts in fields.items():
-            asked.add_scores(scores, counts, max(self._lengths[name] / max(self._texts[name], 1), 1.0), FIELDS[name])
-        return scores
+    def _weighed(self, fields: Fields) -> list[Weighed]:
+        """Return the scores of the stems in each field of a text. No question changes them."""
+        return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
+
+    def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
+        length, usual = counts.total(), max(self._lengths[name] / max(self._texts[name], 1), 1.0)
+        return {stem: FIELDS[name] * term_score(times, length, usual) for stem, times in counts.items()}
 
 
 class Asked:
@@ -190,18 +194,25 @@ class Asked:
             for stem, weight in one.items():
                 self._stems.setdefault(stem, []).append((at, weight))
 
-    def add_scores(self, scores: list[float], counts: Counter[str], usual: float, share: float = 1.0) -> None:
-        """Add the BM25+ scores of a text for each word, apart from how rare these are.
+    def found(self, stems: Mapping[str, Any]) -> list[str]:
+        """Return those of a text's stems that are meant, in the same order each time: sums of numbers depend on it."""
+        return sorted(self._stems.keys() & stems.keys())
 
-        counts: of the text's stems; usual: the usual number of words of such a text; share: the weight of the
-        scores."""
-        if found := self._stems.keys() & counts.keys():
-            length = K * (1 - B + B * counts.total() / usual)
-            for stem in sorted(found):  # in the same order each time, since sums of numbers depend on it
-                times = counts[stem]
-                score = share * (D + times * (K + 1) / (times + length))
+    def scores(self, fields: Iterable[Weighed]) -> list[float]:
+        """Return the scores of a text for each word, apart from how rare these are."""
+        scores = [0.0] * self.size
+        for weighed in fields:
+            for stem in self.found(weighed):
                 for at, weight in self._stems[stem]:
-                    scores[at] += weight * score
+                    scores[at] += weight * weighed[stem]
+        return scores
+
+
+def term_score(times: int, length: int, usual: float) -> float:
+    """Return the BM25+ score of a stem that a text has so many times, apart from how rare it is.
+
+    length: the number of stems in the text; usual: that of such a text."""
+    return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:

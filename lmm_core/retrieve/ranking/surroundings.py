@@ -14,12 +14,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add, mul
-from statistics import mean
 from typing import Any
 
 from ..passages import Passage
 from .fusion import best_first
-from .lexical import Asked, LexicalIndex, Meant, aside, share_found
+from .lexical import Asked, LexicalIndex, Meant, aside, share_found, term_score
 from .spans import MOST, SIZE, Span, whole_span
 
 PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
@@ -63,27 +62,34 @@ def rank_in_surroundings(scored: Sequence[Scored]) -> list[Span]:
 def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[Scored]:
     asked = Asked(meant)
     general = [index.rarity(one) for one in meant]
-    in_document = {docid: [index.rarity(one, docid) for one in meant] for docid in {one.docid for one in passages}}
-    rarities = [[half / 2 for half in map(add, general, in_document[one.docid])] for one in passages]
+    in_document = {docid: _mean_rarity(index, meant, general, docid) for docid in {one.docid for one in passages}}
     scores = list(index.scores(passages, asked))
-    sums = [sum(map(mul, *both)) for both in zip(scores, rarities, strict=True)]
+    sums = [sum(map(mul, own, in_document[one.docid])) for one, own in zip(passages, scores, strict=True)]
     factors = [
         aside(one, kind) * (LEAST + share_found(own, general)) for one, own in zip(passages, scores, strict=True)
     ]
     order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
     spans = {at: index.spans_of(passages[at].id) for at in order[:CUT]}
-    usual = max(1.0, mean([stems.total() for many in spans.values() for _, stems in many] or [1]))
+    lengths = [length for many in spans.values() for _, _, length in many]
+    usual = max(1.0, sum(lengths) / max(len(lengths), 1))
     made = []
     for at, passage in enumerate(passages):
-        many = spans.get(at) or [(whole_span(passage), Counter())]
-        own = [(span, _weighed(asked, stems, usual, rarities[at])) for span, stems in many]
-        made.append(Scored(passage, sums[at], factors[at], own))
+        rarity, many = in_document[passage.docid], spans.get(at, ())
+        own = [(span, _weighed(asked, stems, length, usual, rarity)) for span, stems, length in many]
+        made.append(Scored(passage, sums[at], factors[at], own or [(whole_span(passage), 0.0)]))
     return made
 
 
-def _weighed(asked: Asked, stems: Counter[str], usual: float, rarity: Sequence[float]) -> float:
-    scores = [0.0] * asked.size
-    asked.add_scores(scores, stems, usual)
+def _mean_rarity(index: LexicalIndex, meant: Sequence[Meant], general: Sequence[float], docid: str) -> list[float]:
+    """Return how rare each word is, as the mean of that in a document and in general."""
+    return [half / 2 for half in map(add, general, (index.rarity(one, docid) for one in meant))]
+
+
+def _weighed(asked: Asked, stems: Counter[str], length: int, usual: float, rarity: Sequence[float]) -> float:
+    """Return the score of a span, of which `length` is the number of stems."""
+    if not (found := asked.found(stems)):
+        return 0.0
+    scores = asked.scores([{stem: term_score(stems[stem], length, usual) for stem in found}])
     return sum(score * rare for score, rare in zip(scores, rarity, strict=True))
 
 
@@ -96,7 +102,7 @@ def _neighbour(one: Scored, other: Scored | None) -> Scored | None:
 
 def _in_surroundings(before: Scored | None, one: Scored, after: Scored | None) -> list[Span]:
     """Return the spans of a passage with their scores."""
-    beside = max((other.score for other in (before, after) if other), default=0.0)
+    beside = max(before.score if before else 0.0, after.score if after else 0.0)
     around = PASSAGE * one.score + BESIDE_PASSAGE * beside
     own = [score for _, score in one.own]
     first, last = before.own[-1][1] if before else 0.0, after.own[0][1] if after else 0.0
