@@ -6,7 +6,9 @@
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const VALUES = new Uint8Array(128);
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
-  const FIELDS = 5; // of what is said about a section: title, questions, summary; of a passage: terms, text
+  const COLUMNS = [0, 1, 2, 0, 1]; // where the length of a field stands: title, questions, summary; of a passage: terms, text
+  const TYPE = 2; // where the type of a passage stands
+  const ZERO = "#".charCodeAt(0); // the sign of 0 in a column
   const MOST_EDITS = 6; // of a word with typing errors
 
   // The numbers in a text: five bits a digit, the lowest first; a sixth says that the number goes on.
@@ -33,54 +35,25 @@
   }
 
   let told = null; // what describes the index
-  let isRead = false; // the table of its texts
-  let section = null; // by text: the number of its section, its place among the passages (-1: about it), its type
-  let place = null;
-  let type = null;
-  let lengths = []; // by field and text: the number of different words
-  let first = null; // by section: its first text; its passages, and whether something is said about it
-  let entries = null;
-  let shards = []; // those that are loaded: {words, lines}
+  let first = null; // by section, and of one behind all: its first text
+  let entries = null; // by section: its passages, and whether something is said about it
+  let shards = []; // those that are loaded: a line a word, with its postings
 
   function start(about) {
     told = about;
-    isRead = false;
+    first = null;
     shards = [];
     loading.clear();
   }
 
-  // Read what is known of all texts, before scores are added first.
+  // Read where the texts of each section are, before scores are added first.
   function read() {
-    if (isRead) return;
-    isRead = true;
-    section = new Uint32Array(told.count);
-    place = new Int32Array(told.count);
-    type = new Uint16Array(told.count);
-    lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
-    readTexts(numbers(told.texts));
-  }
-
-  function readTexts(table) {
-    const [title, questions, summary, terms, text] = lengths;
-    first = new Uint32Array(table.length); // a section may have no text
-    entries = new Uint32Array(table.length);
-    for (let at = 0, id = 0, number = 0; at < table.length; number++) {
-      const entry = (entries[number] = table[at++]);
-      first[number] = id;
-      if (entry & 1) {
-        section[id] = number;
-        place[id] = -1;
-        title[id] = table[at++];
-        questions[id] = table[at++];
-        summary[id++] = table[at++];
-      }
-      for (let passage = 0; passage < entry >> 2; passage++) {
-        section[id] = number;
-        place[id] = passage;
-        type[id] = table[at++];
-        terms[id] = table[at++];
-        text[id++] = table[at++];
-      }
+    if (first) return;
+    entries = numbers(told.sections);
+    first = new Uint32Array(entries.length + 1);
+    for (let at = 0, id = 0; at < entries.length; ) {
+      id += (entries[at] >> 2) + (entries[at] & 1);
+      first[++at] = id;
     }
   }
 
@@ -91,9 +64,7 @@
   }
 
   async function loadShard(at) {
-    if (shards[at]) return;
-    const lines = (await load(`words-${at + 1}`)).split("\n");
-    shards[at] = { lines, words: lines.map((line) => line.slice(0, line.indexOf(" "))) };
+    shards[at] ||= (await load(`words-${at + 1}`)).split("\n");
   }
 
   // The words that a question's word may be, those that begin with it if `goesOn`; their shards are loaded.
@@ -103,25 +74,26 @@
     while (goesOn && end < told.shards.length && told.shards[end].startsWith(word)) end++;
     const needed = Array.from({ length: Math.min(end, told.shards.length) - from }, (_, at) => from + at);
     await Promise.all(needed.map(loadShard));
-    return needed.flatMap((at) => beginning(shards[at].words, word, goesOn));
+    return needed.flatMap((at) => beginning(shards[at], goesOn ? word : `${word} `));
   }
 
-  // The place of a word among words in their order, or of the first behind it.
-  function placeOf(word, words) {
-    let [from, end] = [0, words.length];
+  // The place of a text among texts in their order, or of the first behind it.
+  function placeOf(text, texts) {
+    let [from, end] = [0, texts.length];
     while (from < end) {
       const middle = (from + end) >> 1;
-      if (words[middle] < word) from = middle + 1;
+      if (texts[middle] < text) from = middle + 1;
       else end = middle;
     }
     return from;
   }
 
-  function beginning(words, word, goesOn) {
-    const from = placeOf(word, words);
+  // The words of the lines that begin with a text. (Lines are in the order of their words: a blank is before all letters.)
+  function beginning(lines, text) {
+    const from = placeOf(text, lines);
     let end = from;
-    while (words[end] === word || (goesOn && words[end]?.startsWith(word))) end++;
-    return words.slice(from, end);
+    while (lines[end]?.startsWith(text)) end++;
+    return lines.slice(from, end).map((line) => line.slice(0, line.indexOf(" ")));
   }
 
   // The words that differ from one by a fifth of its letters at most, each with the number of edits.
@@ -155,37 +127,51 @@
     return before[other.length];
   }
 
-  // Add the BM25+ scores of all texts that have a word of a loaded shard. marks: of the texts that have a word that is
-  // meant, 1; found: how many words they have, 1 more for those that were not marked. Returns how many these are.
-  function addScores(word, weight, scores, marks, found) {
-    const { words, lines } = shards[shardOf(word)];
+  // Add the BM25+ scores of all texts that have a word of a loaded shard. all: the scores, how many words each text has
+  // (1 more for those that are not marked), and the texts that have any; marks: of those with a word that is meant, 1.
+  // Returns how many more are marked.
+  function addScores(word, weight, all, marks) {
+    const lines = shards[shardOf(word)];
     const shares = Object.values(ask.about.weights.fields);
-    const packed = lines[placeOf(word, words)].split(" ");
+    const packed = lines[placeOf(`${word} `, lines)].split(" ");
     let more = 0;
     for (let field = 0; field + 1 < packed.length; field++) {
-      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], scores, marks, found);
+      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], all, marks);
     }
     return more;
   }
 
   // postings: how many texts have the word; of each how many texts further it is, doubled, and 1 more where the word
   // stands there twice or more, with 2 less than that after it.
-  function addField(field, postings, weight, scores, marks, found) {
+  function addField(field, postings, weight, { scores, found, texts }, marks) {
     const { k, b, d } = ask.about.weights;
-    const own = lengths[field];
+    const lengths = told.columns[COLUMNS[field]];
     const slope = (k * b) / told.usual[field];
     const rarity = weight * Math.log(1 + (told.count - postings[0] + 0.5) / (postings[0] + 0.5));
     let more = 0;
     for (let at = 1, id = 0; at < postings.length; at++) {
       id += postings[at] >> 1;
       const times = postings[at] & 1 ? postings[++at] + 2 : 1;
-      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * own[id]));
+      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * (lengths.charCodeAt(id) - ZERO)));
       if (marks[id]) continue;
       marks[id] = 1;
-      found[id]++;
+      if (!found[id]++) texts.push(id);
       more++;
     }
     return more;
+  }
+
+  // The section of a text; from: one that is not behind it.
+  function sectionOf(id, from) {
+    let number = from;
+    while (first[number + 1] <= id) number++;
+    return number;
+  }
+
+  // The type of a passage.
+  function typeOf(id) {
+    const type = told.columns[TYPE].charCodeAt(id) - ZERO;
+    return type ? told.types[type - 1] : "";
   }
 
   // The texts of a section: the one about it (-1: there is none), and its passages.
@@ -193,11 +179,9 @@
   const passagesOf = (number) => Array.from({ length: entries[number] >> 2 }, (_, at) => first[number] + (entries[number] & 1) + at);
 
   ask.index = {
-    start, read, load, known, near, addScores, aboutOf, passagesOf,
+    start, read, load, known, near, addScores, sectionOf, typeOf, aboutOf, passagesOf,
     get count() { return told.count; },
-    sectionOf: (id) => section[id],
-    placeOf: (id) => place[id],
-    typeOf: (id) => (type[id] ? told.types[type[id] - 1] : ""),
+    placeOf: (id, number) => id - first[number] - (entries[number] & 1), // among the passages; -1: about the section
     hasSummary: (number) => (entries[number] & 2) > 0,
   };
 })();

@@ -236,36 +236,37 @@
     }
   }
 
-  // The scores of all texts, and for each word of the question the texts that it finds (1), and how rare these are.
+  // The scores of all texts, those that have any word in their order, and for each word of the question the texts that it
+  // finds (1), and how rare these are.
   function score(reached, terms, others) {
     const count = ask.index.count;
-    const scores = new Float64Array(count);
-    const found = new Uint16Array(count); // how many of the words
+    const all = { scores: new Float64Array(count), found: new Uint16Array(count), texts: [] };
     const [marks, rare] = [new Map(), new Map()];
     for (const [term, words] of reached) {
       const own = new Uint8Array(count);
       const weight = terms.includes(term) ? 1 : others.get(term);
       let number = 0;
-      for (const [word, share] of words) number += ask.index.addScores(word, share * weight, scores, own, found);
+      for (const [word, share] of words) number += ask.index.addScores(word, share * weight, all, own);
       marks.set(term, own);
       rare.set(term, Math.log(1 + (count - number + 0.5) / (number + 0.5)));
     }
-    for (let id = 0; id < count; id++) scores[id] *= found[id];
-    return { scores, marks, rare };
+    for (const id of all.texts) all.scores[id] *= all.found[id];
+    return { scores: all.scores, texts: Uint32Array.from(all.texts).sort(), marks, rare };
   }
 
   // The best sections, the best first: {number, id of their best text, score}.
-  function rank({ scores, marks, rare }, asks, kind) {
+  function rank({ scores, texts, marks, rare }, asks, kind) {
     const { index } = ask;
     const groups = asks.map((words) => ({ weight: rare.get(words[0]), marks: words.map((word) => marks.get(word)) }));
     const all = groups.reduce((sum, { weight }) => sum + weight, 0);
     const best = [];
     let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
-    for (let id = 0; id < scores.length; id++) {
+    let number = 0;
+    for (const id of texts) {
       if (!scores[id]) continue;
-      const number = index.sectionOf(id);
-      const isAbout = index.placeOf(id) < 0;
-      const type = index.typeOf(id);
+      number = index.sectionOf(id, number);
+      const isAbout = index.placeOf(id, number) < 0;
+      const type = isAbout ? "" : index.typeOf(id);
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
@@ -317,7 +318,7 @@
     return ({ number, id, score }) => {
       const section = sections[number];
       const fitting = section.passages.filter((one) => fits(one.kind, kind));
-      const passage = section.passages[ask.index.placeOf(id)] || fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
+      const passage = section.passages[ask.index.placeOf(id, number)] || fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
       const start = passage ? bestSpan(passage, counts, rarities) : 0;
       return { section, passage, score, terms, start, question: matching(section.questions, terms) };
     };
