@@ -90,10 +90,15 @@
     loadRest();
   }
 
-  // The data of a small site are loaded whole, one after the other, so that later keys do not wait for them.
+  // The data of a small site are loaded whole, of a larger one all words, one after the other while nothing is looked for,
+  // so that later keys do not wait for them.
   async function loadRest() {
     const names = Object.keys(ask.about.marks);
-    for (const name of names.length <= SMALL ? names : []) await ask.index.load(name).catch(() => null);
+    const rest = names.length <= SMALL ? names : names.filter((name) => !name.startsWith("part-"));
+    for (const name of rest.slice(0, SMALL)) {
+      await searching;
+      await ask.index.load(name).catch(() => null);
+    }
   }
 
   function use(about) {

@@ -37,7 +37,7 @@
   let told = null; // what describes the index
   let first = null; // by section, and of one behind all: its first text
   let entries = null; // by section: its passages, and whether something is said about it
-  let shards = []; // those that are loaded: a line a word, with its postings
+  let shards = []; // those that are loaded: {words, lines}
 
   function start(about) {
     told = about;
@@ -64,7 +64,9 @@
   }
 
   async function loadShard(at) {
-    shards[at] ||= (await load(`words-${at + 1}`)).split("\n");
+    if (shards[at]) return;
+    const lines = (await load(`words-${at + 1}`)).split("\n");
+    shards[at] = { lines, words: lines.map((line) => line.slice(0, line.indexOf(" "))) };
   }
 
   // The words that a question's word may be, those that begin with it if `goesOn`; their shards are loaded.
@@ -74,26 +76,25 @@
     while (goesOn && end < told.shards.length && told.shards[end].startsWith(word)) end++;
     const needed = Array.from({ length: Math.min(end, told.shards.length) - from }, (_, at) => from + at);
     await Promise.all(needed.map(loadShard));
-    return needed.flatMap((at) => beginning(shards[at], goesOn ? word : `${word} `));
+    return needed.flatMap((at) => beginning(shards[at].words, word, goesOn));
   }
 
-  // The place of a text among texts in their order, or of the first behind it.
-  function placeOf(text, texts) {
-    let [from, end] = [0, texts.length];
+  // The place of a word among words in their order, or of the first behind it.
+  function placeOf(word, words) {
+    let [from, end] = [0, words.length];
     while (from < end) {
       const middle = (from + end) >> 1;
-      if (texts[middle] < text) from = middle + 1;
+      if (words[middle] < word) from = middle + 1;
       else end = middle;
     }
     return from;
   }
 
-  // The words of the lines that begin with a text. (Lines are in the order of their words: a blank is before all letters.)
-  function beginning(lines, text) {
-    const from = placeOf(text, lines);
+  function beginning(words, word, goesOn) {
+    const from = placeOf(word, words);
     let end = from;
-    while (lines[end]?.startsWith(text)) end++;
-    return lines.slice(from, end).map((line) => line.slice(0, line.indexOf(" ")));
+    while (words[end] === word || (goesOn && words[end]?.startsWith(word))) end++;
+    return words.slice(from, end);
   }
 
   // The words that differ from one by a fifth of its letters at most, each with the number of edits.
@@ -127,23 +128,22 @@
     return before[other.length];
   }
 
-  // Add the BM25+ scores of all texts that have a word of a loaded shard. all: the scores, how many words each text has
-  // (1 more for those that are not marked), and the texts that have any; marks: of those with a word that is meant, 1.
-  // Returns how many more are marked.
-  function addScores(word, weight, all, marks) {
-    const lines = shards[shardOf(word)];
+  // Add the BM25+ scores of all texts that have a word of a loaded shard. marks: of the texts that have a word that is
+  // meant, 1; found: how many words they have, 1 more for those that were not marked. Returns how many these are.
+  function addScores(word, weight, scores, marks, found) {
+    const { words, lines } = shards[shardOf(word)];
     const shares = Object.values(ask.about.weights.fields);
-    const packed = lines[placeOf(`${word} `, lines)].split(" ");
+    const packed = lines[placeOf(word, words)].split(" ");
     let more = 0;
     for (let field = 0; field + 1 < packed.length; field++) {
-      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], all, marks);
+      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], scores, marks, found);
     }
     return more;
   }
 
   // postings: how many texts have the word; of each how many texts further it is, doubled, and 1 more where the word
   // stands there twice or more, with 2 less than that after it.
-  function addField(field, postings, weight, { scores, found, texts }, marks) {
+  function addField(field, postings, weight, scores, marks, found) {
     const { k, b, d } = ask.about.weights;
     const lengths = told.columns[COLUMNS[field]];
     const slope = (k * b) / told.usual[field];
@@ -155,7 +155,7 @@
       scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * (lengths.charCodeAt(id) - ZERO)));
       if (marks[id]) continue;
       marks[id] = 1;
-      if (!found[id]++) texts.push(id);
+      found[id]++;
       more++;
     }
     return more;

@@ -236,33 +236,34 @@
     }
   }
 
-  // The scores of all texts, those that have any word in their order, and for each word of the question the texts that it
-  // finds (1), and how rare these are.
+  // For all texts the sums of their words' scores and how many of the words they have, and for each word of the question the
+  // texts that it finds (1), and how rare these are.
   function score(reached, terms, others) {
     const count = ask.index.count;
-    const all = { scores: new Float64Array(count), found: new Uint16Array(count), texts: [] };
+    const scores = new Float64Array(count);
+    const found = new Uint16Array(count); // how many of the words
     const [marks, rare] = [new Map(), new Map()];
     for (const [term, words] of reached) {
       const own = new Uint8Array(count);
       const weight = terms.includes(term) ? 1 : others.get(term);
       let number = 0;
-      for (const [word, share] of words) number += ask.index.addScores(word, share * weight, all, own);
+      for (const [word, share] of words) number += ask.index.addScores(word, share * weight, scores, own, found);
       marks.set(term, own);
       rare.set(term, Math.log(1 + (count - number + 0.5) / (number + 0.5)));
     }
-    for (const id of all.texts) all.scores[id] *= all.found[id];
-    return { scores: all.scores, texts: Uint32Array.from(all.texts).sort(), marks, rare };
+    return { scores, found, marks, rare };
   }
 
   // The best sections, the best first: {number, id of their best text, score}.
-  function rank({ scores, texts, marks, rare }, asks, kind) {
+  function rank({ scores, found, marks, rare }, asks, kind) {
     const { index } = ask;
     const groups = asks.map((words) => ({ weight: rare.get(words[0]), marks: words.map((word) => marks.get(word)) }));
     const all = groups.reduce((sum, { weight }) => sum + weight, 0);
     const best = [];
     let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
     let number = 0;
-    for (const id of texts) {
+    const scoreOf = (id) => (id < 0 ? 0 : scores[id] * found[id]);
+    for (let id = 0; id < scores.length; id++) {
       if (!scores[id]) continue;
       number = index.sectionOf(id, number);
       const isAbout = index.placeOf(id, number) < 0;
@@ -270,7 +271,7 @@
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
-      const most = aside * (scores[id] + (about < 0 ? 0 : scores[about])); // where all words are found
+      const most = aside * (scoreOf(id) + scoreOf(about)); // where all words are found
       if (best.length === HITS && most <= best[HITS - 1].score) continue;
       const score = most * (share(groups, id, about < 0 ? id : about) / all);
       if (number !== last.number) {
