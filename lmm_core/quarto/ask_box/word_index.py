@@ -55,9 +55,9 @@ class WordIndex:
 class CountedWords:
     """The words of the rows of some documents, as plain values, of which those of all documents are put together.
 
-    sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many texts have it.
-    runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0, the last, and
-    what is said of all after the first, packed."""
+    sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many
+    texts have it. runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0,
+    the last, and what is said of all after the first, packed."""
 
     sections: str
     columns: list[str]
