@@ -57,11 +57,14 @@
     }
   }
 
-  // The last shard whose first word is not behind a word; the first for a word before all.
-  function shardOf(word) {
-    const at = placeOf(word, told.shards);
-    return told.shards[at] === word ? at : Math.max(at - 1, 0);
+  // The place of the last in an order that is not behind a value; the first place for a value before all.
+  function lastUpTo(value, ordered) {
+    const at = placeOf(value, ordered);
+    return ordered[at] === value ? at : Math.max(at - 1, 0);
   }
+
+  // The shard that has a word, if any has it.
+  const shardOf = (word) => lastUpTo(word, told.shards);
 
   async function loadShard(at) {
     if (shards[at]) return;
@@ -79,12 +82,12 @@
     return needed.flatMap((at) => beginning(shards[at].words, word, goesOn));
   }
 
-  // The place of a word among words in their order, or of the first behind it.
-  function placeOf(word, words) {
-    let [from, end] = [0, words.length];
+  // The place of a value in an order, or of the first behind it.
+  function placeOf(value, ordered) {
+    let [from, end] = [0, ordered.length];
     while (from < end) {
       const middle = (from + end) >> 1;
-      if (words[middle] < word) from = middle + 1;
+      if (ordered[middle] < value) from = middle + 1;
       else end = middle;
     }
     return from;
@@ -179,7 +182,7 @@
   const passagesOf = (number) => Array.from({ length: entries[number] >> 2 }, (_, at) => first[number] + (entries[number] & 1) + at);
 
   ask.index = {
-    start, read, load, known, near, addScores, sectionOf, typeOf, aboutOf, passagesOf,
+    start, read, load, lastUpTo, known, near, addScores, sectionOf, typeOf, aboutOf, passagesOf,
     get count() { return told.count; },
     placeOf: (id, number) => id - first[number] - (entries[number] & 1), // among the passages; -1: about the section
     hasSummary: (number) => (entries[number] & 2) > 0,

@@ -110,7 +110,7 @@
   // Load the parts that have some sections, all by default.
   async function load(numbers) {
     const { parts } = ask.about;
-    const partOf = (number) => parts.findLastIndex((first) => first <= number);
+    const partOf = (number) => ask.index.lastUpTo(number, parts);
     const needed = numbers ? new Set(numbers.filter((number) => !sections[number]).map(partOf)) : parts.keys();
     await Promise.all([...needed].map(async (at) => {
       const [above, ...rows] = await ask.index.load(`part-${at + 1}`);
@@ -262,7 +262,6 @@
     const best = [];
     let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
     let number = 0;
-    const scoreOf = (id) => (id < 0 ? 0 : scores[id] * found[id]);
     for (let id = 0; id < scores.length; id++) {
       if (!scores[id]) continue;
       number = index.sectionOf(id, number);
@@ -271,7 +270,7 @@
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
-      const most = aside * (scoreOf(id) + scoreOf(about)); // where all words are found
+      const most = aside * (scores[id] * found[id] + (about < 0 ? 0 : scores[about] * found[about])); // where all words are found
       if (best.length === HITS && most <= best[HITS - 1].score) continue;
       const score = most * (share(groups, id, about < 0 ? id : about) / all);
       if (number !== last.number) {
