@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.languages.words import find_words, fold
-from lmm_core.quarto.ask_box import groups
-from lmm_core.quarto.ask_box.data import PART, box_data, data_files
+from lmm_core.quarto.ask_box import groups, word_index
+from lmm_core.quarto.ask_box.data import PART, box_data, data_files, data_json
 from lmm_core.quarto.ask_box.rows import Rows
 from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
 from tests.commands import write
@@ -50,6 +50,17 @@ def numbers(packed):
 @given(st.lists(st.integers(0, 2**31)))
 def test_numbers_are_read_as_they_were_written(written):
     assert numbers("".join(map(pack, written))) == written
+
+
+def number(one):
+    """The number that a sign is, as index.js reads it."""
+    return ord(one) - ord("#")
+
+
+@given(st.integers(0, 2**31))
+def test_a_number_is_one_sign_also_in_a_file(written):
+    made = json.loads(data_json([word_index.sign(written)]).encode().decode())[0]
+    assert len(made.encode("utf-16-le")) == 2 and number(made) == min(written, 55_000)
 
 
 def postings(index):
@@ -98,7 +109,16 @@ def test_it_has_each_word_of_each_text_and_no_other(rows):
     index = index_of(rows, "the")
     assert postings(index) == wanted
     assert index.count == len(list(texts(rows)))
+    assert [list(map(number, column)) for column in index.columns] == columns(rows, index.types)
     assert {word for words in index.spelling for word in words.split()} == {word for word, *_ in wanted}
+
+
+def columns(rows, types):
+    """What the columns say: of each text how many words its fields have, and of a passage its type."""
+    kinds = iter(0 if isinstance(one, str) else ["", *types].index(one[1]) for row in rows for one in row[7])
+    counts = [[len(set(map(fold, find_words(text)))) for text in fields.values()] for fields in texts(rows)]
+    table = [one if len(one) == 3 else [*one, next(kinds)] for one in counts]
+    return [[text[at] for text in table] for at in range(3)]
 
 
 DOCUMENTS = st.lists(ROWS.map(lambda rows: [[0, 0, "", "", 1.0, "", [], []], *rows]), max_size=5)

@@ -26,7 +26,7 @@ from .word_index import describe_index, index_words, parts_of, paths_of, types_i
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
-FORMAT = 5  # of the data; ask.js reads no other
+FORMAT = 6  # of the data; ask.js reads no other
 
 
 @dataclass(frozen=True)

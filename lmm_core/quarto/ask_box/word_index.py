@@ -1,7 +1,8 @@
 """The index of the words in an ask box's rows, in shards of which a browser loads those that it needs.
 
 Its texts are, for each section in its order, what is said about it (if anything is) and its passages; they are
-numbered from 0. Numbers are written with five bits a character, the lowest first (`pack`). index.js reads this.
+numbered from 0. Numbers are written with five bits a character, the lowest first (`pack`), or, where a browser is to
+find each at its place without reading those before it, as one character (`sign`). index.js reads this.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 ABOUT = ("title", "questions", "summary")  # the fields of what is said about a section
 PASSAGE = ("terms", "text")  # those of a passage
 _NAMES = tuple(FIELDS)
+_ZERO = "#"  # the sign of 0: JSON escapes those before it
+_MOST = 55_000  # the largest number that is a sign: halves of characters follow
 _QUICK = 4096  # numbers that are not packed anew each time
 
 Posting = tuple[int, int]  # a text, and how often it has the word
@@ -31,14 +34,16 @@ Run = list[Any]  # the postings of a word in consecutive texts: see `CountedWord
 class WordIndex:
     """The words of some rows.
 
-    texts: of each section, packed: 4 x its passages + 2 if it has a summary + 1 if something is said about it; then
-    the lengths of the fields of that, and of each passage its type (0: none, else from 1 in `types`) and the
-    lengths of its fields, as numbers of different words. usual: the mean length of each field. shards: each with its
-    first word, a line a word: the word, and after blanks its postings in each field, packed: how many texts have it;
-    of each how many texts further it is, doubled, and 1 more where the word stands there twice or more, with 2 less
-    than that after it. spelling: all words by their length, with blanks between."""
+    sections: of each, packed: 4 x its passages + 2 if it has a summary + 1 if something is said about it. columns:
+    three numbers of each text, as signs: the lengths of its fields (`ABOUT` or `PASSAGE`) as numbers of different
+    words, and in the last column the type of a passage (0: none, else from 1 in `types`). count: of the texts. usual:
+    the mean length of each field. shards: each with its first word, a line a word: the word, and after blanks its
+    postings in each field, packed: how many texts have it; of each how many texts further it is, doubled, and 1 more
+    where the word stands there twice or more, with 2 less than that after it. spelling: all words by their length,
+    with blanks between."""
 
-    texts: str
+    sections: str
+    columns: list[str]
     count: int
     types: Sequence[str]
     usual: list[float]
@@ -50,11 +55,12 @@ class WordIndex:
 class CountedWords:
     """The words of the rows of some documents, as plain values, of which those of all documents are put together.
 
-    texts, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many texts have it.
-    runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0, the last, and
-    what is said of all after the first, packed."""
+    sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many
+    texts have it. runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0,
+    the last, and what is said of all after the first, packed."""
 
-    texts: str
+    sections: str
+    columns: list[str]
     count: int
     lengths: list[int]
     having: list[int]
@@ -70,17 +76,18 @@ def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> C
     """Count the words in rows, of which the first begins a document. stop: words that are not looked for, in a text;
     types: those of all rows."""
     counting = _Counting(frozenset(map(fold, find_words(stop))))
-    table: list[int] = []
+    sections, texts = [], list[list[int]]()
     for row, titles in zip(rows, titles_of(rows), strict=True):
         about = bool(row[2] or row[5] or row[6])
-        table.append(4 * len(row[7]) + 2 * bool(row[5]) + about)
+        sections.append(pack(4 * len(row[7]) + 2 * bool(row[5]) + about))
         if about:
-            table += counting.add(ABOUT, (" ".join(titles), " ".join(row[6]), row[5]))
+            texts.append(counting.add(ABOUT, (" ".join(titles), " ".join(row[6]), row[5])))
         for text, kind, terms in map(parts_of, row[7]):
-            table += [types.index(kind) + 1 if kind else 0, *counting.add(PASSAGE, (terms, text))]
+            texts.append([*counting.add(PASSAGE, (terms, text)), types.index(kind) + 1 if kind else 0])
+    columns = ["".join(sign(text[at]) for text in texts) for at in range(len(ABOUT))]
     lengths, having = ([counts[name] for name in _NAMES] for counts in (counting.lengths, counting.texts))
     runs = [{word: _run(found) for word, found in counting.postings[name].items()} for name in _NAMES]
-    return CountedWords("".join(map(pack, table)), counting.count, lengths, having, runs)
+    return CountedWords("".join(sections), columns, counting.count, lengths, having, runs)
 
 
 def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIndex:
@@ -97,13 +104,16 @@ def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIn
     ]
     usual = [length / max(texts, 1) for length, texts in sizes]
     shards = list(_shards((word, _line(word, joined)) for word in words))
-    return WordIndex("".join(one.texts for one in counted), count, types, usual, shards, _by_length(words))
+    sections = "".join(one.sections for one in counted)
+    columns = ["".join(one.columns[at] for one in counted) for at in range(len(ABOUT))]
+    return WordIndex(sections, columns, count, types, usual, shards, _by_length(words))
 
 
 def describe_index(words: WordIndex) -> dict[str, Any]:
     """Return what the box is told of an index before it loads any of its shards."""
     return {
-        "texts": words.texts,
+        "sections": words.sections,
+        "columns": words.columns,
         "count": words.count,
         "types": words.types,
         "usual": words.usual,
@@ -141,6 +151,11 @@ def pack(number: int) -> str:
         signs += DIGITS[32 + number % 32]
         number //= 32
     return signs + DIGITS[number]
+
+
+def sign(number: int) -> str:
+    """Return a number, 0 or more, as one character; those above 55,000 count as that."""
+    return chr(ord(_ZERO) + min(number, _MOST))
 
 
 _PACKED: list[str] = []

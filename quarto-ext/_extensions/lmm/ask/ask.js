@@ -55,7 +55,7 @@
 
   // Resolves when the box can be opened.
   let loaded = null;
-  ask.ready = () => (loaded ||= Promise.all([addLooks(), ask.load(OPENED)]));
+  ask.ready = () => (loaded ||= Promise.all([addLooks(), ask.addLooks("opened.css"), ask.load(OPENED)]));
 
   // Resolves when answers can be shown.
   let written = null;

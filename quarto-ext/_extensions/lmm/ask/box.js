@@ -7,7 +7,7 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 5; // of the data
+  const FORMAT = 6; // of the data
   const SMALL = 200; // pieces of data: some 5,000 passages
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
@@ -90,10 +90,15 @@
     loadRest();
   }
 
-  // The data of a small site are loaded whole, one after the other, so that later keys do not wait for them.
+  // The data of a small site are loaded whole, of a larger one all words, one after the other while nothing is looked for,
+  // so that later keys do not wait for them.
   async function loadRest() {
     const names = Object.keys(ask.about.marks);
-    for (const name of names.length <= SMALL ? names : []) await ask.index.load(name).catch(() => null);
+    const rest = names.length <= SMALL ? names : names.filter((name) => !name.startsWith("part-"));
+    for (const name of rest.slice(0, SMALL)) {
+      await searching;
+      await ask.index.load(name).catch(() => null);
+    }
   }
 
   function use(about) {

@@ -6,7 +6,9 @@
   const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const VALUES = new Uint8Array(128);
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
-  const FIELDS = 5; // of what is said about a section: title, questions, summary; of a passage: terms, text
+  const COLUMNS = [0, 1, 2, 0, 1]; // where the length of a field stands: title, questions, summary; of a passage: terms, text
+  const TYPE = 2; // where the type of a passage stands
+  const ZERO = "#".charCodeAt(0); // the sign of 0 in a column
   const MOST_EDITS = 6; // of a word with typing errors
 
   // The numbers in a text: five bits a digit, the lowest first; a sixth says that the number goes on.
@@ -33,62 +35,36 @@
   }
 
   let told = null; // what describes the index
-  let isRead = false; // the table of its texts
-  let section = null; // by text: the number of its section, its place among the passages (-1: about it), its type
-  let place = null;
-  let type = null;
-  let lengths = []; // by field and text: the number of different words
-  let first = null; // by section: its first text; its passages, and whether something is said about it
-  let entries = null;
+  let first = null; // by section, and of one behind all: its first text
+  let entries = null; // by section: its passages, and whether something is said about it
   let shards = []; // those that are loaded: {words, lines}
 
   function start(about) {
     told = about;
-    isRead = false;
+    first = null;
     shards = [];
     loading.clear();
   }
 
-  // Read what is known of all texts, before scores are added first.
+  // Read where the texts of each section are, before scores are added first.
   function read() {
-    if (isRead) return;
-    isRead = true;
-    section = new Uint32Array(told.count);
-    place = new Int32Array(told.count);
-    type = new Uint16Array(told.count);
-    lengths = Array.from({ length: FIELDS }, () => new Uint32Array(told.count));
-    readTexts(numbers(told.texts));
-  }
-
-  function readTexts(table) {
-    const [title, questions, summary, terms, text] = lengths;
-    first = new Uint32Array(table.length); // a section may have no text
-    entries = new Uint32Array(table.length);
-    for (let at = 0, id = 0, number = 0; at < table.length; number++) {
-      const entry = (entries[number] = table[at++]);
-      first[number] = id;
-      if (entry & 1) {
-        section[id] = number;
-        place[id] = -1;
-        title[id] = table[at++];
-        questions[id] = table[at++];
-        summary[id++] = table[at++];
-      }
-      for (let passage = 0; passage < entry >> 2; passage++) {
-        section[id] = number;
-        place[id] = passage;
-        type[id] = table[at++];
-        terms[id] = table[at++];
-        text[id++] = table[at++];
-      }
+    if (first) return;
+    entries = numbers(told.sections);
+    first = new Uint32Array(entries.length + 1);
+    for (let at = 0, id = 0; at < entries.length; ) {
+      id += (entries[at] >> 2) + (entries[at] & 1);
+      first[++at] = id;
     }
   }
 
-  // The last shard whose first word is not behind a word; the first for a word before all.
-  function shardOf(word) {
-    const at = placeOf(word, told.shards);
-    return told.shards[at] === word ? at : Math.max(at - 1, 0);
+  // The place of the last in an order that is not behind a value; the first place for a value before all.
+  function lastUpTo(value, ordered) {
+    const at = placeOf(value, ordered);
+    return ordered[at] === value ? at : Math.max(at - 1, 0);
   }
+
+  // The shard that has a word, if any has it.
+  const shardOf = (word) => lastUpTo(word, told.shards);
 
   async function loadShard(at) {
     if (shards[at]) return;
@@ -106,12 +82,12 @@
     return needed.flatMap((at) => beginning(shards[at].words, word, goesOn));
   }
 
-  // The place of a word among words in their order, or of the first behind it.
-  function placeOf(word, words) {
-    let [from, end] = [0, words.length];
+  // The place of a value in an order, or of the first behind it.
+  function placeOf(value, ordered) {
+    let [from, end] = [0, ordered.length];
     while (from < end) {
       const middle = (from + end) >> 1;
-      if (words[middle] < word) from = middle + 1;
+      if (ordered[middle] < value) from = middle + 1;
       else end = middle;
     }
     return from;
@@ -172,14 +148,14 @@
   // stands there twice or more, with 2 less than that after it.
   function addField(field, postings, weight, scores, marks, found) {
     const { k, b, d } = ask.about.weights;
-    const own = lengths[field];
+    const lengths = told.columns[COLUMNS[field]];
     const slope = (k * b) / told.usual[field];
     const rarity = weight * Math.log(1 + (told.count - postings[0] + 0.5) / (postings[0] + 0.5));
     let more = 0;
     for (let at = 1, id = 0; at < postings.length; at++) {
       id += postings[at] >> 1;
       const times = postings[at] & 1 ? postings[++at] + 2 : 1;
-      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * own[id]));
+      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * (lengths.charCodeAt(id) - ZERO)));
       if (marks[id]) continue;
       marks[id] = 1;
       found[id]++;
@@ -188,16 +164,27 @@
     return more;
   }
 
+  // The section of a text; from: one that is not behind it.
+  function sectionOf(id, from) {
+    let number = from;
+    while (first[number + 1] <= id) number++;
+    return number;
+  }
+
+  // The type of a passage.
+  function typeOf(id) {
+    const type = told.columns[TYPE].charCodeAt(id) - ZERO;
+    return type ? told.types[type - 1] : "";
+  }
+
   // The texts of a section: the one about it (-1: there is none), and its passages.
   const aboutOf = (number) => (entries[number] & 1 ? first[number] : -1);
   const passagesOf = (number) => Array.from({ length: entries[number] >> 2 }, (_, at) => first[number] + (entries[number] & 1) + at);
 
   ask.index = {
-    start, read, load, known, near, addScores, aboutOf, passagesOf,
+    start, read, load, lastUpTo, known, near, addScores, sectionOf, typeOf, aboutOf, passagesOf,
     get count() { return told.count; },
-    sectionOf: (id) => section[id],
-    placeOf: (id) => place[id],
-    typeOf: (id) => (type[id] ? told.types[type[id] - 1] : ""),
+    placeOf: (id, number) => id - first[number] - (entries[number] & 1), // among the passages; -1: about the section
     hasSummary: (number) => (entries[number] & 2) > 0,
   };
 })();

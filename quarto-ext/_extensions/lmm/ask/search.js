@@ -110,7 +110,7 @@
   // Load the parts that have some sections, all by default.
   async function load(numbers) {
     const { parts } = ask.about;
-    const partOf = (number) => parts.findLastIndex((first) => first <= number);
+    const partOf = (number) => ask.index.lastUpTo(number, parts);
     const needed = numbers ? new Set(numbers.filter((number) => !sections[number]).map(partOf)) : parts.keys();
     await Promise.all([...needed].map(async (at) => {
       const [above, ...rows] = await ask.index.load(`part-${at + 1}`);
@@ -236,7 +236,8 @@
     }
   }
 
-  // The scores of all texts, and for each word of the question the texts that it finds (1), and how rare these are.
+  // For all texts the sums of their words' scores and how many of the words they have, and for each word of the question the
+  // texts that it finds (1), and how rare these are.
   function score(reached, terms, others) {
     const count = ask.index.count;
     const scores = new Float64Array(count);
@@ -250,26 +251,26 @@
       marks.set(term, own);
       rare.set(term, Math.log(1 + (count - number + 0.5) / (number + 0.5)));
     }
-    for (let id = 0; id < count; id++) scores[id] *= found[id];
-    return { scores, marks, rare };
+    return { scores, found, marks, rare };
   }
 
   // The best sections, the best first: {number, id of their best text, score}.
-  function rank({ scores, marks, rare }, asks, kind) {
+  function rank({ scores, found, marks, rare }, asks, kind) {
     const { index } = ask;
     const groups = asks.map((words) => ({ weight: rare.get(words[0]), marks: words.map((word) => marks.get(word)) }));
     const all = groups.reduce((sum, { weight }) => sum + weight, 0);
     const best = [];
     let last = { number: -1, id: -1, score: -1 }; // the texts of a section follow each other
+    let number = 0;
     for (let id = 0; id < scores.length; id++) {
       if (!scores[id]) continue;
-      const number = index.sectionOf(id);
-      const isAbout = index.placeOf(id) < 0;
-      const type = index.typeOf(id);
+      number = index.sectionOf(id, number);
+      const isAbout = index.placeOf(id, number) < 0;
+      const type = isAbout ? "" : index.typeOf(id);
       if (isAbout ? kind && !holds(number, kind) : !fits(type, kind)) continue;
       const about = isAbout ? -1 : index.aboutOf(number);
       const aside = !kind && type && type !== "definition" ? ask.about.weights.aside : 1;
-      const most = aside * (scores[id] + (about < 0 ? 0 : scores[about])); // where all words are found
+      const most = aside * (scores[id] * found[id] + (about < 0 ? 0 : scores[about] * found[about])); // where all words are found
       if (best.length === HITS && most <= best[HITS - 1].score) continue;
       const score = most * (share(groups, id, about < 0 ? id : about) / all);
       if (number !== last.number) {
@@ -317,7 +318,7 @@
     return ({ number, id, score }) => {
       const section = sections[number];
       const fitting = section.passages.filter((one) => fits(one.kind, kind));
-      const passage = section.passages[ask.index.placeOf(id)] || fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
+      const passage = section.passages[ask.index.placeOf(id, number)] || fitting.find((one) => firstProse(one.text) >= 0) || fitting[0] || null;
       const start = passage ? bestSpan(passage, counts, rarities) : 0;
       return { section, passage, score, terms, start, question: matching(section.questions, terms) };
     };
