@@ -91,8 +91,9 @@
   }
 
   // The data of a small site are loaded whole, of a larger one all words, one after the other while nothing is looked for,
-  // so that later keys do not wait for them.
+  // so that later keys do not wait for them; unless the browser is to save data.
   async function loadRest() {
+    if (navigator.connection?.saveData) return;
     const names = Object.keys(ask.about.marks);
     const rest = names.length <= SMALL ? names : names.filter((name) => !name.startsWith("part-"));
     for (const name of rest.slice(0, SMALL)) {
