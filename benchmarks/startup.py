@@ -71,7 +71,9 @@ def quarto_runs(folder: Path) -> dict[str, Run]:
     ast = subprocess.run([str(pandoc), CHAPTER, "-t", "json", *META], cwd=book, capture_output=True, check=True).stdout
     of_page = known | {"QUARTO_DOCUMENT_PATH": str(book), "QUARTO_DOCUMENT_FILE": CHAPTER}
     script = [sys.executable, "-I", str(extension / "render.py")]
-    page, after = Run(["lmm-knit", "html"], book, of_page, ast), Run([*script, "post-render"], book, known)
+    knit = [str(Path(sys.executable).with_name(name)) for name in ("python3", "lmm-knit")]
+    client = [knit[0], "-I", "-S", str(extension / "client.py"), knit[1], "html"]  # as the extension's filter starts it
+    page, after = Run(client, book, of_page, ast), Run([*script, "post-render"], book, known)
     return {  # the first starts the server of the render, which ends after the render
         "before a render": Run([*script, "pre-render"], book, known),
         "the first page's filter": page,  # waits for the server's imports, which Quarto gives time

@@ -148,8 +148,8 @@ _MODULES = {
 }
 
 # onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.
-for _variable in ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY"):
-    os.environ.setdefault(_variable, "1")
+NO_REPORTS = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+os.environ.update(NO_REPORTS | os.environ)
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

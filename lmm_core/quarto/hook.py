@@ -9,14 +9,8 @@ from pathlib import Path
 
 def run_hook(stage: str) -> int:
     """Do the work of a stage, `pre-render` or `post-render`, and return the exit status. The first starts a
-    server for the render, which does the second, and the pages between them."""
-    if stage == "post-render":
-        from .render_server.client import ask_server
-
-        status = ask_server(f"{__name__}:after_render")
-        if status is not None:
-            return status
-    elif sys.platform == "linux" and (folder := os.environ.get("QUARTO_PROJECT_DIR")):
+    server for the render."""
+    if stage == "pre-render" and sys.platform == "linux" and (folder := os.environ.get("QUARTO_PROJECT_DIR")):
         from . import before_render as before_render  # so that the server has it, too
         from .render_server.server import start_server
 

@@ -1,8 +1,10 @@
 """The server that does the work of a render, on Linux: same output, and an end with the render."""
 
 import json
+import marshal
 import os
 import re
+import runpy
 import shutil
 import signal
 import socket
@@ -16,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from lmm_core.quarto.render_server import place, server
-from lmm_core.quarto.render_server.client import BEGUN
+from lmm_core.quarto.render_server.server import BEGUN
 from tests.commands import BIN, write
 from tests.effort import PATIENCE
-from tests.quarto_scripts import add_extension, command_of
+from tests.quarto_scripts import EXTENSION, add_extension, command_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="no server on this system")
 
@@ -27,6 +29,16 @@ EXERCISE = {"t": "Div", "c": [["", ["exercise"], []], [{"t": "Para", "c": [{"t":
 PAGE = {"pandoc-api-version": [1, 23, 1], "meta": {"lmm-asked": {"t": "MetaBool", "c": True}},
         "blocks": [{"t": "Para", "c": [{"t": "Str", "c": "Mean."}]}, EXERCISE]}  # fmt: skip
 NOTES = "# Mean\n\nMean.\n\n::: exercise\nCompute.\n:::\n"
+# What the extension's Lua filter starts.
+CLIENT = [BIN / "python3", "-I", "-S"]
+SCRIPT = EXTENSION / "client.py"
+# The same, which says so if it runs `lmm-knit` in its place.
+WATCHED = """
+import runpy, sys
+sys.addaudithook(lambda event, _: print(event, file=sys.stderr) if event == "os.exec" else None)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 @pytest.fixture
@@ -51,11 +63,18 @@ def hook(stage, **changes):
     return run(command_of(stage), **changes)
 
 
-def page(*options, **changes):
+def page(*options, knit=BIN / "lmm-knit", **changes):
     """Run the filter of the page, as pandoc does in Quarto."""
     folder = os.environ["QUARTO_PROJECT_DIR"]
     named = {"QUARTO_DOCUMENT_PATH": folder, "QUARTO_DOCUMENT_FILE": "notes.qmd"}
-    return run([sys.executable, *options, str(BIN / "lmm-knit"), "html"], json.dumps(PAGE), **named, **changes)
+    return run([*CLIENT, *options, SCRIPT, knit, "html"], json.dumps(PAGE), **named, **changes)
+
+
+def is_served(**changes):
+    """Tell whether the server does the work of the page, which has to be right."""
+    status, out, said = page("-c", WATCHED, **changes)
+    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
+    return "os.exec" not in said
 
 
 def run(command, data="", **changes):
@@ -106,12 +125,9 @@ def is_gone(process):
 def test_a_page_imports_next_to_nothing(project):
     hook("pre")
     status, out, said = page("-X", "importtime")
-    ours = {name for name in imported(said) if name.startswith("lmm_") and not name.endswith("_finder")}
     assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
-    assert ours <= {"lmm_core", "lmm_core.files", "lmm_core.files.user", "lmm_core.quarto", "lmm_filters",
-                    "lmm_filters.lmm_knit", "lmm_core.quarto.render_server", "lmm_core.quarto.render_server.client",
-                    "lmm_core.quarto.render_server.place"}  # fmt: skip
-    assert imported(said).isdisjoint({"yaml", "json", "dataclasses", "panflute", "hashlib"})
+    assert not any(name.startswith("lmm_") for name in imported(said))
+    assert imported(said).isdisjoint({"site", "socket", "pathlib", "re", "typing"})
 
 
 def test_a_page_that_the_server_forks_imports_nothing_of_ours(project):
@@ -177,7 +193,7 @@ def test_a_page_has_its_own_environment_and_folder(project):
     os.chdir(project)
     named = {"QUARTO_DOCUMENT_FILE": "notes.qmd", "QUARTO_DOCUMENT_PATH": "."}
     write("notes.qmd", "::: exercize\nB\n:::\n")
-    command = [str(BIN / "lmm-knit"), "html"]
+    command = [*CLIENT, SCRIPT, BIN / "lmm-knit", "html"]
     with_server = run(command, json.dumps(PAGE), **named)
     assert with_server == run(command, json.dumps(PAGE), **named, OTHER="1")
     assert "notes.qmd" in with_server[2]
@@ -186,9 +202,88 @@ def test_a_page_has_its_own_environment_and_folder(project):
 @pytest.mark.parametrize("changes", [{"OTHER": "1"}, {"PYTHONUTF8": "1"}, {"LC_ALL": "C"}])
 def test_in_another_environment_a_page_does_its_work_itself(project, changes):
     hook("pre")
-    status, out, said = page("-X", "importtime", **changes)
-    assert (status, json.loads(out)["blocks"]) == (0, PAGE["blocks"][:1])
-    assert "yaml" in imported(said)
+    assert is_served()
+    assert not is_served(**changes)
+
+
+def test_where_pythons_variables_change_what_a_command_does_there_is_no_server(project):
+    hook("pre", PYTHONUTF8="1")
+    assert not is_served(PYTHONUTF8="1")
+
+
+def test_empty_variables_which_pandoc_does_not_hand_on(project):
+    hook("pre", OTHER="")
+    assert is_served()
+
+
+def test_the_client_and_the_server_mean_the_same_place(project, monkeypatch):
+    ask = runpy.run_path(SCRIPT)["socket_path"]
+    assert ask(str(project)) == str(place.socket_path(project))
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert ask(str(project)) == str(place.socket_path(project))
+
+
+OTHERS = {
+    "another program": "#!/bin/sh\nexec cat\n",
+    "for another Python": "#!/no/such/python\nfrom lmm_filters.lmm_knit import main\nmain()\n",
+}
+
+
+@pytest.mark.parametrize("program", OTHERS.values(), ids=OTHERS)
+def test_an_lmm_knit_that_is_another_program_is_run_itself(project, program):
+    hook("pre")
+    other = write(project / "bin" / "lmm-knit", program)
+    other.chmod(0o755)
+    status, out, said = page("-c", WATCHED, knit=other)
+    assert "os.exec" in said
+    assert (status == 0 and json.loads(out) == PAGE) == ("cat" in program)
+
+
+REQUESTS = {
+    "nothing": lambda: b"nothing",
+    "too little": lambda: marshal.dumps(("lmm_filters.knit.page:run", [], "/", dict(os.environ))),
+    "a module": lambda: request("no.such.module:run"),
+    "a function": lambda: request("lmm_filters.knit.page:no_such_function"),
+}
+
+
+def request(work):
+    """What a client sends."""
+    return marshal.dumps((work, [], "/", dict(os.environ), place.own_mark()))
+
+
+def send(connection, said):
+    """Send it as a client does."""
+    socket.send_fds(connection, [len(said).to_bytes(4, "big")], [0, 1, 2])
+    connection.sendall(said)
+
+
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_a_request_of_another_version_is_refused(project, kind):
+    hook("pre")
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(str(place.socket_path(project)))
+        send(one, REQUESTS[kind]())
+        assert one.recv(1) == b""
+    assert is_served()
+
+
+def test_no_library_reports_its_use_from_a_process_of_the_server(tmp_path):
+    code = "import os\nfrom lmm_core.quarto.render_server import server\ndef show():\n"
+    code += "    print(os.environ['ORT_DISABLE_TELEMETRY'], os.environ['HF_HUB_DISABLE_TELEMETRY'])\n    return 0\n"
+    code += "streams = [os.dup(number) for number in range(3)]\n"
+    code += "server.Request('__main__:show', [], '.', {'ORT_DISABLE_TELEMETRY': '0'}, streams).run()\n"
+    assert run([sys.executable, "-c", code])[1] == "0 1\n"
+
+
+def test_after_an_update_of_the_package_a_page_does_its_work_itself(project, monkeypatch):
+    one = server._listen(project)
+    monkeypatch.setattr(server, "program_time", lambda: one.time + 1)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        send(ours, request("lmm_filters.knit.page:run"))
+        assert one._read(theirs) is None
+    one.close()
 
 
 def test_where_others_may_enter_the_folder_there_is_no_server(project):
@@ -209,7 +304,8 @@ def test_work_for_a_page_that_was_killed_ends(project):
     """The page waits for its input, which this test does not send."""
     hook("pre")
     named = {"QUARTO_DOCUMENT_PATH": str(project), "QUARTO_DOCUMENT_FILE": "notes.qmd"}
-    with subprocess.Popen([str(BIN / "lmm-knit"), "html"], stdin=-1, env={**os.environ, **named}) as asking:
+    client = [*CLIENT, SCRIPT, BIN / "lmm-knit", "html"]
+    with subprocess.Popen(client, stdin=-1, env={**os.environ, **named}) as asking:
         works = child_of(server_of(project))
         asking.kill()
         assert is_gone(works)

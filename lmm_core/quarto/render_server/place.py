@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ... import NO_REPORTS
 from ...files.user import cache_folder
 
 if TYPE_CHECKING:
@@ -31,10 +33,23 @@ def is_usual() -> bool:
     return has_streams and all(key in _HARMLESS for key in os.environ if key.startswith("PYTHON"))
 
 
-def fingerprint() -> tuple[Any, ...]:
-    """Return what has to be the same in a server and a command: interpreter, package and environment."""
-    own = {key: value for key, value in os.environ.items() if not key.startswith(_OF_A_PART)}
-    return sys.version, sys.prefix, __file__, Path(__file__).stat().st_mtime_ns, own
+def own_mark() -> tuple[Any, ...]:
+    """Return what a client says of itself if this Python is the one that its command would start: version, and
+    the folders of interpreter and command."""
+    folder = str(Path(sys.executable).parent)
+    return sys.version, folder, folder
+
+
+def program_time() -> int:
+    """Return the time (ns) at which this program was installed, which tells of a newer one in its place."""
+    return Path(__file__).stat().st_mtime_ns
+
+
+def own_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what has to be the same in the environments of a server and a client. Empty variables do not count,
+    which pandoc hands to none of its filters, nor those that our package sets itself."""
+    own = {key: value for key, value in environment.items() if value and not key.startswith(_OF_A_PART)}
+    return NO_REPORTS | own
 
 
 def is_ours(connection: socket.socket) -> bool:

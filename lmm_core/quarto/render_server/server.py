@@ -19,13 +19,15 @@ from pathlib import Path
 from signal import SIGTERM
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from .client import BEGUN, SIZE
-from .place import fingerprint, is_ours, is_usual, socket_path
+from ... import NO_REPORTS
+from .place import is_ours, is_usual, own_mark, own_variables, program_time, socket_path
 
 if TYPE_CHECKING:
     import socket
 
 IDLE = 60.0  # seconds without a request after which it ends
+BEGUN = b"+"
+SIZE = 4  # bytes that say how long a request is
 _PATIENCE = 5  # seconds for a request to arrive
 LAST = "lmm_core.quarto.hook:after_render"  # the work after which it ends
 _NEEDED = (  # for pages, and after the render
@@ -36,7 +38,8 @@ _NEEDED = (  # for pages, and after the render
 
 
 class Request(NamedTuple):
-    """Work that is to be done. work: see `ask_server`; streams: descriptors of standard input, output and error."""
+    """Work that is to be done. work: a function (`module:name`) that returns the exit
+    status; streams: descriptors of standard input, output and error."""
 
     work: str
     arguments: list[str]
@@ -52,7 +55,7 @@ class Request(NamedTuple):
         _open_streams()
         os.chdir(self.folder)
         os.environ.clear()
-        os.environ.update(self.environment)
+        os.environ.update(NO_REPORTS | self.environment)
         sys.argv[:] = self.arguments
         status: int = _function(self.work)()
         return status
@@ -61,14 +64,15 @@ class Request(NamedTuple):
 @dataclass(slots=True)
 class Server:
     """A server that listens. inode: of its socket; quarto: a descriptor of the process whose render it serves;
-    like: what a command that it can stand for has the same; jobs: by descriptors of processes, what these are
-    and who has asked for them."""
+    variables: those that a command which it can stand for has, too; time: when its program was installed; jobs:
+    by descriptors of processes, what these are and who has asked for them."""
 
     listener: socket.socket
     path: Path
     inode: int
     quarto: int
-    like: tuple[Any, ...]
+    variables: dict[str, str]
+    time: int
     is_open: bool = True
     jobs: dict[int, tuple[int, socket.socket]] = field(default_factory=dict)
 
@@ -105,7 +109,7 @@ class Server:
         if sys.platform != "linux":
             return None
         connection, _ = self.listener.accept()
-        request = _read(connection, self.like)
+        request = self._read(connection)
         pid = _fork() if request else None
         if request and pid == 0:
             self.inode = 0  # the socket is not this process's
@@ -122,6 +126,30 @@ class Server:
                 self.close()
         else:
             connection.close()
+        return None
+
+    def _read(self, connection: socket.socket) -> Request | None:
+        """Return the request that arrives, or None if this server does not stand for the command that asks."""
+        if sys.platform != "linux":
+            return None
+        import marshal
+        import socket
+
+        connection.settimeout(_PATIENCE)
+        streams: list[int] = []
+        try:
+            if not is_ours(connection):
+                return None
+            size, streams, _, _ = socket.recv_fds(connection, SIZE, 3)
+            with connection.makefile("rb") as reader:
+                work, arguments, folder, environment, mark = marshal.loads(reader.read(int.from_bytes(size, "big")))
+            if mark == own_mark() and own_variables(environment) == self.variables and program_time() == self.time:
+                _function(work)  # imported here, it is there for the next page as well
+                return Request(work, arguments, folder, environment, streams)
+        except (OSError, EOFError, ValueError, TypeError, ImportError, AttributeError):
+            pass  # a client of another version may say other things
+        for descriptor in streams:
+            os.close(descriptor)
         return None
 
     def _give_up(self, connection: socket.socket) -> None:
@@ -200,7 +228,7 @@ def _listen(project_dir: Path) -> Server:
         path.unlink(missing_ok=True)
         listener.bind(str(path))
         listener.listen()
-        return Server(listener, path, path.stat().st_ino, quarto, fingerprint())
+        return Server(listener, path, path.stat().st_ino, quarto, own_variables(os.environ), program_time())
     except OSError:
         listener.close()
         os.close(quarto)
@@ -235,31 +263,8 @@ def _import() -> bool:
     return may_fork()
 
 
-def _read(connection: socket.socket, like: tuple[Any, ...]) -> Request | None:
-    """Return the request that arrives, or None if it is of a command that has not all the same as `like`."""
-    if sys.platform != "linux":
-        return None
-    import marshal
-    import socket
-
-    connection.settimeout(_PATIENCE)
-    try:
-        if not is_ours(connection):
-            return None
-        size, streams, _, _ = socket.recv_fds(connection, SIZE, 3)
-        with connection.makefile("rb") as reader:
-            work, arguments, folder, environment, found = marshal.loads(reader.read(int.from_bytes(size, "big")))
-        if found == like:
-            _function(work)  # imported here, it is there for the next page as well
-            return Request(work, arguments, folder, environment, streams)
-    except (OSError, EOFError, ValueError, TypeError):
-        return None
-    for descriptor in streams:
-        os.close(descriptor)
-    return None
-
-
 def _function(work: str) -> Callable[[], int]:
+    """Return the function that does a work. Raise ImportError or AttributeError if there is none."""
     module, _, name = work.partition(":")
     function: Callable[[], int] = getattr(import_module(module), name)
     return function

@@ -6,6 +6,7 @@ standard library alone, and looks for the command in all places where a course m
 
 import importlib
 import os
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -54,10 +55,16 @@ def hand_over(stage: str) -> int:
 
 def run_here(stage: str) -> int | None:
     """Run a stage in this process, and return its exit status, if that is the Python that `lmm` would start:
-    starting one takes as long as much of the work. None: it is another one, or its package is older."""
+    starting one takes as long as much of the work. The server of the render may do it instead. None: it is
+    another one, or its package is older."""
     found = shutil.which("lmm")
     if not found or Path(found).parent != Path(sys.executable).parent or os.environ.get("PYTHONPATH"):
         return None
+    if stage == "post-render":
+        client = runpy.run_path(str(Path(__file__).with_name("client.py")))
+        status: int | None = client["ask_server"]("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
+        if status is not None:
+            return status
     try:
         run_hook = importlib.import_module("lmm_core.quarto.hook").run_hook
     except (ImportError, AttributeError):
