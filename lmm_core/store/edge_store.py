@@ -10,9 +10,9 @@ points and when it is closed, and at no other time is the disk waited for. The p
 survive a full disk (it writes through memory maps: SIGBUS); therefore the free space is checked
 before each batch.
 
-New points are in one segment that the engine holds in memory. After every `SEGMENT` points
-it is rebuilt as one that lies in files only. So the memory used does not grow with the collection,
-and closing one has little left to do.
+New points are in one segment that the engine holds in memory. After every `SEGMENT` points (more in
+a large collection) it is rebuilt as one that lies in files only. So the memory used does not grow with
+the collection, and closing one has little left to do.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ FORMAT = 1
 BATCH = 256  # points in one operation
 PAGE = 1000  # points read at once
 SEGMENT = 8_192  # points written to one segment; those not flushed are replayed from the log when opening
+SHARE, MOST = 8, 32_768  # an eighth of a larger collection, at most so many: each segment costs 5 ms at opening
 ALL = 1_000_000  # more values than any key has
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
@@ -211,7 +212,7 @@ class EdgeStore:
             self._index_payload(name, shard, found.payload_schema)
 
     def _settle_at_times(self, name: str, shard: EdgeShard) -> None:
-        if self._unsettled[name] >= SEGMENT:
+        if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
             shard.flush()  # frees the segment that was rebuilt, and the log
             give_back_memory()

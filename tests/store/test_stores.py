@@ -824,12 +824,12 @@ from tests.store.points import *
 edge_store.SEGMENT = 4096
 store = open_store(LocalStorage(sys.argv[1]))
 store.create("notes", VectorSpec(sparse=("words",)), {}, {"docid": "keyword"})
-for at in range(0, 28_672, 512):
+for at in range(0, 24_576, 512):
     words = [[n % 997 + 1000 * word for word in range(150)] for n in range(at, at + 512)]
     payloads = [{"docid": str(n // 20), "text": "x" * 1000} for n in range(at, at + 512)]
     points = [Point(key(n), {"words": point(n, words[n - at]).vectors["words"]}, payloads[n - at]) for n in range(at, at + 512)]
     store.upsert("notes", points)
-    if at + 512 in (8_192, 28_672):
+    if at + 512 in (8_192, 24_576):
         print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("RssAnon")), flush=True)
 store.close()
 """
