@@ -1,6 +1,6 @@
-"""What writing and searching cost in a folder, beside qdrant-client's folder mode.
+"""What writing and searching cost in a folder, beside qdrant-client's folder mode and the bare engine.
 
-python benchmarks/store.py [--points 2000 20000] [--queries 200] [--alone]
+python benchmarks/store.py [--points 2000 20000] [--queries 200] [--alone] [--folder /tmp]
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
 from statistics import median
@@ -20,8 +21,10 @@ from uuid import UUID
 from tables import machine, print_table
 
 from lmm_core.models.embedders.embedder import Sparse
+from lmm_core.store.edge_engine import edge_config, edge_point
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
+from lmm_core.store.points import in_batches
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore
 
 DIMENSIONS = 384
@@ -30,6 +33,7 @@ INDEXES = {"type": "keyword", "docid": "keyword"}
 CLIENT_MOST = 20_000  # qdrant-client's folder mode needs minutes for 100,000 points, and seconds for a search
 CLIENT_QUERIES = 15  # of about a second each
 BATCH = 5_000  # points that are made before they are written
+CHANGED = 0.03  # share of points that an update writes anew before the next search
 
 
 COMMON = list(accumulate(1 / (rank + 50) for rank in range(30_000)))  # of words that are no stop words
@@ -63,15 +67,26 @@ def points(count: int) -> Iterator[Point]:
         yield Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload)
 
 
-def write(store: VectorStore, count: int) -> float:
-    """Points a second; making them is not counted."""
-    store.create("notes", SPEC, {}, INDEXES)
-    left, spent = points(count), 0.0
+Clocks = tuple[float, float]  # seconds on the clock, and of the processor
+
+
+def clocks() -> Clocks:
+    return time.perf_counter(), time.process_time()
+
+
+def write(count: int, upsert: Callable[[list[Point]], None]) -> Clocks:
+    """What writing points takes; making them is not counted."""
+    left, spent = points(count), [0.0, 0.0]
     while batch := list(islice(left, BATCH)):
-        start = time.perf_counter()
-        store.upsert("notes", batch)
-        spent += time.perf_counter() - start
-    return count / spent
+        begun = clocks()
+        upsert(batch)
+        spent = [had + now - start for had, now, start in zip(spent, clocks(), begun, strict=True)]
+    return spent[0], spent[1]
+
+
+def rates(count: int, writing: Clocks, closing: Clocks) -> list[str]:
+    """Points a second on the clock, and in processor time, until the collection is closed."""
+    return [f"{count / (one + other):,.0f}" for one, other in zip(writing, closing, strict=True)]
 
 
 def searches(store: VectorStore, count: int, **more: object) -> float:
@@ -89,21 +104,47 @@ def searches(store: VectorStore, count: int, **more: object) -> float:
 def ours(folder: Path, count: int, queries: int) -> list[str]:
     """A row: the folder of this package."""
     store = open_store(LocalStorage(folder))
-    rate = write(store, count)
+    store.create("notes", SPEC, {}, INDEXES)
+    spent = write(count, partial(store.upsert, "notes"))
     plain = searches(store, queries)
     boosted = [searches(store, queries, boost=("type", kind, 1000.0)) for kind in ("text", "question")]
-    start = time.perf_counter()
-    store.close()
-    closing = time.perf_counter() - start
-    start = time.perf_counter()
+    closing = timed(store.close)
     store = open_store(LocalStorage(folder))
-    store.count("notes")
-    opening = time.perf_counter() - start
+    opening, _ = timed(lambda: store.count("notes"))
+    store.upsert("notes", list(points(int(CHANGED * count))))
+    updated = searches(store, 1)
     store.close()
     ratios = [f"{each / plain:.2f} x" for each in boosted]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    cells = [f"{rate:,.0f}", f"{plain:.2f}", *ratios, f"{closing:.2f}", f"{opening:.2f}", f"{size:,.1f}"]
-    return [f"{count:,}", "lmm_core.store", *cells]
+    cells = [f"{plain:.2f}", *ratios, f"{updated:.1f}", f"{closing[0]:.2f}", f"{opening:.2f}", f"{size:,.1f}"]
+    return [f"{count:,}", "lmm_core.store", *rates(count, spent, closing), *cells]
+
+
+def timed(action: Callable[[], object]) -> Clocks:
+    """What an action takes."""
+    begun = clocks()
+    action()
+    ended = clocks()
+    return ended[0] - begun[0], ended[1] - begun[1]
+
+
+def engine(folder: Path, count: int) -> list[str]:
+    """A row: the engine alone with the same configuration, which nothing checks or settles.
+
+    What it takes to make its objects of ours is counted: it takes no other ones."""
+    import qdrant_edge as edge
+
+    folder.mkdir()
+    shard = edge.EdgeShard.create(str(folder), edge_config(SPEC))
+    for key in INDEXES:
+        shard.update(edge.UpdateOperation.create_field_index(key, edge.KeywordIndexParams(memory=edge.Memory.Cold)))
+
+    def upsert(batch: list[Point]) -> None:
+        for part in in_batches(batch, 256):
+            shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in part]))
+
+    spent = write(count, upsert)
+    return [f"{count:,}", "qdrant-edge alone", *rates(count, spent, timed(shard.close)), *[""] * 7]
 
 
 def theirs(folder: Path, count: int) -> list[str]:
@@ -115,10 +156,10 @@ def theirs(folder: Path, count: int) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "not recommended for more than 20,000 points"
         store = QdrantStore(QdrantClient(path=str(folder)))
-        rate = write(store, count)
+        store.create("notes", SPEC, {}, INDEXES)
+        spent = write(count, partial(store.upsert, "notes"))
     plain = searches(store, CLIENT_QUERIES)
-    store.close()
-    return [f"{count:,}", "qdrant-client", f"{rate:,.0f}", f"{plain:.2f}", "", "", "", "", ""]
+    return [f"{count:,}", "qdrant-client", *rates(count, spent, timed(store.close)), f"{plain:.2f}", *[""] * 6]
 
 
 def main() -> None:
@@ -127,20 +168,23 @@ def main() -> None:
     parser.add_argument("--points", type=int, nargs="+", default=[2_000, 20_000, 100_000])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--alone", action="store_true", help="without qdrant-client, which takes minutes")
+    parser.add_argument("--folder", type=Path, help="where to write (the system's folder of temporary files)")
     asked = parser.parse_args()
     print(machine())
     rows = []
     for count in asked.points:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
             rows.append(ours(Path(folder) / "ours", count, asked.queries))
+            rows.append(engine(Path(folder) / "engine", count))
             if asked.alone:
                 continue
             if count <= CLIENT_MOST:
                 rows.append(theirs(Path(folder) / "theirs", count))
             else:
-                rows.append([f"{count:,}", "qdrant-client", "not run", "not run", "", "", "", "", ""])
-    columns = ["points", "folder", "written/s", "search, ms", "common type", "rare type", "close, s", "open, s", "MB"]
-    print_table("Store: 384 dimensions and BM25 in a folder, p50 of hybrid searches", columns, rows)
+                rows.append([f"{count:,}", "qdrant-client", "not run", *[""] * 8])
+    written = ["points", "folder", "written/s", "per CPU s"]
+    searched = ["search, ms", "common type", "rare type", "updated, ms", "close, s", "open, s", "MB"]
+    print_table("Store: 384 dimensions and BM25 in a folder, p50 of hybrid searches", written + searched, rows)
 
 
 if __name__ == "__main__":

@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
 from .filters import filter_among, filter_from
-from .ranking import Hit
+from .ranking import Having, Hit
 from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
 NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collection needs none
-IN_MEMORY = 4_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
+IN_MEMORY = 12_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
+FEW = 500  # points that are compared in less time than it is found out which candidates are among them
+REMOVED = 0.2  # share of removed points at which a segment is rebuilt
 
 
-def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
+def edge_config(spec: VectorSpec) -> EdgeConfig:
     """Return the engine's configuration of a collection.
 
-    removed: the share of removed points above which a segment is rebuilt. Segments in files are
-    read from there (cold). Dense vectors get no graph: comparing all of them is exact, and fast
+    Segments in files are read from there (cold). Dense vectors get no graph: comparing all of them is exact, and fast
     (14 ms for 100,000 x 384)."""
     import qdrant_edge as edge
 
@@ -45,7 +46,7 @@ def edge_config(spec: VectorSpec, removed: float) -> EdgeConfig:
         vectors=dense,
         sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=modifier, memory=cold) for name in sparse},
         optimizers=edge.EdgeOptimizersConfig(
-            deleted_threshold=removed,
+            deleted_threshold=REMOVED,
             vacuum_min_vector_number=1,
             default_segment_number=1,
             max_segment_size=IN_MEMORY,  # KB; up to this size segments are merged
@@ -75,24 +76,34 @@ def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
 class ShardSearch:
     """The steps of a search in a shard."""
 
-    def __init__(self, shard: EdgeShard, where: Where | None) -> None:
+    def __init__(self, shard: EdgeShard, where: Where | None, spec: VectorSpec) -> None:
         import qdrant_edge as edge
 
         self._edge, self._shard = edge, shard
         self._fits = filter_from(where, edge)
+        # The points of a filter that all fit. Without one, the engine counts removed points, too, for the IDF.
+        self._weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter())) if spec.idf else None
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
-        """Return the best points for each vector, in one request."""
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: Sequence[Having | None]) -> list[list[Hit]]:
+        """Return the best points for each vector and each of `having`, in one request."""
         edge = self._edge
-        fits = filter_among(self._fits, *having, edge) if having else self._fits
-        asked = [
-            edge.QueryRequest(limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits)
-            for using, vector in vectors.items()
-        ]
+        filters = [filter_among(self._fits, *each, edge) if each else self._fits for each in having]
+        asked = [self._request(using, vector, limit, fits) for fits in filters for using, vector in vectors.items()]
         return [
             [(str(hit.id), hit.score) for hit in hits]
             for hits in self._shard.query_batch(edge.QueryBatchRequest(asked))
         ]
+
+    def _request(self, using: str, vector: Vector, limit: int, fits: Any) -> Any:
+        edge = self._edge
+        weighed = self._weighed if isinstance(vector, Sparse) else None
+        query = edge.Query.Nearest(edge_vector(vector, edge), using=using)
+        return edge.QueryRequest(limit, query=query, filter=fits, params=weighed)
+
+    def has_few(self, key: str, value: str) -> bool:
+        """Return True if few points have a value, as the engine estimates it."""
+        fits = filter_among(self._fits, key, value, self._edge)
+        return self._shard.count(self._edge.CountRequest(exact=False, filter=fits)) <= FEW
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
         """Return those of the points that have a value."""

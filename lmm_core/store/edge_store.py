@@ -5,13 +5,14 @@ collection exists once that file does. The folder and those of its collections a
 (`files.marked`); no unmarked folder is opened, written to or removed.
 
 The engine logs each change before making it, so that everything written survives the end of
-the process; what survives a power cut is synced when a collection is made and when it is closed,
-and at no other time is the disk waited for. The process does not survive a full disk (it writes
-through memory maps: SIGBUS); therefore the free space is checked before each batch.
+the process; what survives a power cut is synced when a collection is made, after every `SEGMENT`
+points and when it is closed, and at no other time is the disk waited for. The process does not
+survive a full disk (it writes through memory maps: SIGBUS); therefore the free space is checked
+before each batch.
 
-New points are in one segment that the engine holds in memory. After every `SEGMENT` points
-it is rebuilt as one that lies in files only, and the shard is closed to free both. So the
-memory used does not grow with the collection.
+New points are in one segment that the engine holds in memory. After every `SEGMENT` points (more in
+a large collection) it is rebuilt as one that lies in files only. So the memory used does not grow with
+the collection, and closing one has little left to do.
 """
 
 from __future__ import annotations
@@ -56,10 +57,9 @@ RECORD = "collection.json"
 FORMAT = 1
 BATCH = 256  # points in one operation
 PAGE = 1000  # points read at once
-SEGMENT = 32_768  # points written to one segment; those not flushed are replayed from the log when opening
+SEGMENT = 8_192  # points written to one segment; those not flushed are replayed from the log when opening
+SHARE, MOST = 8, 32_768  # an eighth of a larger collection, at most so many: each segment costs 5 ms at opening
 ALL = 1_000_000  # more values than any key has
-REMOVED = 0.2  # share of removed points at which a segment is rebuilt while points are written
-TIDY = 0.02  # the same when everything is written, and before a search: the error of the IDF
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
 
@@ -75,8 +75,7 @@ class EdgeStore:
         self._alone = threading.RLock()
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
-        self._unsettled: Counter[str] = Counter()  # written points that `_settle` has not seen
-        self._removed: Counter[str] = Counter()  # points that segments in files may count though they were removed
+        self._unsettled: Counter[str] = Counter()  # changed points that `_settle` has not seen
         self._revision = object()
         self._closed = False
         if self._is_there():
@@ -144,7 +143,7 @@ class EdgeStore:
         remove_marked(path, COLLECTION)  # left by a process that ended while it created or removed a collection
         make_marked(path, COLLECTION)
         (path / "shard").mkdir()
-        self._shards[name] = edge.EdgeShard.create(str(path / "shard"), edge_config(spec, REMOVED))
+        self._shards[name] = edge.EdgeShard.create(str(path / "shard"), edge_config(spec))
         self._shards[name].flush()  # so that the record, which is written next, names nothing that a power cut takes
 
     def metadata(self, name: str) -> dict[str, Any] | None:
@@ -168,12 +167,8 @@ class EdgeStore:
                 remove_marked(self._path(name), COLLECTION)
 
     def _forget(self, name: str) -> None:
-        """Close a shard for good."""
-        del self._unsettled[name], self._removed[name]
-        self._let_go(name)
-
-    def _let_go(self, name: str) -> None:
-        """Close a shard, which syncs its files; it is opened again when needed."""
+        """Close a shard, which syncs its files."""
+        del self._unsettled[name]
         if shard := self._shards.pop(name, None):
             shard.close()
             with suppress(OSError):  # whole files are as good, but for their size
@@ -191,7 +186,7 @@ class EdgeStore:
                 self._check_room(sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
                 self._note_written(name, shard, len(batch))
-            self._settle_at_times(name)
+            self._settle_at_times(name, shard)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the whole payloads of points, given by id; unknown ids are ignored."""
@@ -205,7 +200,7 @@ class EdgeStore:
                     payload = dict(wanted[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
                 self._note_written(name, shard, len(batch))
-            self._settle_at_times(name)
+            self._settle_at_times(name, shard)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
         """Remove points; unknown ids are ignored."""
@@ -216,34 +211,25 @@ class EdgeStore:
                 self._check_room(0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
-                self._removed[name] += len(batch)
-            self._settle_at_times(name)
+            self._settle_at_times(name, shard)
 
     def _note_written(self, name: str, shard: EdgeShard, count: int) -> None:
-        """Note written points. Those that replace others leave a segment in files, which counts as a removal there."""
         self._unsettled[name] += count
         found = shard.info()
-        if found.segments_count > 1:
-            self._removed[name] += count
         if found.points_count > SMALL:
             self._index_payload(name, shard, found.payload_schema)
 
-    def _settle_at_times(self, name: str) -> None:
-        if self._unsettled[name] >= SEGMENT:
-            self._settle(name, REMOVED)
-            self._unsettled[name] = 1  # not 0, so that `close` tidies up once more
+    def _settle_at_times(self, name: str, shard: EdgeShard) -> None:
+        if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
+            self._settle(name, shard)
+            shard.flush()  # frees the segment that was rebuilt, and the log
+            give_back_memory()
+            self._unsettled[name] = 0
 
-    def _settle(self, name: str, removed: float) -> None:
-        """Move written points to files, rebuild segments, and close the shard.
-
-        A segment is rebuilt if more than the share `removed` of its points was removed."""
-        shard = self._shards.get(name)  # closed already where this was done after many points
-        small = shard is not None and shard.info().points_count <= SMALL
-        self._let_go(name)
-        if (self._removed[name] or not small) and self._has_room_to_copy(name):
-            self._loaded(name, removed).optimize()
-            self._let_go(name)
-        give_back_memory()
+    def _settle(self, name: str, shard: EdgeShard) -> None:
+        """Rebuild segments that have grown too large for memory, or lost many points."""
+        if self._has_room_to_copy(name):
+            shard.optimize()
 
     def _index_payload(self, name: str, shard: EdgeShard, there: Collection[str]) -> None:
         """Make the indexes of the payload that a collection was created with, unless they are there."""
@@ -294,18 +280,7 @@ class EdgeStore:
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points, best first; those with equal scores by id."""
         with self._shard(name, "searched") as shard:
-            if self._removed[name] > TIDY * shard.info().points_count and self._spec(name).sparse:
-                shard = self._without_removed(name)
-            return run_search(search, self._spec(name), ShardSearch(shard, search.where))
-
-    def _without_removed(self, name: str) -> EdgeShard:
-        """Return a shard whose IDF no longer counts removed points, except for a few.
-
-        The engine counts them until their segment is rebuilt."""
-        self._settle(name, TIDY)
-        self._unsettled[name] = 0
-        self._removed[name] = 0
-        return self._loaded(name)
+            return run_search(search, self._spec(name), ShardSearch(shard, search.where, self._spec(name)))
 
     def count(self, name: str, where: Where | None = None) -> int:
         """Return the exact number of points that fit."""
@@ -328,14 +303,14 @@ class EdgeStore:
     # Opening and closing
 
     def close(self) -> None:
-        """Move what was written to files, close all shards, and unlock the folder."""
+        """Close all shards, and unlock the folder."""
         with self._alone:
             self._closed = True
             try:
-                for name in {**self._shards, **self._unsettled}:
+                for name, shard in list(self._shards.items()):
                     with engine_errors(f"The collection {name!r} in {self.folder} cannot be closed"):
                         if self._unsettled[name]:
-                            self._settle(name, TIDY)
+                            self._settle(name, shard)
                         self._forget(name)
             finally:
                 self._shards.clear()
@@ -357,15 +332,15 @@ class EdgeStore:
             self._revision = object()
             yield shard
 
-    def _loaded(self, name: str, removed: float = REMOVED) -> EdgeShard:
+    def _loaded(self, name: str) -> EdgeShard:
         import qdrant_edge as edge
 
         with engine_errors(f"The collection {name!r} in {self.folder} cannot be opened"):
             put_back_holes(self._path(name))
         try:
             with engine_errors(""):
-                config = edge_config(self._spec(name), removed)
-                self._shards[name] = edge.EdgeShard.load(str(self._path(name) / "shard"), config)
+                path = str(self._path(name) / "shard")
+                self._shards[name] = edge.EdgeShard.load(path, edge_config(self._spec(name)))
         except StoreError as error:
             raise StoreError(
                 f"The collection {name!r} in {self.folder} is damaged ({cause_of(error)}). "

@@ -21,7 +21,7 @@ from .filters import filter_among, filter_from
 from .places import KEY_VARIABLE, RemoteSource
 from .points import checked_id, checked_name, checked_points, in_batches
 from .qdrant_errors import client_errors, describe_error, may_pass
-from .ranking import Hit, run_search
+from .ranking import Having, Hit, run_search
 from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -248,12 +248,13 @@ class QdrantStore:
         """Return the best points, best first; those with equal scores by id."""
         return run_search(search, self._spec(name), _CollectionSearch(self, name, search.where))
 
-    def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, fits: Any) -> list[list[Hit]]:
-        """Return the best points for each vector, in one request."""
+    def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, filters: Sequence[Any]) -> list[list[Hit]]:
+        """Return the best points for each vector and filter, in one request."""
         from qdrant_client import models
 
         asked = [
             models.QueryRequest(query=_written_vector(vector), using=using, limit=limit, filter=fits)
+            for fits in filters
             for using, vector in vectors.items()
         ]
         found = self._ask(lambda: self._client.query_batch_points(name, asked))
@@ -353,10 +354,14 @@ class _CollectionSearch:
         self._models, self._store, self._name = models, store, name
         self._fits = filter_from(where, models)
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
-        """Return the best points for each vector."""
-        fits = filter_among(self._fits, *having, self._models) if having else self._fits
-        return self._store.nearest(self._name, vectors, limit, fits)
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: Sequence[Having | None]) -> list[list[Hit]]:
+        """Return the best points for each vector and each of `having`."""
+        filters = [filter_among(self._fits, *each, self._models) if each else self._fits for each in having]
+        return self._store.nearest(self._name, vectors, limit, filters)
+
+    def has_few(self, key: str, value: str) -> bool:
+        """Return False: it would cost a request to find out."""
+        return False
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
         """Return those of the points that have a value."""

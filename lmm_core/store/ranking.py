@@ -23,15 +23,20 @@ MOST = 1000  # points requested at most because of ties
 SAME = 1e-6  # scores that differ by less are equal, since places compute in single precision
 
 Hit = tuple[str, float]  # a point's id and score
+Having = tuple[str, str]  # a key of the payload, and the value that points have to have there
 
 
 class Searching(Protocol):
     """The steps of a search that a place takes."""
 
-    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: tuple[str, str] | None) -> list[list[Hit]]:
-        """Return the best points for each vector, at most `limit`, best first.
+    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: Sequence[Having | None]) -> list[list[Hit]]:
+        """Return the best points for each vector, at most `limit`, best first, for the first of `having` and so on.
 
-        having: a key of the payload and the value that they have to have there."""
+        having: what the points have to have; None for all points."""
+        ...
+
+    def has_few(self, key: str, value: str) -> bool:
+        """Return True if it is known that few points have a value; finding that out must be cheap."""
         ...
 
     def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
@@ -50,11 +55,16 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}
     if not compared or search.limit < 1:
         return []
-    lists = _candidates(compared, search, place)
-    best = dict(_raise(lists, compared, search, place) if search.boost else _fuse(lists)[: search.limit])
+    found = _raise if search.boost else _best
+    best = dict(found(compared, search, place))
     if not search.payload:
         return [ScoredPoint(at, {}, score) for at, score in best.items()]
     return [ScoredPoint(point.id, point.payload, best[point.id]) for point in place.retrieve(list(best))]
+
+
+def _best(vectors: Mapping[str, Vector], search: Search, place: Searching) -> list[Hit]:
+    """Return the best hits."""
+    return _fuse(_candidates(vectors, search, place, None))[: search.limit]
 
 
 def _fuse(lists: list[list[Hit]]) -> list[Hit]:
@@ -63,9 +73,9 @@ def _fuse(lists: list[list[Hit]]) -> list[Hit]:
 
 
 def _candidates(
-    vectors: Mapping[str, Vector], search: Search, place: Searching, having: tuple[str, str] | None = None
+    vectors: Mapping[str, Vector], search: Search, place: Searching, *having: Having | None
 ) -> list[list[Hit]]:
-    """Return the best points of each vector.
+    """Return the best points of each vector, for each of `having`.
 
     If the last one has the same score as points beyond it, the place would choose between them.
     Then more are requested."""
@@ -78,24 +88,40 @@ def _candidates(
     return [sort_hits(hits)[:depth] for hits in found]
 
 
-def _raise(lists: list[list[Hit]], vectors: Mapping[str, Vector], search: Search, place: Searching) -> list[Hit]:
-    """Return the best hits after those with the boost's value were raised.
-
-    If few of the best candidates have it, points with the value are searched for on their own; those
-    beyond the candidates follow them."""
+def _raise(vectors: Mapping[str, Vector], search: Search, place: Searching) -> list[Hit]:
+    """Return the best hits, after those with the boost's value were raised."""
     assert search.boost
     key, value, weight = search.boost
-    ranked, first = _fuse(lists), max(FEW, 2 * search.limit)
-    if not ranked:
-        return []
-    raised = set(place.fitting([at for at, _ in ranked[:first]], key, value))
-    if weight < 0 or len(raised) < search.limit:
-        having = _candidates(vectors, search, place, (key, value))
-        ranked = _fuse([_followed_by(hits, more) for hits, more in zip(lists, having, strict=True)])
-        raised.update(at for hits in having for at, _ in hits)
+    ranked, raised = _candidates_and_raised(vectors, search, place, (key, value), lowered=weight < 0)
     of_value = [(at, score + weight) for at, score in ranked if at in raised]
     others = [(at, score) for at, score in ranked if at not in raised]
     return list(islice(merge(of_value, others, key=itemgetter(1), reverse=True), search.limit))
+
+
+def _candidates_and_raised(
+    vectors: Mapping[str, Vector], search: Search, place: Searching, boosted: Having, lowered: bool
+) -> tuple[list[Hit], set[str]]:
+    """Return the hits by their common score, best first, and the ids of those that have the boost's value.
+
+    If few of the best candidates have it, points with the value are searched for on their own; those
+    beyond the candidates follow them. If few points have it, they are searched for at once: that is
+    cheaper than asking which candidates have it."""
+    found = _candidates(vectors, search, place, *((None, boosted) if place.has_few(*boosted) else (None,)))
+    lists, having = found[: len(vectors)], found[len(vectors) :]
+    ranked = _fuse(lists)
+    first = [at for at, _ in ranked[: max(FEW, 2 * search.limit)]]
+    if not first:
+        return [], set()
+    raised = _ids(having).intersection(first) if having else set(place.fitting(first, *boosted))
+    if len(raised) >= search.limit and not lowered:
+        return ranked, raised
+    having = having or _candidates(vectors, search, place, boosted)
+    ranked = _fuse([_followed_by(hits, more) for hits, more in zip(lists, having, strict=True)])
+    return ranked, raised | _ids(having)
+
+
+def _ids(lists: list[list[Hit]]) -> set[str]:
+    return {at for hits in lists for at, _ in hits}
 
 
 def _followed_by(hits: list[Hit], more: list[Hit]) -> list[Hit]:

@@ -732,6 +732,57 @@ def best_of(store, word):
     ]
 
 
+@pytest.mark.parametrize("in_memory", [1, 12_000], ids=["in files", "in memory"])
+def test_removed_points_count_for_no_score_and_nothing_is_rebuilt_for_that(tmp_path, monkeypatch, in_memory):
+    """A rebuilt segment would have made the search wait."""
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", in_memory)
+    monkeypatch.setattr(edge_store, "SEGMENT", 300)
+    kept, removed = [point(n, words=[n % 7]) for n in range(150)], [point(n, words=[1, 2]) for n in range(150, 300)]
+    store = open_store(LocalStorage(tmp_path / "index"))
+    for name, written in (("notes", kept + removed), ("anew", kept)):
+        store.create(name, VectorSpec({"content": DIMENSIONS}, sparse=("words",)), {}, {})
+        store.upsert(name, written)
+    shard = store._shards["notes"]
+    segments = shard.info().segments_count
+    store.delete("notes", [each.id for each in removed])
+    for word in range(4):
+        search = Search({"words": Sparse([word], [1.0])}, 3)
+        assert store.search("notes", search) == store.search("anew", search)
+    assert (store._shards["notes"], shard.info().segments_count) == (shard, segments)
+    store.close()
+
+
+def test_a_large_collection_has_left_memory_before_it_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(edge_engine, "IN_MEMORY", 8)
+    monkeypatch.setattr(edge_store, "SEGMENT", 300)
+    rebuilt = []
+    settle = edge_store.EdgeStore._settle
+    monkeypatch.setattr(edge_store.EdgeStore, "_settle", lambda *asked: rebuilt.append(asked[1]) or settle(*asked))
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, {})
+    for at in range(0, 900, 100):
+        store.upsert("notes", [point(n, words=[n % 7]) for n in range(at, at + 100)])
+    assert (store._shards["notes"].info().segments_count, len(rebuilt)) == (4, 3)
+    store.close()
+    assert len(rebuilt) == 3
+
+
+def test_points_of_a_rare_type_are_found_in_one_request(tmp_path, monkeypatch):
+    """Nothing is asked about the candidates; the hits are those of memory, which asks."""
+    vectors = [{"content": near(n % 50), "words": Sparse([n % 9], [1.0])} for n in range(900)]
+    types = [{"type": "exercise" if n % 90 == 7 else "text"} for n in range(900)]
+    found = {}
+    for place in (LocalStorage(tmp_path / "index"), ":memory:"):
+        store = open_store(place)
+        store.create("notes", SPEC, {}, INDEXES)
+        store.upsert("notes", [Point(key(n + 1), vectors[n], types[n]) for n in range(900)])
+        monkeypatch.setattr(edge_engine.ShardSearch, "fitting", None)
+        search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 20, boost=("type", "exercise", 0.3))
+        found[str(place)] = ids(store.search("notes", search))
+        store.close()
+    assert len({*map(tuple, found.values())}) == 1
+
+
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
     """In a collection of many segments, the engine makes new points from the old ones."""
     monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
@@ -768,7 +819,7 @@ def test_what_was_written_last_is_tidied_up_though_a_segment_was_just_full(tmp_p
 
 
 def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
-    def earlier(spec, removed):
+    def earlier(spec):
         import qdrant_edge as edge
 
         dense = {"content": edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine)}
@@ -794,7 +845,9 @@ def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
         found[name] = [store.search("notes", search) for search in searches]
         assert store.count("notes") == 250
         store.close()
-    assert found["earlier"] == found["now"]
+    for earlier_hits, hits in zip(found["earlier"], found["now"], strict=True):
+        assert [(each.id, each.payload) for each in earlier_hits] == [(each.id, each.payload) for each in hits]
+        assert [each.score for each in earlier_hits] == pytest.approx([each.score for each in hits], abs=1e-5)
 
 
 MEASURED = """
@@ -806,12 +859,12 @@ from tests.store.points import *
 edge_store.SEGMENT = 4096
 store = open_store(LocalStorage(sys.argv[1]))
 store.create("notes", VectorSpec(sparse=("words",)), {}, {"docid": "keyword"})
-for at in range(0, 28_672, 512):
+for at in range(0, 24_576, 512):
     words = [[n % 997 + 1000 * word for word in range(150)] for n in range(at, at + 512)]
     payloads = [{"docid": str(n // 20), "text": "x" * 1000} for n in range(at, at + 512)]
     points = [Point(key(n), {"words": point(n, words[n - at]).vectors["words"]}, payloads[n - at]) for n in range(at, at + 512)]
     store.upsert("notes", points)
-    if at + 512 in (8_192, 28_672):
+    if at + 512 in (8_192, 24_576):
         print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("RssAnon")), flush=True)
 store.close()
 """
