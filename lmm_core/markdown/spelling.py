@@ -132,8 +132,8 @@ def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block
     It does not if a new block closes a code fence or a comment that was unclosed before; new
     blocks then are divs with fences of tildes. Raise MarkdownError if that does not help."""
     settled = settle(before, after)
-    if keeps_structure(settled):
-        return settled
+    if [one.source for one in settled] == [one.source for one in before] or keeps_structure(settled):
+        return settled  # a text that has not changed need not be parsed again
     places = _Places(before)
     tilded = [block if places.place(block) is not None else _with_tildes(block) for block in after]
     settled = settle(before, tilded)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from lmm_core.errors import MarkdownError
-from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks, spelling
 from lmm_core.markdown.spelling import make_block, settle_safely
 from tests.strategies import markdown, outside_metadata, squeezed
 
@@ -164,3 +164,9 @@ def test_a_new_div_does_not_close_a_code_fence_left_open():
 def test_a_remark_behind_the_opening_of_a_header_stays_behind_a_byte_order_mark():
     text = "\ufeff--- # mine\ntitle: T\n---\n\ntext\n"
     assert converted(text, "div") == "\ufeff---\n# mine\ntitle: T\n---\n\ntext\n"
+
+
+def test_a_text_that_has_not_changed_is_not_parsed_again(monkeypatch):
+    blocks = parse_markdown_text("---\ntitle: A\n---\n\n# B\n\nText.\n")
+    monkeypatch.setattr(spelling, "parse_markdown_text", None)
+    assert settle_safely(blocks, blocks) == blocks
