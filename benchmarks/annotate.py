@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -134,7 +135,10 @@ def command_seconds(text: str, url: str) -> tuple[float, int]:
         seconds = time.perf_counter() - start
     if done.returncode:
         raise SystemExit(f"lmm rag: {done.stderr}")
-    return seconds, int(done.stderr.split("annotated: ")[-1].split()[0])
+    found = re.search(r"(\d+) requests", done.stderr)
+    if found is None:
+        raise SystemExit(f"lmm rag tells no number of requests: {done.stderr}")
+    return seconds, int(found[1])
 
 
 def ideal(text: str) -> tuple[int, float]:
