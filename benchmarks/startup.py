@@ -72,7 +72,7 @@ def quarto_runs(folder: Path) -> dict[str, Run]:
     of_page = known | {"QUARTO_DOCUMENT_PATH": str(book), "QUARTO_DOCUMENT_FILE": CHAPTER}
     script = [sys.executable, "-I", str(extension / "render.py")]
     knit = [str(Path(sys.executable).with_name(name)) for name in ("python3", "lmm-knit")]
-    client = [knit[0], "-I", "-S", str(extension / "client.py"), knit[1], "html"]  # as the extension's filter starts it
+    client = [knit[0], "-I", "-S", str(extension / "lmm_client.py"), knit[1], "html"]  # as the filter does
     page, after = Run(client, book, of_page, ast), Run([*script, "post-render"], book, known)
     return {  # the first starts the server of the render, which ends after the render
         "before a render": Run([*script, "pre-render"], book, known),

@@ -86,7 +86,8 @@ class StoredSnippets:
     def remove_other_files(self, ids: Collection[bytes] = ()) -> None:
         """Remove the files of all snippets but those with some ids, and nothing that is no such file."""
         for path in self.files.iterdir():
-            if _SNIPPET_FILE.fullmatch(path.name) and _bytes_of(path.stem) not in ids:
+            is_file = _SNIPPET_FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+            if is_file and _bytes_of(path.stem) not in ids:
                 path.unlink()
 
     # Snippets

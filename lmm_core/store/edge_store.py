@@ -171,8 +171,9 @@ class EdgeStore:
         del self._unsettled[name]
         if shard := self._shards.pop(name, None):
             shard.close()
-            with suppress(OSError):  # whole files are as good, but for their size
-                cut_holes(self._path(name))
+            if self._lock.is_of_folder:  # else another process may work with files of the same names
+                with suppress(OSError):  # whole files are as good, but for their size
+                    cut_holes(self._path(name))
 
     # Writing
 
@@ -309,7 +310,7 @@ class EdgeStore:
             try:
                 for name, shard in list(self._shards.items()):
                     with engine_errors(f"The collection {name!r} in {self.folder} cannot be closed"):
-                        if self._unsettled[name]:
+                        if self._unsettled[name] and self._lock.is_of_folder:
                             self._settle(name, shard)
                         self._forget(name)
             finally:

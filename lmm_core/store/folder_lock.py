@@ -35,6 +35,14 @@ class FolderLock:
         """Return True if this lock is taken."""
         return self._file is not None
 
+    @property
+    def is_of_folder(self) -> bool:
+        """Return True if the lock that is held is the folder's: another process may have made it anew."""
+        try:
+            return self._file is not None and os.path.samestat(os.fstat(self._file), (self.folder / NAME).stat())
+        except OSError:
+            return False
+
     def take(self) -> None:
         """Take the lock. Raise StoreError if another process holds it or the folder cannot be used."""
         file, queue = self._open(NAME), self._open(QUEUE)

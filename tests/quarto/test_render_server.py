@@ -31,7 +31,7 @@ PAGE = {"pandoc-api-version": [1, 23, 1], "meta": {"lmm-asked": {"t": "MetaBool"
 NOTES = "# Mean\n\nMean.\n\n::: exercise\nCompute.\n:::\n"
 # What the extension's Lua filter starts.
 CLIENT = [BIN / "python3", "-I", "-S"]
-SCRIPT = EXTENSION / "client.py"
+SCRIPT = EXTENSION / "lmm_client.py"
 # The same, which says so if it runs `lmm-knit` in its place.
 WATCHED = """
 import runpy, sys

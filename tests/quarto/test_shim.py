@@ -110,7 +110,7 @@ exec {} "$@"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no server on this system")
-@pytest.mark.parametrize("beside", ["client.py", ""])
+@pytest.mark.parametrize("beside", ["lmm_client.py", ""])
 def test_the_client_of_the_renders_server_is_started_where_there_is_one(beside, pandoc, tmp_path):
     """It is run by the Python beside lmm-knit."""
     write("notes.md", PART_GOES["div"])
@@ -133,7 +133,7 @@ def test_the_client_of_the_renders_server_is_started_where_there_is_one(beside, 
 def test_a_client_that_fails_makes_no_page(client, pandoc, tmp_path):
     write("notes.md", PART_GOES["div"])
     shim = write(tmp_path / "extension" / "lmm.lua", text(SHIM))
-    write(shim.parent / "client.py", client)
+    write(shim.parent / "lmm_client.py", client)
     done = run(f"pandoc -L '{shim}' notes.md", pandoc, env={"PATH": str(BIN)})
     assert done.returncode != 0
     assert done.stdout == b""

@@ -185,6 +185,22 @@ def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, mon
     assert answers(folder) == answers(fill(tmp_path / "other"))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="what is open cannot be removed")
+def test_an_index_that_was_removed_while_it_was_open_does_not_touch_the_one_in_its_place(tmp_path):
+    """The files of the new one, which others have open, would get shorter."""
+    folder = fill(tmp_path / "index")
+    old = open_store(LocalStorage(folder))
+    old.upsert("notes", [point(100)])
+    shutil.rmtree(folder)
+    fill(tmp_path / "index")
+    new = open_store(LocalStorage(folder))
+    assert new.count("notes") == 30
+    lengths = {path: path.stat().st_size for path in folder.rglob("*")}
+    old.close()
+    assert {path: path.stat().st_size for path in folder.rglob("*")} == lengths
+    new.close()
+
+
 def test_an_index_whose_holes_cannot_be_put_back_is_not_called_damaged(tmp_path, monkeypatch):
     folder = fill(tmp_path / "index")
 

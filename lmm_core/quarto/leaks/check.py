@@ -17,7 +17,6 @@ from ...logging import ConsoleLogger, ListLogger, LoggerBase
 from ...markdown.files import MarkdownDocument
 from ...settings.project import Project
 from ...workflows.known import remember
-from ...workflows.known.digests import FileDigests
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
 from .figures import unused_figures
@@ -53,14 +52,13 @@ def look_for_leaks(
     outputs = [output] if isinstance(output, Path) else output
     documents = [*read_documents(dict.fromkeys([*sources, *published]), read, project, logger)]
     files = [file for one in outputs for file in find_files(one)]
-    place = _place(outputs, project) if _is_large(documents, files) else None
-    with Memory(place) as memory, FileDigests(place) as digests:
+    with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
         notes = read_notes(documents, project, memory)
         named = {*sources}
         own = [note for note in notes if note.document.path in named]
         memory.look_for({note.key: note.keys for note in own})
         kept = _find_kept(notes, project, ask, memory)
-        seen = [*_look_at_files(files, memory, digests, logger)]
+        seen = [*_look_at_files(files, memory, logger)]
     found = _counted(own, kept, seen)
     found.leaks += _find_leaks(seen, own, kept, sources)
     figures = {figure for _, one in seen for figure in one.figures}
@@ -78,10 +76,8 @@ def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
 
 
-def _look_at_files(
-    files: Sequence[Path], memory: Memory, digests: FileDigests, logger: LoggerBase
-) -> Iterator[tuple[Path, Seen]]:
-    for file, seen in zip(files, look_at_files(files, memory, digests), strict=True):
+def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
+    for file, seen in zip(files, look_at_files(files, memory), strict=True):
         for report in seen.reports:
             logger.report(report)
         yield file, seen

@@ -2,7 +2,9 @@
 
 As for git, a file has not changed if its size, its times and its number on the disk are those with which it was read,
 provided that it had rested by then: what changed in the same moment may change once more without a trace of it
-(https://git-scm.com/docs/racy-git).
+(https://git-scm.com/docs/racy-git). As for git, too, what a program writes through a mapping that it holds all the
+while leaves no trace, nor does anything on file systems that make their times up: so not for what decides whether
+something is published.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ Stamp = list[int]  # size, times of the last change of content and of anything, 
 
 
 class FileDigests:
-    """The digests of a site's files. place: tells the site from others, None to keep nothing."""
+    """The digests of a site's pages. place: tells the site from others, None to keep nothing."""
 
     def __init__(self, place: bytes | None) -> None:
         self._known = _open() if place is not None and HAS_CHANGE_TIMES else None

@@ -50,7 +50,7 @@ end
 -- render's server, which runs `lmm-knit` itself where there is none. It starts in half the time.
 local function program_of(knit)
   local python = pandoc.path.join { pandoc.path.directory(knit), "python3" }
-  local client = pandoc.path.join { pandoc.path.directory(PANDOC_SCRIPT_FILE), "client.py" }
+  local client = pandoc.path.join { pandoc.path.directory(PANDOC_SCRIPT_FILE), "lmm_client.py" }
   if pandoc.system.os == "linux" and is_file(python) and is_file(client) then
     return python, { "-I", "-S", client, knit, FORMAT }
   end

@@ -60,9 +60,9 @@ def run_here(stage: str) -> int | None:
     found = shutil.which("lmm")
     if not found or Path(found).parent != Path(sys.executable).parent or os.environ.get("PYTHONPATH"):
         return None
-    if stage == "post-render":
-        client = runpy.run_path(str(Path(__file__).with_name("client.py")))
-        status: int | None = client["ask_server"]("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
+    client = Path(__file__).with_name("lmm_client.py")
+    if stage == "post-render" and client.is_file() and (ask_server := runpy.run_path(str(client)).get("ask_server")):
+        status: int | None = ask_server("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
         if status is not None:
             return status
     try:

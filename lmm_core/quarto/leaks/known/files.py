@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from ....logging import ListLogger
-from ....workflows.known.digests import FileDigests, digest_of
 from ....workflows.known.remember import key_of
 from ..comments import find_comments
 from ..figures import named_figures
@@ -20,29 +19,20 @@ from .memory import Memory, Seen, Task
 from .said import Said
 
 
-def look_at_files(paths: Sequence[Path], memory: Memory, digests: FileDigests) -> Iterator[Seen]:
-    """Yield what is known of files, with what is to be said of those that cannot be read or looked into."""
-    return memory.look(_task(path, memory, digests) for path in paths)
+def look_at_files(paths: Sequence[Path], memory: Memory) -> Iterator[Seen]:
+    """Yield what is known of files, with what is to be said of those that cannot be read or looked into.
+
+    Every file is read each time: that its size and times are the same may be enough for git, but not to publish it."""
+    return memory.look(_task(path, memory) for path in paths)
 
 
-def _task(path: Path, memory: Memory, digests: FileDigests) -> Task[Said]:
-    try:
-        digest, size = digests.of(path), path.stat().st_size
-    except OSError as error:
-        return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error))
-    key = key_of("file", os.fsencode(path.name), digest, memory.manner)
-    return Task(key, size, partial(_look_into, path, digest, memory.has_marks))
-
-
-def _look_into(path: Path, digest: bytes, with_marks: bool) -> Said:
-    """Return what a file says; see `_read`. That of a file with another digest is not remembered."""
+def _task(path: Path, memory: Memory) -> Task[Said]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return _unread(path, error)
-    said = _read(path, data, with_marks)
-    said.may_be_kept &= digest_of(data) == digest
-    return said
+        return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error))
+    key = key_of("file", os.fsencode(path.name), data, memory.manner)
+    return Task(key, len(data), partial(_read, path, data, memory.has_marks))
 
 
 def _unread(path: Path, error: OSError) -> Said:

@@ -1,7 +1,7 @@
 """Have the server of a render (`lmm_core.quarto.render_server`) do the work of a command, on Linux.
 
 Every page waits for it. So it is run without site-packages, and imports little:
-python3 -I -S client.py /path/of/lmm-knit FORMAT
+python3 -I -S lmm_client.py /path/of/lmm-knit FORMAT
 """
 
 from __future__ import annotations
