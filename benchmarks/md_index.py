@@ -115,7 +115,7 @@ def crawl_and_cut_at_once(folder: Path, count: Count) -> tuple[float, int]:
 
 
 def cut_group(texts: Sequence[tuple[str, str]], count: Count) -> int:
-    """How many snippets come out of some texts, each with its file."""
+    """Count the snippets of some texts, each with its file."""
     return sum(len(slice_text(text, doc_path, "bench", count)) for text, doc_path in texts)
 
 

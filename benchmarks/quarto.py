@@ -1,4 +1,4 @@
-"""What the extension adds to a render by the Quarto on PATH, of the sample book and of one chapter of it.
+"""Measure what the extension adds to a render by the Quarto on PATH, of the sample book and of one chapter of it.
 
 python benchmarks/quarto.py [--runs 5]
 

@@ -1,4 +1,4 @@
-"""What writing and searching cost in a folder, beside qdrant-client's folder mode and the bare engine.
+"""Measure what writing and searching cost in a folder, beside qdrant-client's folder mode and the bare engine.
 
 python benchmarks/store.py [--points 2000 20000] [--queries 200] [--alone] [--folder /tmp]
 """
@@ -75,7 +75,7 @@ def clocks() -> Clocks:
 
 
 def write(count: int, upsert: Callable[[list[Point]], None]) -> Clocks:
-    """What writing points takes; making them is not counted."""
+    """Measure writing points; making them is not counted."""
     left, spent = points(count), [0.0, 0.0]
     while batch := list(islice(left, BATCH)):
         begun = clocks()
@@ -121,7 +121,7 @@ def ours(folder: Path, count: int, queries: int) -> list[str]:
 
 
 def timed(action: Callable[[], object]) -> Clocks:
-    """What an action takes."""
+    """Measure an action."""
     begun = clocks()
     action()
     ended = clocks()

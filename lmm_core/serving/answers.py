@@ -93,7 +93,7 @@ class Looked:
 
 
 class Lookups:
-    """What the questions of the last minute have found, by their texts and types, as long as the index is the same."""
+    """Findings of the questions of the last minute, by their texts and types, as long as the index is the same."""
 
     def __init__(self) -> None:
         self._material: Material | None = None
