@@ -179,7 +179,7 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(model):
 
 
 def test_a_check_asks_no_model_and_needs_no_key(model, monkeypatch):
-    """What a model would be asked about would change: the check costs nothing, and works where no key is (in CI)."""
+    """Something would change wherever one would be asked: a check costs nothing, and works without a key, as in CI."""
     write("notes.md", NOTES)
     checked = lmm("lmm rag --check notes.md", status=1).stderr
     assert (asked(model), text("notes.md")) == ([], NOTES)

@@ -114,7 +114,7 @@ def test_it_has_each_word_of_each_text_and_no_other(rows):
 
 
 def columns(rows, types):
-    """What the columns say: of each text how many words its fields have, and of a passage its type."""
+    """Read the columns: of each text how many words its fields have, and of a passage its type."""
     kinds = iter(0 if isinstance(one, str) else ["", *types].index(one[1]) for row in rows for one in row[7])
     counts = [[len(set(map(fold, find_words(text)))) for text in fields.values()] for fields in texts(rows)]
     table = [one if len(one) == 3 else [*one, next(kinds)] for one in counts]

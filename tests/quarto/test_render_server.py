@@ -248,7 +248,7 @@ REQUESTS = {
 
 
 def request(work):
-    """What a client sends."""
+    """Return what a client sends."""
     return marshal.dumps((work, [], "/", dict(os.environ), place.own_mark()))
 
 

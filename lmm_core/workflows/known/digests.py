@@ -14,12 +14,9 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
+from .cache import Known
 from .remember import key_of
-
-if TYPE_CHECKING:
-    from .cache import Known
 
 # Windows has no time of the last change of anything, without which a text of the same size can be put in a file's place
 HAS_CHANGE_TIMES = sys.platform != "win32"
@@ -29,11 +26,11 @@ Stamp = list[int]  # size, times of the last change of content and of anything, 
 
 
 class FileDigests:
-    """The digests of a site's pages. place: tells the site from others, None to keep nothing."""
+    """The digests of a site's pages. place: tells the site from others."""
 
-    def __init__(self, place: bytes | None) -> None:
-        self._known = _open() if place is not None and HAS_CHANGE_TIMES else None
-        self._key = key_of("digests", place or b"")
+    def __init__(self, place: bytes) -> None:
+        self._known = Known() if HAS_CHANGE_TIMES else None
+        self._key = key_of("digests", place)
         self._before: dict[str, list[object]] = {}  # by the file's path, its stamp and its digest in hexadecimal
         self._after: dict[str, list[object]] = {}
 
@@ -71,12 +68,6 @@ def digest_of(data: bytes) -> bytes:
     import hashlib  # loads OpenSSL
 
     return hashlib.blake2b(data, digest_size=_SIZE).digest()
-
-
-def _open() -> Known:
-    from .cache import Known  # loads SQLite
-
-    return Known()
 
 
 def _stamp(found: os.stat_result) -> Stamp:
