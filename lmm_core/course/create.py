@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -122,9 +122,14 @@ def _plan(folder: Path, with_quarto: bool, editors: Sequence[str]) -> list[_Plan
     notes = _notes(folder)
     site = _site(folder)
     schema = SCHEMA_LINE if "vscode" in editors else ""
+    taken_back = _taken_back(folder, with_quarto)
     planned = [
         _Planned(CONFIG_NAME, schema + _text("config.toml"), lambda text: "" if schema in text else schema),
-        _Planned(".gitignore", "".join(f"{line}\n" for line in _ignored(site)), lambda text: _unignored(folder, site)),
+        _Planned(
+            ".gitignore",
+            _lines(_ignored(site) + taken_back),
+            lambda text: _lines(_unignored(folder, site) + taken_back),
+        ),
         *([] if notes else [_Planned("index.md", _text("index.md"))]),
         _Planned(REQUIREMENTS, _requirements(notes, with_quarto), _lacking_requirement),
     ]
@@ -161,14 +166,32 @@ def _site(folder: Path) -> str:
     return str(said or OUTPUTS.get(str(kind), SITE)).strip("/")
 
 
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _ignored(site: str) -> list[str]:
     return ["/.lmm/", "/.quarto/", "/.venv/", f"/{site}/"]
 
 
-def _unignored(folder: Path, site: str) -> str:
-    """Return the lines that `.gitignore` lacks."""
-    lines = [line for line in _ignored(site) if not is_ignored(folder.resolve(), f"{line.strip('/')}/x")]
-    return "".join(f"{line}\n" for line in lines)
+def _unignored(folder: Path, site: str) -> list[str]:
+    """Return the lines about what git is to ignore that `.gitignore` lacks."""
+    return [line for line in _ignored(site) if not is_ignored(folder.resolve(), f"{line.strip('/')}/x")]
+
+
+def _taken_back(folder: Path, with_quarto: bool) -> list[str]:
+    """Return the lines that take back what git ignores, but a workflow needs."""
+    extension = extension_place(folder).relative_to(folder).as_posix() + "/lmm.lua"
+    needed = [CONFIG_NAME, REQUIREMENTS, HOOKS, WORKFLOW, *([extension] if with_quarto else [])]
+    places = (_ignored_place(folder.resolve(), name) for name in needed)
+    return [f"!/{place}" for place in dict.fromkeys(places) if place]
+
+
+def _ignored_place(root: Path, name: str) -> str:
+    """Return the file, or the first folder above it, that git ignores, "" if it ignores none."""
+    folders = [f"{name[:at]}/" for at, sign in enumerate(name) if sign == "/"]
+    ignored = (folder for folder in folders if is_ignored(root, f"{folder}x"))
+    return next(ignored, name if is_ignored(root, name) else "")
 
 
 def _requirements(notes: list[Path], with_quarto: bool) -> str:

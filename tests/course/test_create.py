@@ -167,6 +167,26 @@ def test_no_file_is_changed_and_what_it_lacks_pasted_is_all(monkeypatch):
     assert [next(iter(step.values())) for step in steps][2:] == ["pip install -r requirements.txt", "lmm course"]
 
 
+def test_what_git_would_not_take_along_is_taken_back():
+    git("init")
+    write(".gitignore", "*.txt\n_extensions/\n/.lmm/\n/.quarto/\n/.venv/\n/_site/\n")
+    write("_quarto.yml", "project:\n  type: website\n")
+    paste = pasted(create_course(Path(), quarto=True), ".gitignore")
+    assert paste == "!/requirements.txt\n!/_extensions/\n"
+    write(".gitignore", text(".gitignore") + paste)
+    git("add", ".")
+    taken = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout
+    assert "requirements.txt" in taken and "_extensions/lmm/lmm.lua" in taken
+    assert states(create_course(Path(), quarto=True))[".gitignore"] == "left alone"
+
+
+def test_a_course_in_a_repository_that_ignores_some_of_its_files():
+    git("init")
+    write(".gitignore", "requirements.txt\n")
+    create_course(Path("course"))
+    assert text("course/.gitignore").endswith("/_site/\n!/requirements.txt\n")
+
+
 def test_a_workflow_of_another_name_that_makes_the_course_is_enough():
     write(".github/workflows/pages.yml", "jobs: {a: {steps: [{run: lmm course}]}}\n")
     assert states(create_course(Path()))[".github/workflows/pages.yml"] == "left alone"
