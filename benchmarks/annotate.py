@@ -38,7 +38,6 @@ from lmm_core.scan.annotations.sections import SectionTexts
 
 DELAY = 0.3
 AT_ONCE = 16
-WANTED = 1.5
 CHAPTERS, SECTIONS, SUBSECTIONS = 5, 3, 6  # 5 + 15 + 90 = 110 sections
 PARAGRAPH = (
     "The mean of {0} is the sum of its values divided by their number. It is the best known measure of centre. "

@@ -3,7 +3,7 @@
 python benchmarks/thousand.py [--chapters 10 100 1000] [--runs 3] [--site]
 
 The chapters are made of the corpora's sections, in another order and with other words in each, 20 KB and
-12 sections a chapter; a local server's model annotates them. --site: also render the site with pandoc
+some 16 headings a chapter; a local server's model annotates them. --site: also render the site with pandoc
 (minutes), and measure the data of the ask box and the leak check.
 """
 
