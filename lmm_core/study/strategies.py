@@ -69,7 +69,7 @@ def strategies_for(compared: Compared, annotated: bool) -> tuple[Strategy, ...]:
 
 
 @dataclass
-class Course:
+class IndexedCourse:
     """An indexed course whose questions are searched for.
 
     points: all of the collection; budget: of the context in tokens; progress: told how many more searches

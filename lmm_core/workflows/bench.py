@@ -37,7 +37,7 @@ from ..study.measures import (
     label_questions,
 )
 from ..study.missing_words import MissingWord, missing_words
-from ..study.strategies import Course, Strategy, strategies_for
+from ..study.strategies import IndexedCourse, Strategy, strategies_for
 from .asked.bench import ThenAndNow, compare, label_turns, read_turns
 from .encode import encode_files
 from .indexing.run import Upload
@@ -153,7 +153,7 @@ class Bench:
         )
 
     async def _compare(
-        self, course: Course, turns: Sequence[RecordedTurn], result: EncodingResult, refused: Sequence[Labelled]
+        self, course: IndexedCourse, turns: Sequence[RecordedTurn], result: EncodingResult, refused: Sequence[Labelled]
     ) -> ThenAndNow:
         """Return what recorded questions found when they were asked, and what they find now."""
         last = result.strategies[-1].strategy
@@ -181,7 +181,7 @@ class Bench:
         )
 
     @asynccontextmanager
-    async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[Course]:
+    async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[IndexedCourse]:
         """Index the documents in a temporary folder, for the block."""
         index = replace(
             self.project.index,
@@ -199,11 +199,11 @@ class Bench:
                 assert upload.encoder is not None
                 library = Library(store, index.collection, upload.encoder, synonyms=project.synonyms)
                 points = await run_in_thread(lambda: list(store.scroll(index.collection)))
-                yield Course(library, points, project.ask.budget, self.progress)
+                yield IndexedCourse(library, points, project.ask.budget, self.progress)
             finally:
                 store.close()
 
-    async def _measure(self, course: Course, labelled: Sequence[Labelled]) -> EncodingResult:
+    async def _measure(self, course: IndexedCourse, labelled: Sequence[Labelled]) -> EncodingResult:
         annotated = any(one.origin == ANNOTATED for one in labelled)
         strategies = strategies_for(course.library.compares(), annotated)
         self.expect(len(strategies) * len(labelled))

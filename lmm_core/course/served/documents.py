@@ -28,7 +28,7 @@ COARSE = 1_000_000_000  # nanoseconds by which a file system's clock may be behi
 
 
 @dataclass(frozen=True)
-class Course:
+class ServedCourse:
     """The documents that are served, in their order, and what is common to them.
 
     stamps: the files that they depend on, with what shows a change; see `stamps_of`. is_settled: False if
@@ -71,7 +71,7 @@ class Course:
         return {page.source.resolve(): page.page for page in self.pages}
 
 
-def read_course(project: Project, indexed: Sequence[str]) -> Course:
+def read_course(project: Project, indexed: Sequence[str]) -> ServedCourse:
     """Return the documents of a project that are served: of its pages those that are indexed, or include
     what is, without drafts and those that are left out of the notes as a whole. project: with the rules
     of `_quarto.yml`; indexed: sources in the index. Raise LmmError and OSError."""
@@ -95,7 +95,7 @@ def read_course(project: Project, indexed: Sequence[str]) -> Course:
     read = [*_settings_files(all_pages, folder), *all_pages, *inside]
     title = site_title(folder, settings, contents)
     stamps = stamps_of(read)
-    return Course(project, settings, title, contents, included, stamps, _is_settled(stamps, began))
+    return ServedCourse(project, settings, title, contents, included, stamps, _is_settled(stamps, began))
 
 
 def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:

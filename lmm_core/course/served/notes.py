@@ -32,7 +32,7 @@ from ..site import FILES, find_pandoc
 from ..words import site_words
 from .addresses import DOWNLOADS, IMAGES, Addresses
 from .clean import clean_html
-from .documents import Course, read_course
+from .documents import ServedCourse, read_course
 from .knitted import Knitted, knit_page, run_pandoc
 
 FOLDER = "text/"  # of the pages, in the server's addresses
@@ -67,7 +67,7 @@ class Frame:
 class _State:
     """The course as it is now, and what was made of it."""
 
-    course: Course
+    course: ServedCourse
     indexed: tuple[str, ...]
     made: dict[str, Made] = field(default_factory=dict)
     pages: dict[str, str] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class ServedNotes:
         state.files.update(addresses.files)
         return _frame(entry, _title(entry, body) + _contents(toc) + body, _frame_of(course))
 
-    def _home(self, course: Course) -> str:
+    def _home(self, course: ServedCourse) -> str:
         """Return the contents of a course that has no first page."""
         lines = [
             f'<li class="depth-{min(one.depth, 3)}"><a href="{html.escape(one.page)}">{html.escape(one.title)}</a></li>'
@@ -231,11 +231,11 @@ def served_notes(root: Path, tell: Callable[[str], None]) -> ServedNotes | None:
     return None
 
 
-def _has_changed(course: Course) -> bool:
+def _has_changed(course: ServedCourse) -> bool:
     return not course.is_settled or stamps_of(course.stamps) != course.stamps
 
 
-def _frame_of(course: Course) -> Frame:
+def _frame_of(course: ServedCourse) -> Frame:
     return Frame(course.title, course.contents, course.language)
 
 
