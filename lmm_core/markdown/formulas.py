@@ -3,82 +3,227 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
-_SIGNS = {"quad": " ", "qquad": " "} | dict(
-    zip(
-        """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho sigma tau
-        upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega sum prod int infty
-        partial nabla pm mp times cdot div le leq ge geq ne neq approx sim simeq equiv propto in notin subset subseteq
-        cup cap emptyset forall exists to rightarrow leftarrow Rightarrow Leftrightarrow mapsto ldots dots cdots mid
-        vert lvert rvert ll gg perp circ prime ell langle rangle""".split(),
-        """α β γ δ ε ε ζ η θ ϑ ι κ λ μ ν ξ π ρ σ τ υ φ φ χ ψ ω Γ Δ Θ Λ Ξ Π Σ Υ Φ Ψ Ω ∑ ∏ ∫ ∞ ∂ ∇ ± ∓ × · ÷ ≤ ≤ ≥ ≥ ≠ ≠
-        ≈ ∼ ≃ ≡ ∝ ∈ ∉ ⊂ ⊆ ∪ ∩ ∅ ∀ ∃ → → ← ⇒ ⇔ ↦ … … … | | | | ≪ ≫ ⊥ ∘ ′ ℓ ⟨ ⟩""".split(),
-        strict=True,
-    )
-)
-_ACCENTS = {"bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
-            "vec": "\u20d7", "dot": "\u0307"}  # fmt: skip
+
+def _pairs(table: str) -> dict[str, str]:
+    names = table.split()
+    return dict(zip(names[::2], names[1::2], strict=True))
+
+
+_SIGNS = _pairs(r"""
+    alpha α  beta β  gamma γ  delta δ  epsilon ϵ  varepsilon ε  zeta ζ  eta η  theta θ  vartheta ϑ  iota ι
+    kappa κ  lambda λ  mu μ  nu ν  xi ξ  pi π  varpi ϖ  rho ρ  varrho ϱ  sigma σ  varsigma ς  tau τ
+    upsilon υ  phi ϕ  varphi φ  chi χ  psi ψ  omega ω  Gamma Γ  Delta Δ  Theta Θ  Lambda Λ  Xi Ξ  Pi Π
+    Sigma Σ  Upsilon Υ  Phi Φ  Psi Ψ  Omega Ω  sum ∑  prod ∏  coprod ∐  int ∫  iint ∬  iiint ∭  oint ∮
+    bigcup ⋃  bigcap ⋂  infty ∞  partial ∂  nabla ∇  times ×  cdot ·  div ÷  bullet •  circ ∘  ast ∗  star ⋆
+    odot ⊙  oplus ⊕  otimes ⊗  cup ∪  cap ∩  emptyset ∅  varnothing ∅  forall ∀  exists ∃  nexists ∄
+    ldots …  dots …  cdots ⋯  vdots ⋮  ddots ⋱  prime ′  ell ℓ  langle ⟨  rangle ⟩  lfloor ⌊  rfloor ⌋
+    lceil ⌈  rceil ⌉  vert |  lvert |  rvert |  Vert ‖  lVert ‖  rVert ‖  setminus ∖  backslash \  land ∧
+    wedge ∧  lor ∨  vee ∨  neg ¬  lnot ¬  Re ℜ  Im ℑ  aleph ℵ  hbar ℏ  angle ∠  dagger †  top ⊤  bot ⊥
+    square □  therefore ∴  because ∵  lbrace {  rbrace }  colon :
+""")
+_RELATIONS = _pairs("""
+    pm ±  mp ∓  le ≤  leq ≤  leqq ≤  leqslant ≤  ge ≥  geq ≥  geqq ≥  geqslant ≥  lt <  gt >  ne ≠  neq ≠
+    approx ≈  sim ∼  simeq ≃  cong ≅  equiv ≡  triangleq ≜  propto ∝  in ∈  notin ∉  ni ∋  subset ⊂
+    subseteq ⊆  supset ⊃  supseteq ⊇  to →  rightarrow →  longrightarrow ⟶  leftarrow ←  gets ←
+    leftrightarrow ↔  Rightarrow ⇒  Longrightarrow ⟹  implies ⟹  Leftrightarrow ⇔  Longleftrightarrow ⟺
+    iff ⟺  mapsto ↦  mid |  parallel ∥  ll ≪  gg ≫  perp ⊥  prec ≺  preceq ⪯  succ ≻  succeq ⪰  models ⊨
+    vdash ⊢
+""")  # they stand between blanks
+_ACCENTS = {
+    "bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
+    "widetilde": "\u0303", "vec": "\u20d7", "overrightarrow": "\u20d7", "dot": "\u0307", "ddot": "\u0308",
+}  # fmt: skip
 _LOW = str.maketrans("0123456789+-=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-_HIGH = str.maketrans("0123456789+-=()nixT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣᵀ")
-_ACCENTED = re.compile(rf"\\({'|'.join(_ACCENTS)})(?:\{{([^{{}}]*)\}}| ?(\\[A-Za-z]+|\w))")
-_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}")
-_BINOMIAL = re.compile(r"\\[dt]?binom\{([^{}]*)\}\{([^{}]*)\}")
-_ROOT = re.compile(r"\\sqrt\{([^{}]*)\}")
-_WORDS = re.compile(r"\\(?:text|mathrm|mathbf|mathit|mathcal|mathbb|operatorname|boldsymbol|mathsf)\*?\{([^{}]*)\}")
-_SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|(\w))")
-_SIZES = re.compile(r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|limits|nolimits|label\{[^{}]*\})(?![a-zA-Z])")
-_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
+_HIGH = str.maketrans("0123456789+-=()nixT′∘", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣᵀ′°")
+_DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
+_NAMED = frozenset(
+    "arccos arcsin arctan arg cos cosh cot cov det dim exp gcd inf ker lim liminf limsup ln log max min Pr sin sinh "
+    "sup tan tanh".split()
+)
+_PLAIN = frozenset({"text", "mathrm", "operatorname", "mbox", "textrm", "mathop"})  # what they take is upright
+_SIZES = frozenset("left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr".split())
+_WITH_COLUMNS = frozenset({"array", "tabular"})
+_SHAPES = {  # the number of arguments, and what is made of them: {0}, or {a} in brackets if it is more than a word
+    **dict.fromkeys("quad qquad nonumber notag limits nolimits displaystyle textstyle".split(), (0, " ")),
+    **dict.fromkeys("hline rm bf it cal".split(), (0, " ")),
+    **dict.fromkeys("mathbf mathit mathcal mathsf mathfrak mathscr mathtt boldsymbol bm".split(), (1, "{0}")),
+    **dict.fromkeys("pmb textbf textit underline underbrace overbrace substack boxed".split(), (1, "{0}")),
+    **dict.fromkeys("frac dfrac tfrac cfrac".split(), (2, "{a}/{b}")),
+    **dict.fromkeys("binom dbinom tbinom".split(), (2, "C({0}, {1})")),
+    **dict.fromkeys("overset stackrel".split(), (2, "{1}^{a}")),
+    "underset": (2, "{1}_{a}"),
+    "label": (1, ""),
+    "tag": (1, " ({0})"),
+    "textcircled": (1, "({0})"),
+    "pmod": (1, " (mod {0})"),
+}
+_TOKEN = re.compile(r"\\([A-Za-z]+)(?:(?<=\\operatorname)\*)?\s*|\\(.)|([{}^_])|(.)", re.S)
+_DEEPEST = 30  # arguments inside each other that are read
+_LONGEST = 200  # characters of a formula that may be exact
 
 
 def readable_math(tex: str) -> str:
-    """Return a formula in Unicode characters: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. A command without
-    a character of its own stays, without backslash and braces."""
-    text = re.sub(r"\\\\|&|\\(?:begin|end)\{[^{}]*\}", " ", _SIZES.sub("", tex))
-    text = re.sub(r"\\[,;:! ]|~", " ", text).replace("{,}", ",")
-    text = _ACCENTED.sub(lambda found: (found[2] or found[3]) + _ACCENTS[found[1]], text)
-    text = _WORDS.sub(r"\1", text)
-    for _ in range(3):  # fractions and scripts inside each other
-        text = _SCRIPT.sub(_script, text)
-        text = _FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
-        text = _BINOMIAL.sub(r"C(\1, \2)", text)
-        text = _ROOT.sub(lambda found: f"√{_grouped(found[1])}", text)
-    text = _COMMAND.sub(lambda found: _SIGNS.get(found[1], found[1]), text)
-    return " ".join(re.sub(r"\\([{}%$#_&|])|[{}`]", r"\1", text).split())
+    """Return a formula in Unicode characters: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. What has no character of its
+    own is spelt out: `a/b`, `x_train`, the names of unknown commands."""
+    return _Writer(tex).write()
+
+
+def exact_math(tex: str) -> str | None:
+    """Return a formula in Unicode, or None if that cannot say all that it says: `\\bar{x}_1 \\le \\mu` is
+    `x̄₁ ≤ μ`, but a fraction has no such form."""
+    writer = _Writer(tex if len(tex) <= _LONGEST else "")
+    made = writer.write()
+    return made if made and writer.is_exact else None
+
+
+class _Writer:
+    """A formula that is being read. is_exact: nothing of it has been lost so far."""
+
+    def __init__(self, tex: str) -> None:
+        self._tokens = list(_TOKEN.finditer(tex))
+        self._at = 0
+        self._depth = 0
+        self.is_exact = True
+
+    def write(self) -> str:
+        """Return the formula in Unicode."""
+        made = self._group()
+        while self._at < len(self._tokens):  # a brace that closes nothing
+            self._at += 1
+            made += self._lossy(self._group())
+        return " ".join(made.split())
+
+    def _group(self) -> str:
+        """Return what stands before the brace that closes a group, or before the end."""
+        parts: list[str] = []
+        while self._at < len(self._tokens) and self._tokens[self._at][3] != "}":
+            parts.append(self._token())
+        return "".join(parts)
+
+    def _token(self) -> str:
+        token = self._tokens[self._at]
+        self._at += 1
+        name, escaped, mark, sign = token.groups()
+        if name:
+            return self._command(name)
+        if escaped:
+            return self._escaped(escaped)
+        if mark == "{":
+            self._at -= 1
+            return self._argument()
+        return self._script(mark) if mark else self._sign(sign)
+
+    def _sign(self, sign: str) -> str:
+        if sign in "&~$#%`":  # columns, comments, and what has no place in a formula
+            return self._lossy({"&": " ", "~": " ", "`": ""}.get(sign, sign))
+        return "′" if sign == "'" else sign
+
+    def _escaped(self, sign: str) -> str:
+        if sign == "\\":  # a new line
+            return self._lossy(" ")
+        return " " if sign in ",;: \n" else "" if sign == "!" else "‖" if sign == "|" else sign
+
+    def _script(self, mark: str) -> str:
+        inside = self._argument().strip()
+        table = _LOW if mark == "_" else _HIGH
+        if inside and all(ord(one) in table for one in inside):
+            return inside.translate(table)
+        self.is_exact = False
+        packed = "".join(inside.split()).replace("⊤", "T")
+        if packed and all(ord(one) in table for one in packed):
+            return packed.translate(table)
+        return f"{mark}{_grouped(inside)}{' ' if self._next().isalnum() else ''}"
+
+    def _command(self, name: str) -> str:
+        if name in _SIGNS:
+            return _SIGNS[name]
+        if name in _RELATIONS:
+            return f" {_RELATIONS[name]} "
+        if name in _NAMED:
+            return f" {name}{'' if self._next() in ('(', '_', '^') else ' '}"
+        if name in _ACCENTS:
+            inside = self._argument()
+            return self._checked(inside + _ACCENTS[name], len(inside) == 1 and inside.isalpha())
+        if name == "mathbb":
+            inside = self._argument()
+            return self._checked(inside.translate(_DOUBLE), len(inside) == 1 and ord(inside) in _DOUBLE)
+        if name == "sqrt":
+            return self._root()
+        return self._argument() if name in _PLAIN else self._lossy(self._shape(name))
+
+    def _shape(self, name: str) -> str:
+        """Return a command that looks otherwise in TeX, or the name of an unknown one."""
+        if name in ("begin", "end"):
+            return self._environment(name)
+        if name in _SIZES:  # with a period for no bracket (`\right.`)
+            self._at += self._next() == "."
+            return ""
+        number, shape = _SHAPES.get(name, (0, f" {name} "))
+        inside = [self._argument().strip() for _ in range(number)]
+        grouped = dict(zip("ab", map(_grouped, inside), strict=False))
+        return shape.format(*inside, **grouped)
+
+    def _environment(self, name: str) -> str:
+        if self._argument() in _WITH_COLUMNS and name == "begin":
+            self._argument()
+        return " "
+
+    def _root(self) -> str:
+        degree = self._degree() if self._next() == "[" else ""
+        inside = self._argument()
+        is_exact = not degree and len(inside) == 1 and inside.isalnum()
+        return self._checked(f"{degree.translate(_HIGH)}√{_grouped(inside)}", is_exact)
+
+    def _degree(self) -> str:
+        """Return what stands in the brackets of a root: a few tokens at the most."""
+        ahead = [token[0] for token in self._tokens[self._at + 1 : self._at + 4]]
+        inside = list(takewhile("]".__ne__, ahead))
+        self._at += len(inside) + 2
+        return "".join(inside)
+
+    def _next(self) -> str:
+        return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
+
+    def _argument(self) -> str:
+        """Return what a command takes, a token or a group, in Unicode; "" if there is none."""
+        if self._next() in ("", "}", "_", "^"):
+            return self._lossy("")
+        if self._depth > _DEEPEST:
+            self._at += 1
+            return self._lossy("")
+        self._depth += 1
+        made = self._braced() if self._next() == "{" else self._token()
+        self._depth -= 1
+        return made
+
+    def _braced(self) -> str:
+        self._at += 1
+        made = self._group()
+        self.is_exact &= self._at < len(self._tokens)
+        self._at += 1
+        return made
+
+    def _lossy(self, text: str) -> str:
+        return self._checked(text, False)
+
+    def _checked(self, text: str, is_exact: bool) -> str:
+        self.is_exact &= is_exact
+        return text
 
 
 def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"\\?\w*|\w", text) else f"({text})"
+    return text if re.fullmatch(r"\w*|.", text) else f"({text.strip()})"
 
 
-def _script(found: re.Match[str]) -> str:
-    inside = found[2] if found[2] is not None else found[3]
-    table = _LOW if found[1] == "_" else _HIGH
-    if inside and all(ord(sign) in table for sign in inside):
-        return inside.translate(table)
-    return f"{'' if found[1] == '_' else '^'}{inside if len(inside) < 2 or found[1] == '_' else f'({inside})'}"
+# Formulas in a text
 
-
-# Nothing is lost
-
-_RELATIONS = frozenset("|±∓×÷≤≥≠≈∼≃≡∝∈∉⊂⊆∪∩→←⇒⇔↦≪≫⊥")
-_NOT_EXACT = frozenset({"epsilon", "phi", "cdots", "circ", "prime", "quad", "qquad"})  # they look otherwise in TeX
-_EXACT = {name: sign for name, sign in _SIGNS.items() if name not in _NOT_EXACT} | {
-    "epsilon": "ϵ", "phi": "ϕ", "cdots": "⋯", "circ": "∘", "sqrt": "√", "cong": "≅", "oplus": "⊕", "otimes": "⊗",
-    "land": "∧", "lor": "∨", "neg": "¬", "supset": "⊃", "supseteq": "⊇", "setminus": "∖", "Re": "ℜ", "Im": "ℑ",
-    "aleph": "ℵ", "hbar": "ℏ", "angle": "∠", "dagger": "†", "star": "⋆", "ast": "∗",
-}  # fmt: skip
-_NAMED = frozenset(
-    "arccos arcsin arctan cos cosh cot cov det dim exp gcd inf ker lim ln log max min Pr sin sinh sup tan tanh".split()
-)
-_DOUBLE = str.maketrans("CEHNPQRZ", "ℂ𝔼ℍℕℙℚℝℤ")
-_TOKEN = re.compile(r"\\([A-Za-z]+)[ ]*|\\([{}%$#_&|,;:! ])|([{}^_])|([^\\{}^_$&~#%])")
 _WRITTEN = re.compile(  # code, which the first group takes, and formulas, as Pandoc and models write them
     r"((?<!`)(`+)(?!`)[^`]+\2(?!`))|\$\$((?:[^$\\]|\\.)+)\$\$|\$(?![\s$])((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])"
     r"|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)",
     re.S,
 )
-_LONGEST = 200  # characters of a formula that is read
-_DEEPEST = 30  # groups in it
 
 
 def with_exact_formulas(text: str) -> str:
@@ -90,79 +235,3 @@ def with_exact_formulas(text: str) -> str:
         return found[0] if found[1] else exact_math(tex) or found[0]
 
     return _WRITTEN.sub(shown, text)
-
-
-def exact_math(tex: str) -> str | None:
-    """Return a formula in Unicode, or None if that cannot say all that it says: `\\bar{x}_1 \\le \\mu` is
-    `x̄₁ ≤ μ`, but a fraction has no such form."""
-    tokens = list(_TOKEN.finditer(tex)) if len(tex) <= _LONGEST and tex.count("{") <= _DEEPEST else []
-    if not tokens or sum(len(found[0]) for found in tokens) < len(tex):
-        return None
-    try:
-        made, end = _exact(tokens, 0)
-    except _NotExactError:
-        return None
-    return " ".join(made.split()) if end == len(tokens) else None
-
-
-class _NotExactError(Exception):
-    """A part of a formula has no exact form in Unicode."""
-
-
-def _exact(tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
-    """Return the tokens from a place on in Unicode, up to the brace that closes the group, and where it is."""
-    made = ""
-    while at < len(tokens) and tokens[at][3] != "}":
-        part, at = _exact_token(tokens, at)
-        made += part
-    return made, at
-
-
-def _exact_token(tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
-    name, escaped, mark, sign = tokens[at].groups()
-    if sign:
-        return ("′" if sign == "'" else sign), at + 1
-    if escaped:
-        return (" " if escaped in ",;: " else "" if escaped == "!" else "‖" if escaped == "|" else escaped), at + 1
-    if mark in ("_", "^"):
-        inside, at = _argument(tokens, at + 1)
-        inside = inside.strip()
-        table = _LOW if mark == "_" else _HIGH
-        return _checked(inside.translate(table), bool(inside) and all(ord(one) in table for one in inside)), at
-    if mark == "{":
-        return _argument(tokens, at)
-    return _exact_command(name, tokens, at + 1)
-
-
-def _exact_command(name: str, tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
-    if name in _ACCENTS:
-        inside, at = _argument(tokens, at)
-        return _checked(inside + _ACCENTS[name], len(inside) == 1 and inside.isalpha()), at
-    if name == "mathbb":
-        inside, at = _argument(tokens, at)
-        return _checked(inside.translate(_DOUBLE), len(inside) == 1 and ord(inside) in _DOUBLE), at
-    if name in ("text", "mathrm", "operatorname"):
-        return _argument(tokens, at)
-    if name == "sqrt":
-        inside, at = _argument(tokens, at)
-        return _checked(f"√{inside}", len(inside) == 1 and inside.isalnum()), at
-    if name in _NAMED:
-        return f" {name} ", at
-    known = _EXACT.get(name, "")
-    return _checked(f" {known} " if known in _RELATIONS else known, bool(known)), at
-
-
-def _argument(tokens: list[re.Match[str]], at: int) -> tuple[str, int]:
-    """Return what a command takes, the next token or a group, in Unicode, and where it ends."""
-    if at >= len(tokens) or tokens[at][3] in ("}", "_", "^"):
-        raise _NotExactError
-    if tokens[at][3] != "{":
-        return _exact_token(tokens, at)
-    inside, end = _exact(tokens, at + 1)
-    return _checked(inside, end < len(tokens)), end + 1
-
-
-def _checked(text: str, is_exact: bool) -> str:
-    if not is_exact:
-        raise _NotExactError
-    return text

@@ -1,9 +1,42 @@
-"""Formulas in Unicode, where nothing of them is lost."""
+"""Formulas in Unicode: as well as that goes, and where nothing of them is lost."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lmm_core.markdown.formulas import exact_math, with_exact_formulas
+from lmm_core.markdown.formulas import exact_math, readable_math, with_exact_formulas
 from tests.effort import at_most
+
+
+@pytest.mark.parametrize(
+    ("tex", "read"),
+    [
+        (r"\mu", "μ"),
+        (r"\bar{x}_i \le \mu", "x̄ᵢ ≤ μ"),
+        (r"\sigma/\sqrt{n}", "σ/√n"),
+        (r"\frac{1}{n}\sum_{i=1}^n x_i", "1/n∑ᵢ₌₁ⁿ xᵢ"),
+        (r"\frac{a + b}{\sqrt{n - 1}}", "(a + b)/(√(n - 1))"),
+        (r"s^2 = 4 \text{ cm}^2", "s² = 4 cm²"),
+        (r"P(A \mid B)", "P(A | B)"),
+        (r"\hat\beta_1", "β\u0302₁"),
+        (r"\log x, 5\,\%", "log x, 5 %"),
+        (r"x_{\max}", "xₘₐₓ"),
+        (r"e^{-x^2}", "e^(-x²)"),
+        (r"x_{bad}, \sigma_X^2", "x_bad, σ_X²"),
+        (r"\gamma_{j i}\boldsymbol x_i^\top \mathbf{W}_{b}", "γⱼᵢxᵢᵀW_b"),
+        (r"\hat{\boldsymbol{\mu}}_{0}, \mathbf{x_{i}}", "μ̂₀, xᵢ"),
+        (r"\lim_{n \to \infty} \log_2 x \leqslant 90^\circ", "lim_(n → ∞) log₂ x ≤ 90°"),
+        (r"\sum_{x\in X}^m\vert f\vert", "∑_(x ∈ X)^m|f|"),
+        (r"\frac 12, \cfrac{a}{b}", "1/2, a/b"),
+        (r"\left\{\begin{array}{ll} 1, & x > 0 \\ 0, & x \le 0 \end{array}\right.", "{ 1, x > 0 0, x ≤ 0"),
+        (r"\underset{\theta}{\arg\min}\ f(\theta)", "arg min_θ f(θ)"),
+        (r"\sqrt[3]{x} \unknown{y}", "³√x unknown y"),
+        (r"\sqrt[n]{x + 1}", "ⁿ√(x + 1)"),
+        ("x^{a} b}c", "x^a bc"),
+    ],
+)
+def test_formulas_in_unicode(tex, read):
+    assert readable_math(tex) == read
 
 
 @pytest.mark.parametrize(
@@ -49,3 +82,17 @@ def test_a_text_with_formulas():
 def test_hostile_texts_take_no_time(part):
     with at_most(seconds=2):
         with_exact_formulas(part * (100_000 // len(part)))
+
+
+@pytest.mark.parametrize(
+    "part", ["\\frac{", "_{", "\\text{", "{", "}", "\\bar", "\\sqrt[", "\\begin{array}", "_", "\\frac\\left", "\\"]
+)
+def test_hostile_formulas_take_no_time(part):
+    with at_most(seconds=2):
+        readable_math(part * (100_000 // len(part)))
+
+
+@given(st.text(alphabet="\\\\{}_^[]ab1 &~$'frac", max_size=60) | st.text(max_size=30))
+def test_any_text_is_read_and_an_exact_form_is_the_readable_one(tex):
+    readable = readable_math(tex)
+    assert exact_math(tex) in (None, readable)

@@ -2,10 +2,8 @@
 
 import pytest
 
-from lmm_core.markdown.formulas import readable_math
 from lmm_core.quarto.ask_box.page_html import read_page
 from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text, with_formulas
-from tests.effort import at_most
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
@@ -42,29 +40,3 @@ def test_formulas_are_in_the_data_in_unicode_and_in_tex():
     assert plain_line(r"The *mean* $\mu$ {#sec-mean}") == "The mean \ue000μ\ue001\\mu\ue003"
     assert with_formulas(r"Is `a$b$` *what* $\mu$ is?") == "Is `a$b$` *what* \ue000μ\ue001\\mu\ue003 is?"
     assert in_unicode(with_formulas("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours
-
-
-@pytest.mark.parametrize(
-    ("tex", "read"),
-    [
-        (r"\mu", "μ"),
-        (r"\bar{x}_i \le \mu", "x̄ᵢ ≤ μ"),
-        (r"\sigma/\sqrt{n}", "σ/√n"),
-        (r"\frac{1}{n}\sum_{i=1}^n x_i", "1/n∑ᵢ₌₁ⁿ xᵢ"),
-        (r"\frac{a + b}{\sqrt{n - 1}}", "(a + b)/(√(n - 1))"),
-        (r"s^2 = 4 \text{ cm}^2", "s² = 4 cm²"),
-        (r"P(A \mid B)", "P(A | B)"),
-        (r"\hat\beta_1", "β\u0302₁"),
-        (r"\log x, 5\,\%", "log x, 5 %"),
-        (r"x_{\max}", "xmax"),
-        (r"e^{-x^2}", "e^(-x²)"),
-    ],
-)
-def test_formulas_in_unicode(tex, read):
-    assert readable_math(tex) == read
-
-
-@pytest.mark.parametrize("tex", ["\\frac{" * 20_000, "_{" * 20_000, "\\text{" * 20_000, "{" * 50_000, "\\bar" * 20_000])
-def test_hostile_formulas_take_no_time(tex):
-    with at_most(seconds=5):
-        readable_math(tex)
