@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from functools import cache
 from itertools import chain
+from threading import Thread
 from typing import Any
 
 from .known import KnownWords
@@ -62,6 +63,16 @@ def recognize_plainly(text: str) -> str:
     return found
 
 
+def foresee_recognizing(text: str) -> None:
+    """Load the library in a thread of its own if a text's language is not plain without it.
+
+    To be called before a wait after which `recognize_language` is asked about the text."""
+    try:
+        recognize_plainly(text)
+    except NotPlainError:
+        _loading()
+
+
 def _prose(text: str) -> str:
     return _ASIDE.sub(" ", text[:MOST_CHARACTERS])
 
@@ -102,8 +113,17 @@ def _languages() -> dict[str, tuple[str, ...]]:
 
 
 def _by_library(text: str) -> str:
+    _loading().join()
     code, probability = _identifier().classify(text)
     return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
+
+
+@cache
+def _loading() -> Thread:
+    """Return the thread that loads the library, which has been started."""
+    thread = Thread(target=_identifier)
+    thread.start()
+    return thread
 
 
 @cache
