@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "logging": {"errors"},
     **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
     **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
-    "workflows": ANYWHERE | BELOW_WORKFLOWS,
+    "workflows": ANYWHERE | BELOW_WORKFLOWS | {"ending"},
     **{part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"} for part in ("serving", "langchain", "vector_store_qdrant")},
     "quarto": ANYWHERE | BELOW_WORKFLOWS | {"ending", "workflows"},
     "course": ANYWHERE | BELOW_WORKFLOWS | {"workflows", "quarto"},
