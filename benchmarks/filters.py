@@ -68,7 +68,7 @@ def write_filter(folder: Path) -> Path:
 def environment(folder: Path) -> dict[str, str]:
     """The environment of a run: our commands on PATH, none of our settings, and
     modules compiled once, as installed ones are (whatever this shell says)."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LMM_", "QUARTO_"))}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LMM_", "OPENAI_", "QUARTO_"))}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
     return {**kept, "PATH": path, "PYTHONPYCACHEPREFIX": str(folder / "compiled")}

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from lmm_core.ending import end_quickly
 from lmm_core.errors import LmmError
 from lmm_core.logging import say
 
@@ -25,6 +26,7 @@ def run_filter(name: str, work: Work) -> int:
 
     The status is 1 when pandoc has to stop, and then writes nothing. name: of the command, for
     messages."""
+    end_quickly()
     # JSON and panflute go down into nested divs and lists by recursion: a deep
     # document needs a larger stack than the main thread has.
     sys.setrecursionlimit(1_000_000)

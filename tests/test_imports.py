@@ -18,18 +18,17 @@ LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "
 BESIDE = ("study", "crawl", "llmd", "asked", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
-BELOW_CLI = {*BELOW_WORKFLOWS, "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
+BELOW_CLI = {*BELOW_WORKFLOWS, "ending", "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "ending": set(),
     "errors": set(),
     "installation": {"lmm_core"},
     "logging": {"errors"},
     **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
     **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
-    "workflows": ANYWHERE | BELOW_WORKFLOWS,
-    **{
-        part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"}
-        for part in ("quarto", "serving", "langchain", "vector_store_qdrant")
-    },
+    "workflows": ANYWHERE | BELOW_WORKFLOWS | {"ending"},
+    **{part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"} for part in ("serving", "langchain", "vector_store_qdrant")},
+    "quarto": ANYWHERE | BELOW_WORKFLOWS | {"ending", "workflows"},
     "course": ANYWHERE | BELOW_WORKFLOWS | {"workflows", "quarto"},
     "cli": ANYWHERE | BELOW_CLI,
     "filters": ANYWHERE | BELOW_CLI,
@@ -37,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"lmm_core", "cli"},
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
-TOP = {"__init__", "__main__", "errors", "installation", "logging", "langchain", "vector_store_qdrant"}
+TOP = {"__init__", "__main__", "ending", "errors", "installation", "logging", "langchain", "vector_store_qdrant"}
 MOST_MODULES = 12
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..ending import end_quickly
 from ..logging import make_output_printable, one_line, printable, say
 from .registry import COMMANDS, GROUPS
 
@@ -69,6 +70,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command `lmm`."""
+    end_quickly()
     make_output_printable()
     if sys.platform == "win32":  # otherwise, its old consoles print the codes of styles
         import_module("colorama").just_fix_windows_console()

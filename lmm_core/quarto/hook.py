@@ -6,10 +6,13 @@ import os
 import sys
 from pathlib import Path
 
+from ..ending import end_quickly
+
 
 def run_hook(stage: str) -> int:
     """Do the work of a stage, `pre-render` or `post-render`, and return the exit status. The first starts a
     server for the render."""
+    end_quickly()
     if stage == "pre-render" and sys.platform == "linux" and (folder := os.environ.get("QUARTO_PROJECT_DIR")):
         from . import before_render as before_render  # so that the server has it, too
         from .render_server.server import start_server

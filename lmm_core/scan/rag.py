@@ -239,6 +239,7 @@ class RagRun:
             tasks[id(node)] = asyncio.create_task(
                 annotate(node, [tasks[id(child)] for child in node.sections if id(child) in tasks])
             )
+            await asyncio.sleep(0)  # so that the first request is sent before all others are made
         await asyncio.gather(*tasks.values())
 
     async def _annotate(self, node: HeadingNode, below: Sequence[bool]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..ending import end_as_usual
 from ..errors import ModelError, PassError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
@@ -24,6 +25,7 @@ def load_pass(name: str) -> Pass:
     module, _, function = name.partition(":")
     if not module or not function:
         raise PassError(f"{name!r}: a pass is named as module:function")
+    end_as_usual()
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.insert(0, folder)

@@ -93,6 +93,16 @@ def test_what_depends_on_nothing_is_asked_at_once():
     assert annotator.events[:3] == ["A11 asked", "A2 asked", "B asked"]
 
 
+def test_the_first_is_asked_and_may_answer_before_the_last_is_asked():
+    """A model's client sends a request while it is waited for, and a wrong key shall be tried once."""
+    annotator = Timed()
+    annotate(HEADER + "\n".join(f"# S{number}\n\nS{number}. {LONG}\n" for number in range(20)), annotator)
+    assert annotator.events.index("S0 answered") < annotator.events.index("S19 asked")
+    assert [event for event in annotator.events if event.endswith("asked")] == [
+        *(f"S{number} asked" for number in range(20)), "T asked",
+    ]  # fmt: skip
+
+
 # Failures
 
 

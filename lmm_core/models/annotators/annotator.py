@@ -25,6 +25,11 @@ class AnnotatorSection:
     lead: str | None = None
     kinds: tuple[str, ...] = ()
 
+    @property
+    def source(self) -> str:
+        """Return all that the section's annotations are made of: titles, text and summaries, on lines of their own."""
+        return "\n".join((*self.titles, self.text, *self.summaries))
+
 
 @dataclass(slots=True, frozen=True)
 class Annotation:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from ..languages.recognize import recognize_language
+from ..languages.recognize import foresee_recognizing, recognize_language
 from ..languages.stemming import language_code
 from ..stopwords import STOPWORDS
 from .words import fold, main_script, own_words, words_in
@@ -43,7 +43,18 @@ def languages_of(source: str, code: str) -> set[str]:
     """Return the languages in which something about a source may be: the one that the document
     says it is in, and the one that the source is in, as far as that is clear."""
     said = language_code(code)
-    return {said} if said and said not in STOPWORDS else {said, recognize_language(own_words(source))} - {""}
+    return {said} if _is_alone(said) else {said, recognize_language(own_words(source))} - {""}
+
+
+def foresee_languages(source: str, code: str) -> None:
+    """Begin to load what `languages_of` will need; to be called before a wait."""
+    if not _is_alone(language_code(code)):
+        foresee_recognizing(own_words(source))
+
+
+def _is_alone(said: str) -> bool:
+    """Return True for a language that nothing is recognized beside, as little is known here of its words."""
+    return bool(said) and said not in STOPWORDS
 
 
 def is_other_language(text: str, source: str, code: str) -> bool:

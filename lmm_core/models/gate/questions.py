@@ -68,7 +68,7 @@ class QuestionGate:
 
     def __init__(self, section: AnnotatorSection) -> None:
         texts = (*section.titles, section.text, *section.summaries)
-        self._source, self._language = "\n".join(texts), section.language
+        self._source, self._language = section.source, section.language
         self._subject = Subject(texts)
         titles = set(words_in(fold(" ".join(section.titles))))
         self._frequent = all_frequent_words(self._source, section.language)

@@ -41,8 +41,7 @@ def _fault(summary: str, section: AnnotatorSection) -> str:
         return "is empty"
     if len(summary) > MOST_CHARACTERS:
         return f"has {len(summary):,} characters, far more than four sentences"
-    source = "\n".join((*section.titles, section.text, *section.summaries))
-    return echo_in(summary, source) or _form_fault(summary) or _content_fault(summary, section)
+    return echo_in(summary, section.source) or _form_fault(summary) or _content_fault(summary, section)
 
 
 def _form_fault(summary: str) -> str:
@@ -69,12 +68,11 @@ def _says_again(summary: str) -> bool:
 
 def _content_fault(summary: str, section: AnnotatorSection) -> str:
     texts = (section.text, *section.summaries)
-    source = "\n".join((*section.titles, *texts))
-    if is_other_language(summary, source, section.language):
+    if is_other_language(summary, section.source, section.language):
         return "is not in the language of the text"
     if is_copy(summary, "\n".join(texts)):
         return "is the whole text again"
-    if not Subject((*section.titles, *texts)).shared(summary, all_frequent_words(source, section.language)):
+    if not Subject((*section.titles, *texts)).shared(summary, all_frequent_words(section.source, section.language)):
         return "says nothing of what the section is about"
     return ""
 

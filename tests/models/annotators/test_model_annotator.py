@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -28,6 +32,7 @@ from tests.effort import at_most
 from tests.model_server import ModelServer, completion
 from tests.strategies import markdown
 
+ROOT = Path(__file__).parents[3]
 BOTH = ("questions", "summary")
 often = settings(max_examples=200, deadline=None)
 # What YAML calls printable, on one line.
@@ -355,6 +360,49 @@ def test_one_request_returns_questions_and_summary(server):
     assert found.questions[0].startswith("What of A mean is a sum.")
     assert found.summary.startswith("Summary of A mean is a sum.")
     assert server.count == 1
+
+
+# Prints whether the library that recognizes languages is there, while the model answers and at the end. The model
+# waits for it if it is to come.
+ANNOTATED = """
+import asyncio, json, sys, time
+from lmm_core.models.annotators.annotator import AnnotatorSection
+from tests.model_server import ModelServer, annotate
+from tests.models.annotators.test_model_annotator import annotation, annotator_of
+
+text, language, comes = json.loads(sys.argv[1])
+seen = []
+
+def reply(body):
+    end = time.monotonic() + 30
+    while comes and "py3langid.langid" not in sys.modules and time.monotonic() < end:
+        time.sleep(0.01)
+    seen.append("py3langid" in sys.modules)
+    return annotate(body)
+
+with ModelServer(reply) as server:
+    annotation(annotator_of(server), AnnotatorSection(("T",), text, language=language))
+print(json.dumps([*seen, "py3langid" in sys.modules]))
+"""
+PLAIN = "The mean of a sample is the sum of its values, divided by the number of them, and so it is a number as well."
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "comes"),
+    [
+        ("One row, one unit; one column, one variable.", "", True),
+        ("One row, one unit; one column, one variable.", "en", True),
+        ("One row, one unit; one column, one variable.", "fi", False),  # whose words the check does not know
+        (PLAIN, "", False),
+    ],
+)
+def test_the_library_of_languages_is_loaded_while_the_model_is_asked_if_it_is_needed(text, language, comes):
+    given = json.dumps([text, language, comes])
+    environment = os.environ | {"TEST_API_KEY": "k"}
+    done = subprocess.run(
+        [sys.executable, "-c", ANNOTATED, given], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout or "[]") == [comes, comes], done.stderr
 
 
 def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
