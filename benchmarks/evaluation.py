@@ -160,7 +160,7 @@ def write_texts(folder: Path, corpora: Mapping[str, Corpus]) -> None:
     for name, corpus in corpora.items():
         Path(folder, f"{name}.md").write_text(corpus.text, encoding="utf-8", newline="")
     for path in find_markdown([DISTRACTORS]) if DISTRACTORS.is_dir() else ():
-        copy = folder / "distractors" / path.resolve().relative_to(DISTRACTORS)
+        copy = folder / "distractors" / path.resolve().relative_to(DISTRACTORS.resolve())
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(path.read_bytes())
 

@@ -18,7 +18,7 @@ from ..store.threads import out_of_turn
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
-VERSION = 3
+VERSION = 4
 DENSE, SPARSE = "dense", "sparse"
 Compared = Literal["words", "meaning", "both"]  # what a search compares
 

@@ -28,6 +28,20 @@ def test_signs_of_typesetters_stand_between_words(text, words):
     assert find_words(text) == words
 
 
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("Equation (2.8).", ["equation", "2.8", "2", "8"]),
+        ("In 1999. 3 of 1,000", ["in", "1999", "3", "of", "1", "000"]),
+        ("v3.11.7b", ["v3.11.7b", "v3", "11", "7b"]),
+        ("第9.33节", ["第", "9.33", "9", "33", "节"]),
+        ("x.1 a.b 1.", ["x", "1", "a", "b", "1"]),
+    ],
+)
+def test_a_number_with_points_is_a_word_and_so_are_its_parts(text, words):
+    assert find_words(text) == words
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.text(alphabet=SIGNS, max_size=30))
 def test_a_text_has_the_same_words_beside_one_that_is_not_ascii(text):

@@ -57,6 +57,17 @@ def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
     assert all(scores[0][one] < scores[1][one] for one in scores[0])
 
 
+def test_what_has_a_number_is_found_by_it():
+    parts = "".join(
+        f"## Equation {one}\n\nIt follows from equation 2 and 8.\n\n" for one in ("10.23", "2.9", "2.8", "8.2")
+    )
+    made = material(f"# Notes\n\n{parts}")
+    index = LexicalIndex(made, "english")
+    best = {one: index.rank(f"explain eq. {one}", list(made.passages.values()))[0].titles[-1] for one in ("2.8", "8.2")}
+    assert best == {"2.8": "Equation 2.8", "8.2": "Equation 8.2"}
+    assert "10.23" not in str(index.meant("equation 10.24"))  # another number is no typing error
+
+
 @pytest.mark.parametrize(
     "typed, meant",
     [

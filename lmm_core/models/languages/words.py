@@ -2,7 +2,8 @@
 
 Scripts that set no blanks between words, and Korean, whose particles are written after the word,
 are cut into pairs of signs, each with the next: `統計学` becomes `統計` and `計学`. A sign that
-stands alone is itself. The ask box cuts by the same rule (`words` in search.js).
+stands alone is itself. A number with points (`equation 2.8`) is a word, and so is each of its parts. The ask box cuts
+by the same rule (`words` in search.js).
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
     "\u0971-\u0df3\u0f71-\u0f84\u0f8d-\u0fbc"
 )
-_WORD = rf"[\w{_MARKS}{PAIRED}]+"
+_POINT = re.compile(r"\.(?<=[0-9]\.)(?=[0-9])")  # in a number
+_HELD = "\x02"  # in place of such a point while a text is cut
+_WORD = rf"[\w{_MARKS}{PAIRED}{_HELD}]+"
 _PAIRED = f"[{PAIRED}]"
 _PARTS = rf"[{PAIRED}]+|[^{PAIRED}]+"
 _compiled = cache(re.compile)  # these take long to compile, and a text in ASCII needs none of them
@@ -34,7 +37,7 @@ _CONTRACTION = re.compile(
 _APOSTROPHE, _TYPESET_APOSTROPHE = (re.compile(rf"{sign}(?<=\w{sign})(?=\w)") for sign in ("'", "['’]"))
 # Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
 _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
-_BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() else 32 for sign in range(128)).ljust(256)
+_BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32 for sign in range(128)).ljust(256)
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
 
@@ -43,10 +46,23 @@ def find_words(text: str) -> list[str]:
     """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
     plain = text if text.isascii() else _without_typeset(text)
     if plain.isascii():
-        return _without_contractions(plain.lower()).encode().translate(_BETWEEN_WORDS).decode().split()
-    composed = unicodedata.normalize("NFKC", text).lower()  # `é` as one character, which is a letter; `ﬁ` as two
-    found = _compiled(_WORD).findall(_without_contractions(composed).replace("_", " "))
-    return [part for word in found for part in _parts(word)] if _compiled(_PAIRED).search(composed) else found
+        held = _with_held_points(plain.lower())
+        found = _without_contractions(held).encode().translate(_BETWEEN_WORDS).decode().split()
+    else:
+        held = _with_held_points(unicodedata.normalize("NFKC", text).lower())  # `é` is one letter, `ﬁ` two
+        found = _compiled(_WORD).findall(_without_contractions(held).replace("_", " "))
+        if _compiled(_PAIRED).search(held):
+            found = [part for word in found for part in _parts(word)]
+    return [part for word in found for part in _with_parts(word)] if _HELD in held else found
+
+
+def _with_held_points(text: str) -> str:
+    return _POINT.sub(_HELD, text.replace(_HELD, " "))
+
+
+def _with_parts(word: str) -> list[str]:
+    """Return a word, and after a number with points its parts: 2.8, 2, 8."""
+    return [word.replace(_HELD, "."), *word.split(_HELD)] if _HELD in word else [word]
 
 
 def _without_typeset(text: str) -> str:

@@ -26,12 +26,13 @@
   // letters are Latin needs none of them.
   const LATIN = "0-9A-Za-zªµº²³¹¼-¾À-ÖØ-öø-ɏ";
   const NOT_LATIN = /[^\0-\u024f\u2000-\u206f\u2190-\u22ff]/; // besides the signs of typesetters, arrows and operators
-  const inLatin = { word: new RegExp(`[${LATIN}]+`, "g"), contraction: new RegExp(contraction(LATIN), "g") };
+  const wordOf = (letter) => `[${letter}]+(?:(?<=[0-9])\\.(?=[0-9])[${letter}]+)*`;
+  const inLatin = { word: new RegExp(wordOf(LATIN), "g"), contraction: new RegExp(contraction(LATIN), "g") };
   const LETTER = "\\p{L}\\p{N}";
   let inAll = null;
   const scriptsOf = (text) =>
     NOT_LATIN.test(text)
-      ? (inAll ||= { word: new RegExp(`[${LETTER}${MARKS}${PAIRED}]+`, "gu"), contraction: new RegExp(contraction(LETTER), "gu") })
+      ? (inAll ||= { word: new RegExp(wordOf(LETTER + MARKS + PAIRED), "gu"), contraction: new RegExp(contraction(LETTER), "gu") })
       : inLatin;
   const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i", ς: "σ" };
 
@@ -60,7 +61,8 @@
     const { word, contraction } = scriptsOf(composed);
     const plain = /['’]/.test(composed) ? composed.replace(contraction, "") : composed;
     const found = plain.replaceAll("_", " ").match(word) || [];
-    return word === inLatin.word ? found.map(fold) : found.flatMap((one) => parts(one).map(([part]) => fold(part)));
+    const cut = word === inLatin.word ? found : found.flatMap((one) => parts(one).map(([part]) => part));
+    return cut.flatMap((one) => (one.includes(".") ? [one, ...one.split(".")] : one)).map(fold);
   }
 
   // The words of a text where they stand, each with the form in which it is compared.
@@ -195,7 +197,7 @@
     const own = new Set(terms);
     const begins = (term) => [...term].length === 1 && PAIR.test(term); // a sign alone may begin a pair
     const goesOn = (term) => own.has(term) && (term.length > 3 || (term === terms.at(-1) && term.length > 1) || begins(term));
-    const isLong = (term) => own.has(term) && terms.length <= 8 && term.length > 4;
+    const isLong = (term) => own.has(term) && terms.length <= 8 && term.length > 4 && !/^[0-9]/.test(term);
     const found = await Promise.all(asked.map(async (term) => {
       const known = await ask.index.known(term, goesOn(term));
       if (!known.length && isLong(term)) return (await ask.index.near(term)).map(([word, edits]) => [word, fuzzyWeight(fuzzy, word, edits)]);
