@@ -175,7 +175,7 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_SnippetSection]:
 def _size(sources: list[str], count: Count) -> int:
     """Return the tokens of a text; if its beginning is too long for a snippet, those of that."""
     text = trim_blank_lines("".join(sources))
-    begun = count(text[: 12 * MOST]) if len(text) > 16 * MOST else 0
+    begun = count(text[: 5 * MOST]) if len(text) > 6 * MOST else 0
     return begun if begun > MOST else count(text)
 
 
