@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from operator import attrgetter
+from json.encoder import encode_basestring as quoted
 from typing import Any
 
 from ..index.encoding import ChunkTexts, EncodingModel, texts_to_encode
 from .snippets import Snippet
 
 INDEXES: dict[str, Any] = {"source": "keyword"}  # each costs a tenth of storing, even if no point has its key
-_values = attrgetter(*Snippet.__slots__)
-_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
 
 
 def as_text(snippet: Snippet) -> str:
-    """Return all of a snippet as one text.
+    """Return all of a snippet as one text, a JSON list.
 
     The engine takes long for each value of a payload, so that they are one, but for what is searched for."""
-    return _JSON.encode(_values(snippet))
+    return (
+        f"[{quoted(snippet.id)}, {quoted(snippet.index)}, {quoted(snippet.doc_path)}, {quoted(snippet.title)}, "
+        f"{snippet.line_start}, {snippet.line_end}, {quoted(snippet.body)}, {quoted(snippet.header)}, "
+        f"{quoted(snippet.language)}]"
+    )
 
 
 def payload_of(source: str, text: str) -> dict[str, Any]:

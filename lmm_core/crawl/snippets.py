@@ -7,12 +7,13 @@ cut by the splitter of the passes, and shorter ones joined with their neighbours
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
+from json.encoder import encode_basestring as quoted
 from operator import attrgetter
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_SnippetSection]:
 def _size(sources: list[str], count: Count) -> int:
     """Return the tokens of a text; if its beginning is too long for a snippet, those of that."""
     text = trim_blank_lines("".join(sources))
-    begun = count(text[: 12 * MOST]) if len(text) > 16 * MOST else 0
+    begun = count(text[: 5 * MOST]) if len(text) > 6 * MOST else 0
     return begun if begun > MOST else count(text)
 
 
@@ -322,22 +323,25 @@ def _is_annotated(node: Node) -> bool:
 # Files
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
-_JSON = json.JSONEncoder(ensure_ascii=False)  # `json.dumps` would make one for each value
-_KEYS = ("id", "index", "doc_path", "title", "line_start", "line_end", "header", "language")
 
 
 def snippet_file(snippet: Snippet) -> str:
     """Return the text of a snippet's file: its fields as YAML, a blank line, and the body.
 
     It has to be written without changing line ends."""
-    fields = "\n".join([f"{key}: {_JSON.encode(getattr(snippet, key))}" for key in _KEYS])
-    quoted = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
-    return f"---\n{quoted}\n---\n\n{snippet.body}\n"
+    fields = (
+        f"id: {quoted(snippet.id)}\nindex: {quoted(snippet.index)}\ndoc_path: {quoted(snippet.doc_path)}\n"
+        f"title: {quoted(snippet.title)}\nline_start: {snippet.line_start}\nline_end: {snippet.line_end}\n"
+        f"header: {quoted(snippet.header)}\nlanguage: {quoted(snippet.language)}"
+    )
+    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    return f"---\n{escaped}\n---\n\n{snippet.body}\n"
 
 
 def write_snippet(folder: Path, snippet: Snippet) -> None:
     """Write the file of a snippet into the folder of an index's snippets. Raise FolderError or OSError."""
-    write_own(folder / file_name(snippet.id), snippet_file(snippet).encode("utf-8"))
+    # (a path as an object would take as long as its file)
+    write_own(f"{folder}{os.sep}{file_name(snippet.id)}", snippet_file(snippet).encode("utf-8"))
 
 
 def file_name(ident: str) -> str:

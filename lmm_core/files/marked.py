@@ -101,7 +101,7 @@ def check_no_links(folder: Path) -> None:
             check_inside(folder, Path(base, name))
 
 
-def write_own(path: Path, data: bytes) -> None:
+def write_own(path: str | Path, data: bytes) -> None:
     """Write a file in a folder of ours without following a link in its place.
 
     Raise FolderError if there is a link, and OSError if it cannot be written."""
@@ -113,14 +113,14 @@ def write_own(path: Path, data: bytes) -> None:
         os.close(handle)
 
 
-def _open_own(path: Path) -> int:
+def _open_own(path: str | Path) -> int:
     """Return the handle of a new file, or else of an emptied one, that is no link.
 
     Most are new, and where the system follows no links nothing has to be asked before."""
     if _NO_LINK:
         with suppress(FileExistsError):
             return os.open(path, _WRITE | os.O_EXCL, 0o666)
-    if is_link(path):
+    if is_link(Path(path)):
         raise FolderError(f"{path} is a link, which is none of ours: remove it and run this again")
     return os.open(path, _WRITE, 0o666)
 

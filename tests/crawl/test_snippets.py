@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.crawl.points import as_text, payload_of, snippet_of
 from lmm_core.crawl.snippets import LEAST, MOST, Snippet, slice_text, snippet_file
 from lmm_core.models.tokens import count_tokens
 from tests.crawl.indexed import read_snippet_file
@@ -108,6 +109,19 @@ def test_a_table_is_cut_at_rows_and_its_header_repeated():
 def test_the_count_of_tokens_may_be_another():
     text = paragraphs(*[100] * 10)
     assert all(64 <= len(body.split()) <= 320 for body in bodies(text, count=lambda text: len(text.split())))
+
+
+def test_a_section_that_is_too_long_is_not_counted_whole():
+    """Its beginning shows that, and each of its paragraphs is counted anyway."""
+    counted = []
+
+    def count(text):
+        counted.append(len(text))
+        return count_tokens(text)
+
+    text = paragraphs(*[100] * 5)
+    assert len(bodies(text, count=count)) > 1
+    assert max(counted) <= 5 * MOST < len(text)
 
 
 # What is known of a snippet
@@ -291,6 +305,7 @@ def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
 
 
 @given(st.text(), st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_snippet_file_gives_the_snippet_back(header, body):
+def test_a_snippet_file_and_a_payload_give_the_snippet_back(header, body):
     snippet = Snippet("1" * 32, "docs", "a.md", "", 1, 1, body, header)
     assert read_snippet_file(snippet_file(snippet)) == snippet
+    assert snippet_of(payload_of("a.md", as_text(snippet))) == snippet

@@ -24,10 +24,11 @@ _MANY = 12  # that are enough to count stop words
 _SHARE = 0.2  # of its words are stop words of its language
 _AHEAD = 1.5  # times as many as of the language with the second most
 _SURE = 0.9  # the probability, by the library, of a language that is taken
-# Code, formulas, addresses and markup, which are in no language.
+# Code, formulas, addresses and markup, which are in no language. (What starts a line is one alternative, since each
+# that begins with `^` is tried at every character.)
 _ASIDE = re.compile(
-    r"^(`{3,}|~{3,}).*?^\1|^---\n.*?^---$|^:::.*?$|\$\$.*?\$\$|`[^`\n]*`|\$[^$\n]+\$|<[^<>\n]*>|\]\([^()\n]*\)|https?://\S+"
-    r"|\{[^{}\n]*\}|[@\\][\w.:-]+|^    .*?$",
+    r"^(?:(`{3,}|~{3,}).*?^\1|---\n.*?^---$|:::.*?$|    .*?$)|\$\$.*?\$\$|`[^`\n]*`|\$[^$\n]+\$|<[^<>\n]*>"
+    r"|\]\([^()\n]*\)|https?://\S+|\{[^{}\n]*\}|[@\\][\w.:-]+",
     re.M | re.S,
 )
 # Scripts that are of one language, nearly always: Hangul, kana, Han, Thai, Lao, Burmese, Khmer, Greek, …
