@@ -232,9 +232,7 @@ def test_the_first_hit_waits_for_no_other(tmp_path):
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
 def test_sections_without_texts_stand_before_one_that_is_found(tmp_path):
     empty = [[0, 1, "", "", 1.0, "", [], []] for _ in range(9)]
-    for name, script in data_files(
-        box_data(page([*empty, section("", "An oak.")]), "en")
-    ).items():
+    for name, script in data_files(box_data(page([*empty, section("", "An oak.")]), "en")).items():
         write(tmp_path / name, script)
     [[snippet]] = ask(tmp_path, "oak", what="snippets")
     assert snippet == "An oak."
