@@ -78,9 +78,11 @@ class CacheFile:
         self._kept += 1
 
     def _may_be_full(self) -> bool:
-        """Return False if the whole file is smaller than its rows may be: its size is known at once, theirs is not."""
-        pages, size = self._run("SELECT page_count, page_size FROM pragma_page_count, pragma_page_size")[0]
-        return int(pages) * int(size) > self.most_bytes
+        """Return False if what the file uses is smaller than its rows may be: that is known at once, their size is not.
+        A file whose rows were removed stays as large as it was."""
+        sizes = ("page_count", "freelist_count", "page_size")
+        pages, free, size = (int(self._run(f"PRAGMA {name}")[0][0]) for name in sizes)
+        return (pages - free) * size > self.most_bytes
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
         try:

@@ -13,6 +13,7 @@ from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
+from ..workflows.known.headers import recall_headers
 from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
 
 
@@ -42,10 +43,13 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     in_folder, is_in = _folder_options(project_dir), inside_finder(project_dir)
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
-    for path in follow_includes(there, lambda path: named_in(pages[path].file.text, path, project_dir)):
-        page = Page(read_markdown(path), in_folder(path.parent), path not in named, not is_in(path))
-        page.options = _page_options(page, project_dir)
-        pages[path] = page
+    try:
+        for path in follow_includes(there, lambda path: named_in(pages[path].file.text, path, project_dir)):
+            pages[path] = Page(read_markdown(path), in_folder(path.parent), path not in named, not is_in(path))
+    finally:  # if one cannot be read, what is wrong with those before it is said first
+        recall_headers([*pages.values()])
+        for page in pages.values():
+            page.options = _page_options(page, project_dir)
     return [*pages.values()]
 
 

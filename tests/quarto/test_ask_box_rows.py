@@ -60,7 +60,7 @@ def read_anew(names, html=PAGE):
 
 def test_what_is_known_is_not_found_again(site, looked_into):
     first, _ = read(site)
-    assert len(looked_into) == 40 and first.documents[1] == ["d1.html", "d1.md"] and first.sections[3][0] == 1
+    assert len(looked_into) == 40 and first.documents[1] == ["d1.html", "d1.md"] and first.sections()[3][0] == 1
     looked_into.clear()
     assert read(site)[0] == first and not looked_into
     write("d7.md", document(7).replace("More", "Less"))
@@ -85,15 +85,15 @@ def test_other_settings_are_other_rows(site, path, text):
     before, _ = read(site)
     write(path, text)
     assert read(site)[0] == read_anew(site)[0]
-    assert (before != read(site)[0]) == ("The answer is" in str(read(site)[0].sections))
+    assert (before != read(site)[0]) == ("The answer is" in str(read(site)[0].sections()))
 
 
 def test_another_page_is_other_rows(site):
     before, _ = read(site)
     other = PAGE.replace('id="two"', 'id="other"').replace("Section 2", "Section 3")
-    assert before.sections[2][3] == "two" and "Section 2" in before.sections[2][7][-1]
+    assert before.sections()[2][3] == "two" and "Section 2" in before.sections()[2][7][-1]
     after, _ = read(site, other)
-    assert after.sections[2][3] == "one" and "Section 3" in after.sections[2][7][-1]
+    assert after.sections()[2][3] == "one" and "Section 3" in after.sections()[2][7][-1]
     assert after == read_anew(site, other)[0]
 
 

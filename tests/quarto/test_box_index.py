@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.quarto.ask_box import groups, word_index
-from lmm_core.quarto.ask_box.data import PART, box_data, data_files, data_json
-from lmm_core.quarto.ask_box.rows import Rows
+from lmm_core.quarto.ask_box.data import PART, box_data, data_files
+from lmm_core.quarto.ask_box.rows import Rows, data_json, rows_of
 from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
@@ -59,7 +59,7 @@ def number(one):
 
 @given(st.integers(0, 2**31))
 def test_a_number_is_one_sign_also_in_a_file(written):
-    made = json.loads(data_json([word_index.sign(written)]).encode().decode())[0]
+    made = json.loads(data_json([word_index.sign(written)]))[0]
     assert len(made.encode("utf-16-le")) == 2 and number(made) == min(written, 55_000)
 
 
@@ -137,9 +137,16 @@ def section(title, text, depth=1):
     return [0, depth, title, "", 1.0, "", [], [text]]
 
 
+def page(sections):
+    """The rows of a page that shows one document."""
+    rows = Rows()
+    rows.add("a.html", "a.md", rows_of([sections]))
+    return rows
+
+
 def test_parts_begin_with_the_titles_above():
     rows = [section("Book", "", 0), *(section(f"S{at}", "words " * 400, at % 3 + 1) for at in range(60))]
-    data = {name: json.loads(text) for name, text in box_data(Rows([["a.html", "a.md"]], rows), "en").texts.items()}
+    data = {name: json.loads(text) for name, text in box_data(page(rows), "en").texts.items()}
     firsts = data["data"]["parts"]
     parts = [data[f"part-{number}"] for number in range(1, len(firsts) + 1)]
     assert [row for _, *part in parts for row in part] == rows
@@ -170,7 +177,7 @@ def book(names):
     rows = Rows()
     for name in names:
         passages = [f"A {name} of {at} best old trees (BOT), or bot" + " wood" * 20 for at in range(30)]
-        rows.add(f"{name}.html", f"{name}.md", [[[0, 0, name, "", 1.0, "", [], passages]]], {})
+        rows.add(f"{name}.html", f"{name}.md", rows_of([[[0, 0, name, "", 1.0, "", [], passages]]]))
     return rows
 
 
@@ -187,7 +194,7 @@ def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
     assert 0 < sum(counted) < 100 and len(counted) == len(searched) <= 2
     assert json.loads(changed.texts["data"])["synonyms"] == [[1, "BOT", "best old trees"], [0, "best old trees", "BOT"]]
     monkeypatch.setattr(
-        groups, "remembered", lambda _kind, _settings, things, find, effort=1: [find(one) for _, one in things]
+        groups, "remembered", lambda _kind, _settings, things, find, *_, **__: [find(one) for _, one in things]
     )
     assert made(book(change(names))) == changed
 
@@ -202,7 +209,7 @@ def ask(data, *questions, what="loaded"):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
 def test_a_question_loads_what_it_needs(tmp_path):
-    for name, script in data_files(box_data(Rows([["a.html", "a.md"]], many(4000)), "en")).items():
+    for name, script in data_files(box_data(page(many(4000)), "en")).items():
         write(tmp_path / name, script)
     first, again, typing_error, nothing = ask(tmp_path, "elm1234", "elm1234", "elm12344x", "zzz")
     assert first[0] == "data" and len(first) == 3 and first[1].startswith("words-") and first[2].startswith("part-")
@@ -215,7 +222,7 @@ def test_a_question_loads_what_it_needs(tmp_path):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
 def test_the_first_hit_waits_for_no_other(tmp_path):
-    for name, script in data_files(box_data(Rows([["a.html", "a.md"]], many(4000)), "en")).items():
+    for name, script in data_files(box_data(page(many(4000)), "en")).items():
         write(tmp_path / name, script)
     [first], [whole] = ask(tmp_path, "elm12", what="first"), ask(tmp_path, "elm12")
     assert [name.partition("-")[0] for name in first] == ["data", "words", "part"]
@@ -225,9 +232,7 @@ def test_the_first_hit_waits_for_no_other(tmp_path):
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node on PATH")
 def test_sections_without_texts_stand_before_one_that_is_found(tmp_path):
     empty = [[0, 1, "", "", 1.0, "", [], []] for _ in range(9)]
-    for name, script in data_files(
-        box_data(Rows([["a.html", "a.md"]], [*empty, section("", "An oak.")]), "en")
-    ).items():
+    for name, script in data_files(box_data(page([*empty, section("", "An oak.")]), "en")).items():
         write(tmp_path / name, script)
     [[snippet]] = ask(tmp_path, "oak", what="snippets")
     assert snippet == "An oak."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmm_core.quarto.ask_box.data import box_data, data_files
 from lmm_core.quarto.ask_box.page_html import PageText
-from lmm_core.quarto.ask_box.rows import Rows, section_rows
+from lmm_core.quarto.ask_box.rows import Rows, rows_of, section_rows
 from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -145,9 +145,9 @@ def write_box_data(folder, data):
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
     page, rows = PageText(frozenset(one.anchor for one in material.walk()), {}), Rows(kinds=material.kinds)
     for one in material.documents:
-        rows.add(one.source, one.source, [[*section_rows(one, page)]], {})
-    for name, text in data_files(box_data(rows, "en")).items():
-        Path(data, name).write_text(text, encoding="utf-8")
+        rows.add(one.source, one.source, rows_of([[*section_rows(one, page)]]))
+    for name, script in data_files(box_data(rows, "en")).items():
+        Path(data, name).write_bytes(script)
 
 
 def without_annotations(folder):

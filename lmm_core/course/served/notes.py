@@ -127,7 +127,7 @@ class ServedNotes:
         with state.making:  # who asks meanwhile waits for the same
             if not state.data:
                 self._make_all(state)
-                state.data = _box_data(state).encode("utf-8")
+                state.data = _box_data(state)
         return state.data
 
     def locked(self, name: str, title: str, language: str) -> str:
@@ -276,7 +276,7 @@ def _page(body: str, language: str, script: str = "") -> str:
     return template.substitute(language=html.escape(language), script=script, body=body, pages=pages)
 
 
-def _box_data(state: _State) -> str:
+def _box_data(state: _State) -> bytes:
     """Return the data that the ask box of a site would have of these pages by their names, as JSON."""
     course = state.course
     ask = read_ask(course.folder)
@@ -287,4 +287,4 @@ def _box_data(state: _State) -> str:
     rows = read_rows(pages, shown, project, course.settings, ListLogger())
     newest = datetime.fromtimestamp(max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9, UTC)
     data = box_data(rows, course.language, project.synonyms, newest)
-    return "{" + ",".join(f'"{name}":{text}' for name, text in data.texts.items()) + "}"
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), text) for name, text in data.texts.items())

@@ -21,7 +21,7 @@ from .rows import read_rows
 from .scripts import PARTS, box_files
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
-_MADE = re.compile(r'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
+_MADE = re.compile(rb'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
 _PARTS = re.compile(r"(?:part|words)-\d+\.js|minisearch\.js")  # the last was the box's own before
 _TAG = re.compile(rf"[ \t]*<script\b[^<>]*\b{BOX_TAG}\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
@@ -60,7 +60,7 @@ def write_box(
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, data_files(data))
     changed += [output / page for page in shown if _put_tag(output, page, shown[page], ask, data.pages.get(page, ""))]
-    return WrittenBox(len(rows.documents), len(rows.sections), tuple(changed))
+    return WrittenBox(len(rows.documents), len(rows.texts), tuple(changed))
 
 
 def remove_box(output: Path) -> None:
@@ -77,16 +77,17 @@ def remove_box(output: Path) -> None:
     remove_marked(folder, BOX)
 
 
-def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
+def _write_files(folder: Path, data: Mapping[str, bytes]) -> list[Path]:
     """Write the data and the box, remove parts that are left over, and return the files that have changed. Data
     that differ in their time alone are not written."""
     changed = []
     files = {**data, **box_files()}
-    for name, text in files.items():
+    for name, script in files.items():
         path = folder / name
-        old = _text(path) if path.is_file() else ""
-        same = name == "data.js" and _timeless(old) == _timeless(text)
-        if not same and _write(path, text):
+        old = path.read_bytes() if path.is_file() else None
+        is_same = old == script or (name == "data.js" and old is not None and _timeless(old) == _timeless(script))
+        if not is_same:
+            write_own(path, script)
             changed.append(path)
     for path in folder.glob("*.js"):
         if path.name not in files and (_PARTS.fullmatch(path.name) or path.name in PARTS):
@@ -94,9 +95,9 @@ def _write_files(folder: Path, data: Mapping[str, str]) -> list[Path]:
     return changed
 
 
-def _timeless(data: str) -> str:
+def _timeless(data: bytes) -> bytes:
     """Return the script of the data's description without the time and the mark, which hangs on it."""
-    return _MADE.sub("", data, count=2)
+    return _MADE.sub(b"", data, count=2)
 
 
 def _put_tag(output: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> bool:

@@ -4,7 +4,6 @@ are the sections in their order, `words-1` and so on the index of their words, `
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,10 +20,9 @@ from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from .groups import Group, Groups
 from .plain_text import in_unicode
-from .rows import Rows
-from .word_index import describe_index, index_words, parts_of, paths_of, types_in
+from .rows import Rows, data_json
+from .word_index import describe_index, index_words, parts_of, paths_of
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
 FORMAT = 6  # of the data; ask.js reads no other
 
@@ -34,28 +32,30 @@ class BoxData:
     """The data of an ask box. texts: as JSON, by their names, `data` last; pages: a hash of each page's sections. The
     page holds it too: by it the box notices data that are older or newer than the page."""
 
-    texts: dict[str, str]
+    texts: dict[str, bytes]
     pages: dict[str, str]
 
 
-def data_files(data: BoxData) -> dict[str, str]:
+def data_files(data: BoxData) -> dict[str, bytes]:
     """Return the scripts that tell a page the data, by the names of their files."""
-    return {f"{name}.js": f'lmmAsk.take("{name}","{_mark(text)}",{text})\n' for name, text in data.texts.items()}
+    return {f"{name}.js": _script(name, text) for name, text in data.texts.items()}
+
+
+def _script(name: str, text: bytes) -> bytes:
+    return b"".join([f'lmmAsk.take("{name}","{_mark(text)}",'.encode(), text, b")\n"])
 
 
 def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
     """Return the data. synonyms: those of the configuration; made: when, if not now."""
     named = language_code(language) or USUAL_LANGUAGE
     stop = " ".join(sorted(stop_words(named)))
-    texts = [data_json(row[1:]) for row in rows.sections]
-    types = types_in(rows.sections)
-    groups = Groups(rows, texts)
-    found = groups.read(stop, types)
-    words, parts = index_words([one.words for one in found], types), list(_parts(rows.sections, texts))
+    groups = Groups(rows)
+    found = groups.read(stop)
+    words, parts = index_words([one.words for one in found], sorted(rows.types)), [*_parts(rows)]
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
     data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
     data["spelling"] = data_json(words.spelling)
-    pages = _page_marks(rows, texts)
+    pages = _page_marks(rows)
     about = {
         "format": FORMAT,
         "made": (made or datetime.now(UTC)).isoformat(timespec="minutes"),
@@ -65,7 +65,7 @@ def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made
         "marks": {name: _mark(text) for name, text in data.items()},
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
-        "synonyms": _synonyms(rows.sections, groups, found, language, synonyms or {}),
+        "synonyms": _synonyms(rows, groups, found, language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
@@ -82,19 +82,19 @@ def _ranking() -> dict[str, Any]:
     }
 
 
-def _mark(text: str) -> str:
+def _mark(text: bytes) -> str:
     """Return a hash of a text, by which a page notices data of another render."""
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    return hashlib.blake2b(text, digest_size=4).hexdigest()
 
 
 def _synonyms(
-    rows: Sequence[list[Any]], groups: Groups, found: Sequence[Group], language: str, configured: Synonymous
+    rows: Rows, groups: Groups, found: Sequence[Group], language: str, configured: Synonymous
 ) -> list[list[Any]]:
     """Return the names with other names that the rows give, and the configured ones of which the rows have
     one: whether it is known by its capitals alone, the name, the other names. found: in the groups of the rows.
 
     Nothing but the rows is read, since they are what is published."""
-    there = _used(configured, rows) if configured else {}
+    there = _used(configured, rows.sections()) if configured else {}
     pairs = chain.from_iterable(one.pairs for one in found)
     names = Synonyms((), Stemmer(language), language, there, pairs, groups.words_said)
     return [[int(names.needs_capitals(name)), name, *others] for name, others in names.pairs()]
@@ -107,34 +107,29 @@ def _used(configured: Synonymous, rows: Sequence[list[Any]]) -> Synonymous:
     return {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
 
 
-def data_json(value: Any) -> str:
-    """Return a value as compact JSON."""
-    text = _ENCODER.encode(value)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be
-
-
-def _parts(rows: Sequence[list[Any]], texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _parts(rows: Rows) -> Iterator[tuple[int, bytes]]:
     """Yield the parts of rows, each with the number of its first section: the titles above that, and its rows."""
-    part, first, size, above = list[str](), 0, 0, list[str]()
-    for number, (row, text, path) in enumerate(zip(rows, texts, paths_of(rows), strict=True)):
-        whole = f"[{row[0]},{text[1:]}"
-        length = len(whole.encode()) + 1
+    part, first, size, above = list[bytes](), 0, 0, list[str]()
+    numbered = enumerate(zip(rows.numbers, rows.texts, rows.titles, paths_of(rows.titles), strict=True))
+    for at, (number, text, (depth, _), path) in numbered:
+        whole = b"[%d,%b" % (number, text[1:])
+        length = len(whole) + 1
         if part and size + length > PART:
             yield first, _json_list([data_json(above), *part])
-            part, first, size = [], number, 0
-        above = above if part else path[: row[1]]
+            part, first, size = [], at, 0
+        above = above if part else path[:depth]
         part.append(whole)
         size += length
     if part:
         yield first, _json_list([data_json(above), *part])
 
 
-def _json_list(values: Iterable[str]) -> str:
-    return f"[{','.join(values)}]"
+def _json_list(values: Iterable[bytes]) -> bytes:
+    return b"[%b]" % b",".join(values)
 
 
-def _page_marks(rows: Rows, texts: Sequence[str]) -> dict[str, str]:
-    own: dict[str, list[str]] = {}
-    for row, text in zip(rows.sections, texts, strict=True):
-        own.setdefault(rows.documents[row[0]][0], []).append(text)
+def _page_marks(rows: Rows) -> dict[str, str]:
+    own: dict[str, list[bytes]] = {}
+    for number, text in zip(rows.numbers, rows.texts, strict=True):
+        own.setdefault(rows.documents[number][0], []).append(text)
     return {page: _mark(_json_list(found)) for page, found in own.items()}

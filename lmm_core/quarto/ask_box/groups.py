@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from ...retrieve.ranking.naming import Pair
 from ...retrieve.ranking.synonyms import pairs_in, words_said
-from ...workflows.known.remember import remembered
+from ...workflows.known.remember import key_of, remembered
 from .plain_text import in_unicode
 from .rows import Rows
 from .word_index import CountedWords, count_words, parts_of
@@ -29,20 +29,21 @@ class Group:
 
 
 class Groups:
-    """The groups of all rows, in their order. texts: each row without the number of its document, as JSON."""
+    """The groups of all rows, in their order."""
 
-    def __init__(self, rows: Rows, texts: Sequence[str]) -> None:
-        self._rows = rows.sections
-        self._things = [("\n".join(texts[slice(*at)]).encode(), at) for at in _bounds(rows)]
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._things = [(key_of("rows", b"\n".join(rows.texts[slice(*at)])), at) for at in _bounds(rows)]
 
-    def read(self, stop: str, types: Sequence[str]) -> list[Group]:
-        """Return what is found in each group. stop, types: see `count_words`."""
+    def read(self, stop: str) -> list[Group]:
+        """Return what is found in each group. stop: see `count_words`."""
+        types = sorted(self._rows.types)
 
         def read(at: tuple[int, int]) -> dict[str, Any]:
-            words = count_words(self._rows[slice(*at)], stop, types)
+            words = count_words(self._rows.sections(*at), stop, types)
             return {"words": vars(words), "pairs": [*pairs_in(self._passages(at))]}
 
-        found = remembered("ask words", repr((stop, types)).encode(), self._things, read, effort=5)
+        found = remembered("ask words", repr((stop, types)).encode(), self._things, read, 5, self._size)
         return [Group(CountedWords(**one["words"]), [(first, other) for first, other in one["pairs"]]) for one in found]
 
     def words_said(self, words: Set[str]) -> set[str]:
@@ -51,10 +52,14 @@ class Groups:
         def read(at: tuple[int, int]) -> list[str]:
             return sorted(words_said(self._passages(at), words))
 
-        return set[str]().union(*remembered("ask said", repr(sorted(words)).encode(), self._things, read))
+        found = remembered("ask said", repr(sorted(words)).encode(), self._things, read, size_of=self._size)
+        return set[str]().union(*found)
+
+    def _size(self, at: tuple[int, int]) -> int:
+        return sum(map(len, self._rows.texts[slice(*at)]))
 
     def _passages(self, at: tuple[int, int]) -> Iterator[str]:
-        for row in self._rows[slice(*at)]:
+        for row in self._rows.sections(*at):
             yield from (without_code(in_unicode(parts_of(one)[0])) for one in row[7])
 
 
@@ -64,9 +69,8 @@ def _bounds(rows: Rows) -> Iterator[tuple[int, int]]:
     ends = {
         at for at, (_, source) in enumerate(rows.documents) if zlib.crc32(source.encode(errors="replace")) % USUAL == 0
     }
-    numbers = [row[0] for row in rows.sections]
-    cuts = [at for at, (one, other) in enumerate(pairwise(numbers), 1) if one != other and one in ends]
-    return pairwise([0, *cuts, len(numbers)])
+    cuts = [at for at, (one, other) in enumerate(pairwise(rows.numbers), 1) if one != other and one in ends]
+    return pairwise([0, *cuts, len(rows.numbers)])
 
 
 def without_code(text: str) -> str:

@@ -69,7 +69,7 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
 
 def source_of(page: SitePage, project: Project) -> str:
     """Return the path of a page's document from the project's folder."""
-    return Path(os.path.relpath(page.source.resolve(), project.root.resolve())).as_posix()
+    return Path(os.path.relpath(os.path.realpath(page.source), os.path.realpath(project.root))).as_posix()
 
 
 def read_material(

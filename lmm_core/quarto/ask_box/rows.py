@@ -1,8 +1,9 @@
 """The rows of an ask box's data: the sections of the documents that it covers. Those of unchanged documents on
-unchanged pages are remembered."""
+unchanged pages are remembered, as the JSON that goes into the data, which is not read for that."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,23 +24,75 @@ from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material, source_of
 from .page_html import PageText
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
+from .word_index import Title, types_in
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+@dataclass
+class SourceRows:
+    """The rows of a source. sizes: the number of sections of each of its documents; titles: depth and title of each
+    section; texts: the row of each section (see `section_rows`) without its first field, as JSON on a line; types:
+    those of passages in the rows; kinds: the number of passages of each type, of those left out, too; reports: what is
+    to be reported of the source."""
+
+    sizes: list[int]
+    titles: list[Title]
+    texts: list[bytes]
+    types: list[str]
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+
+    def packed(self) -> bytes:
+        """Return all of it as bytes."""
+        about = {name: value for name, value in vars(self).items() if name != "texts"}
+        return b"\n".join([data_json(about), *self.texts])
+
+
+def rows_of(documents: Sequence[Sequence[list[Any]]]) -> SourceRows:
+    """Return the rows of documents, of which each is given as its sections."""
+    rows = [row for sections in documents for row in sections]
+    titles = [(row[1], row[2]) for row in rows]
+    return SourceRows([*map(len, documents)], titles, [data_json(row[1:]) for row in rows], types_in(rows))
+
+
+def unpacked(packed: bytes) -> SourceRows:
+    """Return the rows that were packed."""
+    about, *texts = packed.split(b"\n")
+    return SourceRows(texts=texts, **json.loads(about))
+
+
+def data_json(value: Any) -> bytes:
+    """Return a value as compact JSON in UTF-8, on one line."""
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # half of a surrogate pair cannot be
 
 
 @dataclass
 class Rows:
-    """The documents and sections of an ask box. A document's row: page, source. A section's: see `section_rows`.
-    kinds: the number of passages of each type."""
+    """The rows of an ask box. documents: page and source of each; numbers: the number of each section's document; the
+    rest as in `SourceRows`."""
 
     documents: list[list[str]] = field(default_factory=list)
-    sections: list[list[Any]] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    titles: list[Title] = field(default_factory=list)
+    texts: list[bytes] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
     kinds: Counter[str] = field(default_factory=Counter)
 
-    def add(self, page: str, source: str, documents: Sequence[list[list[Any]]], kinds: Mapping[str, int]) -> None:
-        """Add the documents of a source, each as its sections."""
-        for sections in documents:
-            self.sections += [[len(self.documents), *row[1:]] for row in sections]
+    def add(self, page: str, source: str, found: SourceRows) -> None:
+        """Add the rows of a source."""
+        for size in found.sizes:
+            self.numbers += [len(self.documents)] * size
             self.documents.append([page, source])
-        self.kinds.update(kinds)
+        self.titles += found.titles
+        self.texts += found.texts
+        self.types.update(found.types)
+        self.kinds.update(found.kinds)
+
+    def sections(self, start: int = 0, end: int | None = None) -> list[list[Any]]:
+        """Return the rows of some consecutive sections, or of all."""
+        numbered = zip(self.numbers[start:end], self.texts[start:end], strict=True)
+        return [[number, *json.loads(text)] for number, text in numbered]
 
 
 def read_rows(
@@ -54,18 +107,18 @@ def read_rows(
     made = Rows()
     files = [page.file or read_markdown(page.source) for page in pages]
 
-    def read(at: int) -> dict[str, Any]:
-        return _read(pages[at], files[at].text, shown[pages[at].page], project, settings)
+    def read(at: int) -> bytes:
+        return _read(pages[at], files[at].text, shown[pages[at].page], project, settings).packed()
 
     key_of = _key_finder(project, settings)
     things = [
         (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
-    found_in = remembered("ask rows", digest(project), things, read, effort=10)
-    for page, found in zip(pages, found_in, strict=True):
-        for report in found["reports"]:
+    packed = remembered("ask rows", digest(project), things, read, effort=10)
+    for page, found in zip(pages, map(unpacked, packed), strict=True):
+        for report in found.reports:
             in_file(logger, page.source).report(Report(**report))
-        made.add(page.page, source_of(page, project), found["documents"], found["kinds"])
+        made.add(page.page, source_of(page, project), found)
     return made
 
 
@@ -83,12 +136,13 @@ def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[Site
     return find
 
 
-def _read(page: SitePage, text: str, shown: PageText, project: Project, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of a document, with what is to be reported of it, as JSON values."""
+def _read(page: SitePage, text: str, shown: PageText, project: Project, settings: Mapping[str, Any]) -> SourceRows:
+    """Return the rows of a document."""
     kept = ListLogger()
     material = read_material(page, text, project, settings, kept)
-    documents = [[*section_rows(document, shown)] for document in material.documents]
-    return {"documents": documents, "kinds": material.kinds, "reports": [asdict(report) for report in kept.reports]}
+    rows = rows_of([[*section_rows(document, shown)] for document in material.documents])
+    rows.kinds, rows.reports = material.kinds, [asdict(report) for report in kept.reports]
+    return rows
 
 
 def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:

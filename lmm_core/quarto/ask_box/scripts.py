@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..extension import packaged_extension
 
 OPENED = "opened.js"
@@ -11,12 +9,8 @@ OPENED = "opened.js"
 PARTS = ("words.js", "page.js", "formulas.js", "index.js", "search.js", "study.js", "answer.js", "box.js")
 
 
-def box_files() -> dict[str, str]:
-    """Return the texts of the box's files by their names. Raise QuartoError if they are missing, and OSError."""
-    texts = {path.name: _text(path) for path in sorted((packaged_extension() / "ask").iterdir())}
-    texts[OPENED] = "".join(texts.pop(name) for name in PARTS)
-    return texts
-
-
-def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8")
+def box_files() -> dict[str, bytes]:
+    """Return the box's files by their names. Raise QuartoError if they are missing, and OSError."""
+    files = {path.name: path.read_bytes() for path in sorted((packaged_extension() / "ask").iterdir())}
+    files[OPENED] = b"".join(files.pop(name) for name in PARTS)
+    return files

@@ -26,8 +26,9 @@ _ZERO = "#"  # the sign of 0: JSON escapes those before it
 _MOST = 55_000  # the largest number that is a sign: halves of characters follow
 _QUICK = 4096  # numbers that are not packed anew each time
 
+Title = tuple[int, str]  # of a section, after its depth
 Posting = tuple[int, int]  # a text, and how often it has the word
-Run = list[Any]  # the postings of a word in consecutive texts: see `CountedWords`
+Runs = list[list[Any]]  # the postings of words in consecutive texts, in columns: see `CountedWords`
 
 
 @dataclass
@@ -56,15 +57,15 @@ class CountedWords:
     """The words of the rows of some documents, as plain values, of which those of all documents are put together.
 
     sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many
-    texts have it. runs: of each field, by the word: how many texts have it, what is said of the first, counted from 0,
-    the last, and what is said of all after the first, packed."""
+    texts have it. runs: of each field, in columns, which are sooner read from a file than rows: the words; how many
+    texts have each; what is said of the first, counted from 0; the last; what is said of those after it, packed."""
 
     sections: str
     columns: list[str]
     count: int
     lengths: list[int]
     having: list[int]
-    runs: list[dict[str, Run]]
+    runs: list[Runs]
 
 
 def types_in(rows: Iterable[list[Any]]) -> list[str]:
@@ -86,13 +87,13 @@ def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> C
             texts.append([*counting.add(PASSAGE, (terms, text)), types.index(kind) + 1 if kind else 0])
     columns = ["".join(sign(text[at]) for text in texts) for at in range(len(ABOUT))]
     lengths, having = ([counts[name] for name in _NAMES] for counts in (counting.lengths, counting.texts))
-    runs = [{word: _run(found) for word, found in counting.postings[name].items()} for name in _NAMES]
+    runs = [_runs(counting.postings[name]) for name in _NAMES]
     return CountedWords("".join(sections), columns, counting.count, lengths, having, runs)
 
 
 def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIndex:
     """Return the index of the words in rows that were counted by parts. types: those of all rows."""
-    joined: list[dict[str, Run]] = [{} for _ in _NAMES]
+    joined: list[dict[str, _Joined]] = [{} for _ in _NAMES]
     count = 0
     for one in counted:
         for known, runs in zip(joined, one.runs, strict=True):
@@ -130,14 +131,14 @@ def parts_of(passage: Any) -> tuple[str, str, str]:
 
 def titles_of(rows: Iterable[list[Any]]) -> Iterator[list[str]]:
     """Yield the titles on the way to each section of rows, its own the last; none twice in sequence."""
-    for path in paths_of(rows):
+    for path in paths_of((row[1], row[2]) for row in rows):
         yield [title for title, _ in groupby(filter(None, path))]
 
 
-def paths_of(rows: Iterable[list[Any]]) -> Iterator[list[str]]:
-    """Yield the titles on the way to each section of rows by their depth, "" where there is none."""
+def paths_of(titles: Iterable[Title]) -> Iterator[list[str]]:
+    """Yield the titles on the way to each section by their depth, "" where there is none."""
     path: list[str] = []
-    for _, depth, title, *_ in rows:
+    for depth, title in titles:
         path = [*path[:depth], *[""] * (depth - len(path)), title]
         yield path
 
@@ -158,6 +159,7 @@ def sign(number: int) -> str:
     return chr(ord(_ZERO) + min(number, _MOST))
 
 
+_Joined = list[Any]  # of a word: how many texts have it, the last, the pieces of what is said of all
 _PACKED: list[str] = []
 _PACKED += [pack(number) for number in range(_QUICK)]
 
@@ -193,7 +195,12 @@ def _count(text: str) -> Counter[str]:
     return Counter(words if text.isascii() else map(fold, words))  # words in ASCII are folded
 
 
-def _run(postings: Sequence[Posting]) -> Run:
+def _runs(postings: Mapping[str, Sequence[Posting]]) -> Runs:
+    columns = zip(*map(_run, postings.values()), strict=True)
+    return [[*postings], *map(list, columns)] if postings else [[]] * 5
+
+
+def _run(postings: Sequence[Posting]) -> tuple[int, int, int, str]:
     first, times = postings[0]
     signs, before = [pack(times - 2)] if times > 1 else [], first
     for text, more in postings[1:]:
@@ -201,12 +208,12 @@ def _run(postings: Sequence[Posting]) -> Run:
         if more > 1:
             signs.append(pack(more - 2))
         before = text
-    return [len(postings), 2 * first + (times > 1), before, "".join(signs)]
+    return len(postings), 2 * first + (times > 1), before, "".join(signs)
 
 
-def _join(known: dict[str, Run], runs: Mapping[str, Run], count: int) -> None:
+def _join(known: dict[str, _Joined], runs: Runs, count: int) -> None:
     """Put the runs of further texts behind those of so many texts."""
-    for word, (texts, first, last, packed) in runs.items():
+    for word, texts, first, last, packed in zip(*runs, strict=True):
         run = known.get(word)
         if run is None:
             known[word] = [texts, count + last, [pack(2 * count + first), packed]]
@@ -216,7 +223,7 @@ def _join(known: dict[str, Run], runs: Mapping[str, Run], count: int) -> None:
             run[1] = count + last
 
 
-def _line(word: str, joined: Sequence[Mapping[str, Run]]) -> str:
+def _line(word: str, joined: Sequence[Mapping[str, _Joined]]) -> str:
     runs = (known.get(word) for known in joined)
     return " ".join([word, *(pack(run[0]) + "".join(run[2]) if run else "" for run in runs)]).rstrip()
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -84,11 +85,21 @@ def markdown_words(text: str) -> list[str]:
 
 
 class Stream:
-    """The letters of a text, with the places where its words begin."""
+    """The letters of a text, with the places where its words begin. said: the words."""
 
-    def __init__(self, words: list[str]) -> None:
-        self.letters = "".join(words)
-        self.starts = list(accumulate(map(len, words), initial=0))
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+        self.letters = "".join(said)
+        self.starts = list(accumulate(map(len, said), initial=0))
+
+    @cached_property
+    def heads(self) -> list[str]:
+        """The first letters from each word on, as many as the long needles in an index begin with."""
+        return self.first_letters(LONG)
+
+    def first_letters(self, size: int) -> list[str]:
+        """Return so many letters from each word on."""
+        return [self.letters[at : at + size] for at in self.starts]
 
     def words(self, start: int, end: int) -> list[str]:
         """Return the words from one place to another, the last one cut at the end."""
@@ -139,7 +150,7 @@ class Index:
         for index, size in ((self.long, LONG), (self.short, SHORT)):
             if len(index) < FEW and not any(head in letters for head in index):  # sooner seen than the words cut
                 continue
-            heads = [letters[at : at + size] for at in stream.starts]
+            heads = stream.heads if size == LONG else stream.first_letters(size)
             if index.keys().isdisjoint(heads):
                 continue
             for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:

@@ -102,6 +102,18 @@ def test_old_findings_make_room(tmp_path):
     known.close()
 
 
+def test_a_cache_that_has_made_room_is_not_added_up_again(tmp_path, monkeypatch):
+    known = Known(tmp_path, most_bytes=2_000_000)
+    for number in range(51):  # the sizes are looked at once in 50 times
+        known.keep({b"%d" % number: "x" * 200_000})
+    known.close()
+    totals = counting(monkeypatch, Known, "_totals")
+    known = Known(tmp_path, most_bytes=2_000_000)
+    known.keep({b"a": "x"})
+    assert not totals and known.find([b"50", b"0"]).keys() == {b"50"}
+    known.close()
+
+
 @pytest.mark.parametrize("content", [b"no database", b""])
 def test_a_cache_that_cannot_be_read_knows_nothing(tmp_path, content):
     write(tmp_path / "known.sqlite", content)

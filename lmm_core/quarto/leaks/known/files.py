@@ -13,7 +13,7 @@ from ..comments import find_comments
 from ..figures import named_figures
 from ..short_parts import elements_of, names_in
 from ..site_text import Text, read_texts
-from ..words import text_words
+from ..words import Stream, text_words
 from .keys import NAME, element_key
 from .memory import Memory, Seen, Task
 from .said import Said
@@ -55,7 +55,7 @@ def _read(path: Path, data: bytes, with_marks: bool) -> Said:
 
 
 def _add(text: Text, said: Said, with_marks: bool) -> None:
-    said.streams.append(text_words(text.words))
+    said.streams.append(Stream(text_words(text.words)))
     said.figures.update(named_figures(text.source))
     said.has_comments |= bool(find_comments(text))
     if with_marks:

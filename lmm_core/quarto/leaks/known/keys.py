@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from functools import cached_property
 from hashlib import blake2b
-from zlib import crc32
 
 from ..short_parts import beside_others, element_of, name_of
 from ..sources import Secret
-from ..words import Index, Needle, Stream, find_needles
-from .said import HEAD, Packed, Said, as_bytes
+from ..words import Index, Needle, find_needles
+from .said import Packed, Said, as_bytes, hashes_of
 
 RUN, WHOLE, ELEMENT, NAME = "r", "w", "e", "n"
 MARKS = (ELEMENT, NAME)
@@ -57,7 +56,7 @@ class Keys:
 
     @cached_property
     def _heads(self) -> set[int]:
-        return {crc32(as_bytes(head)[:HEAD]) for head in self._index.long}
+        return {*hashes_of(self._index.long)}
 
     def prepare(self) -> None:
         """Make what keys are found by, if it is not there yet."""
@@ -66,8 +65,8 @@ class Keys:
     def found_in(self, said: Said) -> set[str]:
         """Return the keys that a text has."""
         found = self.marks & said.marks if self.marks else set()
-        for words in filter(None, said.streams):
-            for needle in self._index.needles_in(Stream(words)):
+        for stream in said.streams:
+            for needle in self._index.needles_in(stream):
                 found.add((WHOLE if needle.whole else RUN) + needle.letters)
         return found
 

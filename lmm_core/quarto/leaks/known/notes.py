@@ -17,7 +17,7 @@ from ....workflows.known.remember import digest, key_of
 from ..figures import makes_figures
 from ..short_parts import lines_of
 from ..sources import Document, annotation_texts, stays_in
-from ..words import markdown_words, text_words
+from ..words import Stream, markdown_words, text_words
 from .keys import NAME, element_key, keys_of
 from .memory import Memory, Task, all_keys
 from .said import Said, as_bytes
@@ -167,7 +167,8 @@ def _data(note: Note, include: frozenset[str]) -> Said:
 def say(texts: Sequence[str], with_marks: bool) -> Said:
     """Return what texts say that stand one after the other, as they do on the page when the parts between them
     are gone. with_marks: say the elements, too."""
-    said = Said([[word for text in texts for word in words(text)] for words in (markdown_words, text_words)])
+    read = ([word for text in texts for word in words(text)] for words in (markdown_words, text_words))
+    said = Said([*map(Stream, read)])
     if with_marks:
         said.marks.update(element_key(line) for line in lines_of(texts))
     return said

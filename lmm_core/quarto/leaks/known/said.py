@@ -9,22 +9,22 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import chain
 
 from ....logging import Report
+from ..words import Stream
 
-HEAD = 16  # bytes of a run whose hash tells that a text cannot have it
 _LEVEL = 1  # of compression
 _SIZE = 4  # bytes of a hash, and of the number of hashes
 
 
 @dataclass(slots=True)
 class Said:
-    """What a text says. streams: the words of each stream; marks: the keys of its elements and names;
+    """What a text says. marks: the keys of its elements and names;
     figures: those that it names; has_comments: of metadata; is_read: False if nothing in the file could be
     looked into; may_be_kept: False if it is to be read again the next time; reports: what is to be said of it."""
 
-    streams: list[list[str]] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
     figures: set[str] = field(default_factory=set)
     has_comments: bool = False
@@ -35,13 +35,13 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What a text says, as bytes: the hashes of the first bytes at each word, sorted, so that most texts need
+    """What a text says, as bytes: the hashes of the first letters at each word, sorted, so that most texts need
     not be unpacked when a run is looked for, and then the rest."""
 
     data: bytes
 
     def has_head(self, heads: Iterable[int]) -> bool:
-        """Return True if some hashes of first bytes are among those of the text."""
+        """Return True if some hashes of first letters are among those of the text."""
         known = memoryview(self.data)[_SIZE : self._end].cast("I")
         size = len(known)
         for head in heads:
@@ -53,8 +53,8 @@ class Packed:
     def said(self) -> Said:
         """Return what the text says."""
         streams, marks, figures, has_comments, is_read = json.loads(zlib.decompress(self.data[self._end :]))
-        lists = [words.split(" ") if words else [] for words in streams]
-        return Said(lists, {*marks}, {*figures}, has_comments, is_read)
+        read = [Stream(words.split(" ") if words else []) for words in streams]
+        return Said(read, {*marks}, {*figures}, has_comments, is_read)
 
     @property
     def _end(self) -> int:
@@ -63,18 +63,15 @@ class Packed:
 
 def pack(said: Said) -> Packed:
     """Return what a text says, packed."""
-    heads = array("I", sorted({*map(zlib.crc32, set[bytes]().union(*map(_heads, said.streams)))}))
-    streams = [" ".join(words) for words in said.streams]
+    heads = array("I", sorted({*hashes_of(chain.from_iterable(stream.heads for stream in said.streams))}))
+    streams = [" ".join(stream.said) for stream in said.streams]
     rest = json.dumps([streams, [*said.marks], [*said.figures], said.has_comments, said.is_read])
     return Packed(len(heads).to_bytes(_SIZE, sys.byteorder) + heads.tobytes() + zlib.compress(rest.encode(), _LEVEL))
 
 
-def _heads(words: list[str]) -> set[bytes]:
-    """Return the first bytes of each word with those after it."""
-    letters = "".join(words)
-    data = as_bytes(letters)
-    sizes = map(len, words if len(data) == len(letters) else map(as_bytes, words))
-    return {data[at : at + HEAD] for at in accumulate(sizes, initial=0)}
+def hashes_of(heads: Iterable[str]) -> list[int]:
+    """Return the hash of the first letters of each of some runs, of 30 bits: larger numbers take longer to sort."""
+    return [zlib.crc32(head.encode("utf-8", "surrogatepass")) >> 2 for head in heads]
 
 
 def as_bytes(text: str) -> bytes:
