@@ -26,14 +26,14 @@ class NotesLink:
     files: Sequence[Path]
 
 
-def own_page(box: Mapping[str, str], texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
+def own_page(box: Mapping[str, bytes], texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
     """Return the page and the files of the box, by their paths.
 
     They are read once, so that no path in a request leads to a file. Their addresses are
-    relative, so that a proxy can put the server under any path. box: the texts of its files by their names; texts:
+    relative, so that a proxy can put the server under any path. box: its files by their names; texts:
     what the page says; notes: None if their text is not served."""
-    looks = {path.name: path.read_text(encoding="utf-8") for path in (notes.files if notes else ())}
-    files = {f"/box/{name}": _file(name, text) for name, text in {**box, **looks}.items() if Path(name).suffix in TYPES}
+    looks = {path.name: path.read_bytes() for path in (notes.files if notes else ())}
+    files = {f"/box/{name}": _file(name, data) for name, data in {**box, **looks}.items() if Path(name).suffix in TYPES}
     page = {
         "/": Response(_page_html(texts, notes), 200, HEADERS, "text/html"),
         "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
@@ -52,5 +52,5 @@ def _page_html(texts: ServedTexts, notes: NotesLink | None) -> str:
     return Template(HTML.read_text(encoding="utf-8")).substitute(values)
 
 
-def _file(name: str, text: str) -> Response:
-    return Response(text, 200, HEADERS, TYPES[Path(name).suffix])
+def _file(name: str, content: bytes) -> Response:
+    return Response(content, 200, HEADERS, TYPES[Path(name).suffix])
