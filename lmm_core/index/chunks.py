@@ -21,11 +21,12 @@ from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from ..settings.arguments import validated
-from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
+from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
 from .merge import div_type
 from .split import ChunkBlock, ParentDocument, is_skipped
 
@@ -65,7 +66,8 @@ class Chunk:
     """A text to be stored.
 
     `payload` is returned with it, `texts` are encoded. `uuid` is made of document, content and
-    occurrence, so that it stays the same wherever the text moves within its document.
+    occurrence, so that it stays the same wherever the text moves within its document. `words` is the
+    sparse vector of `texts`, if it is made already.
     """
 
     content: str
@@ -73,6 +75,7 @@ class Chunk:
     texts: ChunkTexts
     uuid: str
     payload: dict[str, Any] = field(default_factory=dict)
+    words: Sparse | None = None
 
     @property
     def hash(self) -> str:
@@ -198,6 +201,12 @@ def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
     """Return a chunk of which other texts are encoded."""
     made = replace(chunk, texts=texts)
     return replace(made, payload={**made.payload, "hash": made.hash})
+
+
+def with_words(chunks: Sequence[Chunk], encoder: SparseEncoder | None) -> list[Chunk]:
+    """Return chunks with the sparse vectors of their words; without an encoder, as they are."""
+    made = weigh_words(encoder, [chunk.texts for chunk in chunks])
+    return [replace(chunk, words=words) for chunk, words in zip(chunks, made, strict=True)]
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:

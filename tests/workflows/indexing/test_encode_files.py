@@ -1,5 +1,6 @@
 """Files that become chunks in other processes: the same chunks and reports, whatever becomes of these."""
 
+import asyncio
 import os
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -7,10 +8,11 @@ from functools import partial
 import pytest
 
 from lmm_core.index import workers
-from lmm_core.index.encoding import EncodingModel
+from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.workers import Workers
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import read_markdown
+from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.indexing import encoding
 from lmm_core.workflows.indexing.encoding import Task, encode_files
@@ -32,12 +34,16 @@ def tasks(tmp_path, monkeypatch):
     return [Task(read_markdown(tmp_path / f"{number}.md"), project, f"mark {number}", False) for number in range(8)]
 
 
-def encoded(tasks, processes, embedder=None):
+def encoded(tasks, processes):
     """What is made of files, what is reported, and whether other processes were started."""
     logger, others = ListLogger(), Workers(processes)
+    encoder = Encoder(QdrantEmbeddingModel.BM25, sparse=Bm25Encoder(), encoding=EncodingModel.BM25)
+
+    async def all_made():
+        return [one async for one in encode_files(tasks, encoder, others, logger)]
+
     try:
-        made = [*encode_files(tasks, EncodingModel.BM25, embedder, others, logger)]
-        return [(one.fingerprint, one.unpack()) for one in made], logger.reports, others.are_started
+        return [(one.fingerprint, one.unpack()) for one in asyncio.run(all_made())], logger.reports, others.are_started
     finally:
         others.stop()
 
