@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +66,7 @@ class TextCutter:
     folder: Path | None = None
     _seen: int = field(default=0, init=False)  # characters
 
-    def cut(self, texts: Sequence[CutText]) -> Awaitable[Cut]:
+    def cut(self, texts: Sequence[CutText]) -> asyncio.Future[Cut]:
         """Return the snippets of texts, to be awaited if other processes cut them.
 
         They are None where these cannot tell the language, so that `cut_here` has to."""
@@ -74,9 +74,7 @@ class TextCutter:
         if self.workers.most > 1 and not self.workers.are_started and self._seen > INLINE:
             self.workers.start()
         if self.workers.are_started:
-            snippets = asyncio.wrap_future(self.workers.submit(_cut_plain, self._work, texts))
-            snippets.add_done_callback(_note_failure)
-            return snippets
+            return self.workers.begin(_cut_plain, self._work, texts)
         made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()
         made.set_result([self.cut_here(one) for one in texts])
         return made
@@ -132,11 +130,3 @@ def _words_of(work: _Work, snippets: Sequence[Snippet]) -> Sequence[Sparse | Non
     if work.encoding is None:
         return [None] * len(snippets)
     return weigh_words(work.words, [texts_of(one, work.encoding) for one in snippets])
-
-
-def _note_failure(snippets: asyncio.Future[Cut]) -> None:
-    """Take note of a failure, so that asyncio does not report it.
-
-    If a process was ended, all futures that wait for one fail."""
-    if not snippets.cancelled():
-        snippets.exception()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
 from ...index.chunks import with_words
 from ...index.encoding import Encoder, EncodingModel
-from ...index.workers import Workers
+from ...index.workers import Workers, in_order
 from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.files import MarkdownFile
 from ...models.embedders.embedder import Embedder, SparseEncoder
@@ -22,6 +19,7 @@ from .documents import encode_document
 from .waiting import Waiting
 
 ENOUGH = 3_000_000  # bytes of files: with less, other processes are not ready much before the work is done
+IN_ADVANCE = 1_000_000  # bytes of files that are being cut while others are written
 Made = tuple[Waiting | None, list[Report]]  # the chunks of a file, and what is to be reported of it
 
 
@@ -34,36 +32,40 @@ class Task(NamedTuple):
     is_annotated: bool
 
 
-def encode_files(
+async def encode_files(
     tasks: Sequence[Task], encoder: Encoder, workers: Workers, logger: LoggerBase
 ) -> AsyncIterator[Waiting]:  # fmt: skip
-    """Return the chunks of some files, in their order; a wrong setting in a header is reported.
+    """Yield the chunks of some files, in their order; a wrong setting in a header is reported.
 
-    Other processes begin at once. An embedding model fits chunks to its window, and cannot be sent to them: with one,
-    this process cuts all files."""
-    begun: list[Future[Made] | None] = [None] * len(tasks)
+    An embedding model fits chunks to its window, and cannot be sent to other processes: with one, this process cuts
+    all files."""
     if workers.most > 1 and encoder.embedder is None and sum(len(task.file.data) for task in tasks) > ENOUGH:
-        workers.start()
-        begun = [workers.submit(_encode, task, encoder.encoding, None, encoder.plain) for task in tasks]
-    return _reported(deque(zip(tasks, begun, strict=True)), encoder, logger)
-
-
-async def _reported(
-    begun: deque[tuple[Task, Future[Made] | None]], encoder: Encoder, logger: LoggerBase
-) -> AsyncIterator[Waiting]:  # fmt: skip
-    while begun:  # what is done needs no memory any more
-        document, reports = await _made(*begun.popleft(), encoder)
+        made = _encode_there(tasks, encoder, workers)
+    else:
+        made = _encode_here(tasks, encoder)
+    async for document, reports in made:
         for report in reports:
             logger.report(report)
         if document is not None:
             yield document
 
 
-async def _made(task: Task, begun: Future[Made] | None, encoder: Encoder) -> Made:
-    if begun is not None:
-        with suppress(BrokenProcessPool):  # a process was ended from outside, perhaps for lack of memory
-            return await asyncio.wrap_future(begun)
-    return _encode(task, encoder.encoding, encoder.embedder, encoder.plain)
+async def _encode_there(tasks: Sequence[Task], encoder: Encoder, workers: Workers) -> AsyncIterator[Made]:
+    async def begun() -> AsyncIterator[tuple[Task, int, asyncio.Future[Made]]]:
+        for task in tasks:
+            yield task, len(task.file.data), workers.begin(_encode, task, encoder.encoding, None, encoder.plain)
+
+    workers.start()
+    async for task, made in in_order(begun(), IN_ADVANCE):
+        try:
+            yield await made
+        except BrokenProcessPool:  # a process was ended from outside, perhaps for lack of memory
+            yield _encode(task, encoder.encoding, None, encoder.plain)
+
+
+async def _encode_here(tasks: Sequence[Task], encoder: Encoder) -> AsyncIterator[Made]:
+    for task in tasks:
+        yield _encode(task, encoder.encoding, encoder.embedder, encoder.plain)
 
 
 def _encode(
