@@ -80,7 +80,7 @@ class Chunk:
     @property
     def hash(self) -> str:
         """The hash of what the vectors are made from: 16 hexadecimal digits."""
-        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(VERSION)])[:16]
+        return _hash_of(self.texts)
 
 
 @dataclass
@@ -194,13 +194,17 @@ def _chunk(
     counts[mark] += 1
     ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{payload['docid']}\0{mark}\0{counts[mark]}")
     texts = texts_to_encode(encoding, content, annotations, str(payload.get("language") or ""))
-    return with_texts(Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload}), texts)
+    payload = {"page_content": content, **payload, "hash": _hash_of(texts)}
+    return Chunk(content, annotations, texts, str(ident), payload)
 
 
 def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
     """Return a chunk of which other texts are encoded."""
-    made = replace(chunk, texts=texts)
-    return replace(made, payload={**made.payload, "hash": made.hash})
+    return replace(chunk, texts=texts, payload={**chunk.payload, "hash": _hash_of(texts)})
+
+
+def _hash_of(texts: ChunkTexts) -> str:
+    return _hash([*texts.dense, "\0", texts.sparse, texts.language, str(VERSION)])[:16]
 
 
 def with_words(chunks: Sequence[Chunk], encoder: SparseEncoder | None) -> list[Chunk]:

@@ -31,7 +31,7 @@ def most_workers() -> int:
 
 @dataclass
 class Workers:
-    """At most `most` other processes, each started when there is work for it."""
+    """At most `most` other processes."""
 
     most: int = 1
     _pool: ProcessPoolExecutor | None = field(default=None, init=False)
@@ -43,10 +43,12 @@ class Workers:
         return self._pool is not None
 
     def start(self) -> None:
-        """Let other processes do what is submitted from now on."""
+        """Start the other processes, which do what is submitted from now on."""
         self._had_safe_path = SAFE_PATH in os.environ
         os.environ.setdefault(SAFE_PATH, "1")
         self._pool = ProcessPoolExecutor(self.most, multiprocessing.get_context("spawn"), begin_work)
+        for _ in range(self.most):  # the pool itself would start each when there is work for it
+            self.submit(os.getpid)
 
     def submit(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Future[Result]:
         """Return what a function of a module returns, once another process has called it.

@@ -32,17 +32,20 @@ class Task(NamedTuple):
     is_annotated: bool
 
 
-async def encode_files(
+def encode_files(
     tasks: Sequence[Task], encoder: Encoder, workers: Workers, logger: LoggerBase
 ) -> AsyncIterator[Waiting]:  # fmt: skip
-    """Yield the chunks of some files, in their order; a wrong setting in a header is reported.
+    """Return the chunks of some files, in their order; a wrong setting in a header is reported.
 
-    An embedding model fits chunks to its window, and cannot be sent to other processes: with one, this process cuts
-    all files."""
+    Other processes are started at once. An embedding model fits chunks to its window, and cannot be sent to them:
+    with one, this process cuts all files."""
     if workers.most > 1 and encoder.embedder is None and sum(len(task.file.data) for task in tasks) > ENOUGH:
-        made = _encode_there(tasks, encoder, workers)
-    else:
-        made = _encode_here(tasks, encoder)
+        workers.start()
+        return _reported(_encode_there(tasks, encoder, workers), logger)
+    return _reported(_encode_here(tasks, encoder), logger)
+
+
+async def _reported(made: AsyncIterator[Made], logger: LoggerBase) -> AsyncIterator[Waiting]:
     async for document, reports in made:
         for report in reports:
             logger.report(report)
@@ -55,7 +58,6 @@ async def _encode_there(tasks: Sequence[Task], encoder: Encoder, workers: Worker
         for task in tasks:
             yield task, len(task.file.data), workers.begin(_encode, task, encoder.encoding, None, encoder.plain)
 
-    workers.start()
     async for task, made in in_order(begun(), IN_ADVANCE):
         try:
             yield await made
