@@ -128,7 +128,9 @@ class Upload:
         return counts
 
     async def _index(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
-        """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError."""
+        """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError.
+
+        Two files may have the same id: that is found out first, by their headers."""
         made, docids = self._encode(files, ending), self._docids(files)
         try:
             check_docids(docids, self.records, self.project.root)
@@ -263,10 +265,11 @@ class Upload:
         group: list[Waiting] = []
         async for one in self._told(made):
             self.languages[one.language, one.named_by] += 1
-            group.append(one)
-            if self.encoder.embedder is not None or sum(other.count for other in group) >= BATCH:
+            is_full = sum(other.count for other in group) + one.count > BATCH
+            if group and (is_full or self.encoder.embedder is not None):
                 yield group
                 group = []
+            group.append(one)
         if group:
             yield group
 
