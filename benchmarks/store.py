@@ -111,12 +111,21 @@ def ours(folder: Path, count: int, queries: int) -> list[str]:
     closing = timed(store.close)
     store = open_store(LocalStorage(folder))
     opening, _ = timed(lambda: store.count("notes"))
+    first = searches(store, 1)  # waits for the disk: the engine drops what it closes from the system's cache
     store.upsert("notes", list(points(int(CHANGED * count))))
     updated = searches(store, 1)
     store.close()
     ratios = [f"{each / plain:.2f} x" for each in boosted]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-    cells = [f"{plain:.2f}", *ratios, f"{updated:.1f}", f"{closing[0]:.2f}", f"{opening:.2f}", f"{size:,.1f}"]
+    cells = [
+        f"{plain:.2f}",
+        *ratios,
+        f"{first:.1f}",
+        f"{updated:.1f}",
+        f"{closing[0]:.2f}",
+        f"{opening:.2f}",
+        f"{size:,.1f}",
+    ]
     return [f"{count:,}", "lmm_core.store", *rates(count, spent, closing), *cells]
 
 
@@ -144,7 +153,7 @@ def engine(folder: Path, count: int) -> list[str]:
             shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in part]))
 
     spent = write(count, upsert)
-    return [f"{count:,}", "qdrant-edge alone", *rates(count, spent, timed(shard.close)), *[""] * 7]
+    return [f"{count:,}", "qdrant-edge alone", *rates(count, spent, timed(shard.close)), *[""] * 8]
 
 
 def theirs(folder: Path, count: int) -> list[str]:
@@ -159,7 +168,7 @@ def theirs(folder: Path, count: int) -> list[str]:
         store.create("notes", SPEC, {}, INDEXES)
         spent = write(count, partial(store.upsert, "notes"))
     plain = searches(store, CLIENT_QUERIES)
-    return [f"{count:,}", "qdrant-client", *rates(count, spent, timed(store.close)), f"{plain:.2f}", *[""] * 6]
+    return [f"{count:,}", "qdrant-client", *rates(count, spent, timed(store.close)), f"{plain:.2f}", *[""] * 7]
 
 
 def main() -> None:
@@ -181,9 +190,9 @@ def main() -> None:
             if count <= CLIENT_MOST:
                 rows.append(theirs(Path(folder) / "theirs", count))
             else:
-                rows.append([f"{count:,}", "qdrant-client", "not run", *[""] * 8])
+                rows.append([f"{count:,}", "qdrant-client", "not run", *[""] * 9])
     written = ["points", "folder", "written/s", "per CPU s"]
-    searched = ["search, ms", "common type", "rare type", "updated, ms", "close, s", "open, s", "MB"]
+    searched = ["search, ms", "common type", "rare type", "first, ms", "updated, ms", "close, s", "open, s", "MB"]
     print_table("Store: 384 dimensions and BM25 in a folder, p50 of hybrid searches", written + searched, rows)
 
 

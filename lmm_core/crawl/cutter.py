@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from ..index.encoding import Encoder, EncodingModel
+from ..index.encoding import Encoder, EncodingModel, weigh_words
 from ..index.workers import Workers
-from ..models.embedders.bm25 import Bm25Encoder
-from ..models.embedders.embedder import Sparse
+from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..models.languages.recognize import NotPlainError, recognize_language, recognize_plainly
 from .points import as_text, snippet_from, texts_of
 from .snippets import Snippet, slice_text, write_snippet
@@ -68,7 +66,7 @@ class TextCutter:
     folder: Path | None = None
     _seen: int = field(default=0, init=False)  # characters
 
-    def cut(self, texts: Sequence[CutText]) -> Awaitable[Cut]:
+    def cut(self, texts: Sequence[CutText]) -> asyncio.Future[Cut]:
         """Return the snippets of texts, to be awaited if other processes cut them.
 
         They are None where these cannot tell the language, so that `cut_here` has to."""
@@ -76,9 +74,7 @@ class TextCutter:
         if self.workers.most > 1 and not self.workers.are_started and self._seen > INLINE:
             self.workers.start()
         if self.workers.are_started:
-            snippets = asyncio.wrap_future(self.workers.submit(_cut_plain, self._work, texts))
-            snippets.add_done_callback(_note_failure)
-            return snippets
+            return self.workers.begin(_cut_plain, self._work, texts)
         made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()
         made.set_result([self.cut_here(one) for one in texts])
         return made
@@ -89,21 +85,20 @@ class TextCutter:
 
     @property
     def _work(self) -> _Work:
-        bm25, encoding = (self.encoder.sparse, self.encoder.encoding) if self.encoder else (None, None)
-        language = bm25.language if isinstance(bm25, Bm25Encoder) else None
-        return _Work(self.index, self.language, encoding, language, self.folder and self.folder.absolute())
+        words, encoding = (self.encoder.plain, self.encoder.encoding) if self.encoder else (None, None)
+        return _Work(self.index, self.language, encoding, words, self.folder and self.folder.absolute())
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     """What has to be done with all texts.
 
-    usual: the language of texts that name none; bm25: that of a BM25 encoder, None if there is none."""
+    usual: the language of texts that name none; words: see `Encoder.plain`."""
 
     index: str
     usual: str
     encoding: EncodingModel | None
-    bm25: str | None
+    words: SparseEncoder | None
     folder: Path | None
 
 
@@ -132,18 +127,6 @@ def _cut(work: _Work, text: CutText, recognize: Callable[[str], str]) -> list[Cu
 
 
 def _words_of(work: _Work, snippets: Sequence[Snippet]) -> Sequence[Sparse | None]:
-    if work.encoding is None or work.bm25 is None:
+    if work.encoding is None:
         return [None] * len(snippets)
-    texts = [texts_of(one, work.encoding).sparse for one in snippets]
-    return _bm25(work.bm25).encode(texts, [one.language for one in snippets])
-
-
-_bm25 = cache(Bm25Encoder)
-
-
-def _note_failure(snippets: asyncio.Future[Cut]) -> None:
-    """Take note of a failure, so that asyncio does not report it.
-
-    If a process was ended, all futures that wait for one fail."""
-    if not snippets.cancelled():
-        snippets.exception()
+    return weigh_words(work.words, [texts_of(one, work.encoding) for one in snippets])

@@ -14,7 +14,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +33,7 @@ from ..index.refresh import (
     remove_files,
     write_record,
 )
-from ..index.workers import Workers
+from ..index.workers import Workers, in_order
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
 from .cutter import Cut, CutSnippet, CutText, TextCutter
@@ -248,28 +248,16 @@ class _Run:
         """Yield the files that have changed, each with its snippets.
 
         Other processes cut some of them in advance, while others are stored."""
-        waiting: deque[tuple[_Group, Awaitable[Cut]]] = deque()
-        size = 0
+        async for group, cut in in_order(self._begun(ignore, max_fibers), IN_WORK):
+            for record, text, snippets in zip(group.records, group.texts, await cut, strict=True):
+                yield record, self.cutter.cut_here(text) if snippets is None else snippets
+
+    async def _begun(
+        self, ignore: Sequence[str], max_fibers: int
+    ) -> AsyncIterator[tuple[_Group, int, asyncio.Future[Cut]]]:  # fmt: skip
         async for group in self._groups(ignore, max_fibers):
             self.stored.begin()  # before files of snippets are written
-            waiting.append((group, self.cutter.cut(group.texts)))
-            size += group.size
-            while waiting and (not self.cutter.workers.are_started or size > IN_WORK):
-                size -= waiting[0][0].size
-                for one in await self._next_cut(waiting):
-                    yield one
-        while waiting:
-            for one in await self._next_cut(waiting):
-                yield one
-
-    async def _next_cut(
-        self, waiting: deque[tuple[_Group, Awaitable[Cut]]]
-    ) -> list[tuple[FileRecord, list[CutSnippet]]]:
-        group, cut = waiting.popleft()
-        return [
-            (record, self.cutter.cut_here(text) if snippets is None else snippets)
-            for record, text, snippets in zip(group.records, group.texts, await cut, strict=True)
-        ]
+            yield group, group.size, self.cutter.cut(group.texts)
 
     async def _groups(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[_Group]:
         """Yield the files that have changed in groups, since handing over each alone would take as long as cutting."""

@@ -21,11 +21,12 @@ from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from ..settings.arguments import validated
-from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
+from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
 from .merge import div_type
 from .split import ChunkBlock, ParentDocument, is_skipped
 
@@ -65,7 +66,8 @@ class Chunk:
     """A text to be stored.
 
     `payload` is returned with it, `texts` are encoded. `uuid` is made of document, content and
-    occurrence, so that it stays the same wherever the text moves within its document.
+    occurrence, so that it stays the same wherever the text moves within its document. `words` is the
+    sparse vector of `texts`, if it is made already.
     """
 
     content: str
@@ -73,11 +75,12 @@ class Chunk:
     texts: ChunkTexts
     uuid: str
     payload: dict[str, Any] = field(default_factory=dict)
+    words: Sparse | None = None
 
     @property
     def hash(self) -> str:
         """The hash of what the vectors are made from: 16 hexadecimal digits."""
-        return _hash([*self.texts.dense, "\0", self.texts.sparse, self.texts.language, str(VERSION)])[:16]
+        return _hash_of(self.texts)
 
 
 @dataclass
@@ -191,13 +194,23 @@ def _chunk(
     counts[mark] += 1
     ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{payload['docid']}\0{mark}\0{counts[mark]}")
     texts = texts_to_encode(encoding, content, annotations, str(payload.get("language") or ""))
-    return with_texts(Chunk(content, annotations, texts, str(ident), {"page_content": content, **payload}), texts)
+    payload = {"page_content": content, **payload, "hash": _hash_of(texts)}
+    return Chunk(content, annotations, texts, str(ident), payload)
 
 
 def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
     """Return a chunk of which other texts are encoded."""
-    made = replace(chunk, texts=texts)
-    return replace(made, payload={**made.payload, "hash": made.hash})
+    return replace(chunk, texts=texts, payload={**chunk.payload, "hash": _hash_of(texts)})
+
+
+def _hash_of(texts: ChunkTexts) -> str:
+    return _hash([*texts.dense, "\0", texts.sparse, texts.language, str(VERSION)])[:16]
+
+
+def with_words(chunks: Sequence[Chunk], encoder: SparseEncoder | None) -> list[Chunk]:
+    """Return chunks with the sparse vectors of their words; without an encoder, as they are."""
+    made = weigh_words(encoder, [chunk.texts for chunk in chunks])
+    return [replace(chunk, words=words) for chunk, words in zip(chunks, made, strict=True)]
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:

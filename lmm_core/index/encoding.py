@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
-from ..models.embedders.embedder import Embedder, SparseEncoder
+from ..models.embedders.embedder import Embedder, Sparse, SparseEncoder
 from ..store.threads import out_of_turn
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
@@ -120,6 +120,13 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
     return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse], language)
 
 
+def weigh_words(encoder: SparseEncoder | None, texts: Sequence[ChunkTexts]) -> Sequence[Sparse | None]:
+    """Return the sparse vectors of chunks; None for each without an encoder."""
+    if encoder is None:
+        return [None] * len(texts)
+    return encoder.encode([one.sparse for one in texts], [one.language for one in texts])
+
+
 @dataclass
 class Encoder:
     """Makes the vectors that a collection needs.
@@ -148,6 +155,13 @@ class Encoder:
     def has_words(self) -> bool:
         """True if a text can be searched by its words alone, without the embedding model."""
         return self.model in _WITH_SPARSE
+
+    @property
+    def plain(self) -> SparseEncoder | None:
+        """The sparse encoder if it needs no model, so that each process can have one."""
+        from ..models.embedders.bm25 import Bm25Encoder
+
+        return self.sparse if self.has_words and isinstance(self.sparse, Bm25Encoder) else None
 
     @property
     def has_meaning(self) -> bool:
@@ -196,7 +210,7 @@ class Encoder:
         if self.model in _WITH_SPARSE and self.sparse is not None:
             known = [one for one in sparse if one is not None]
             if len(known) < len(texts):
-                known = [*self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])]
+                known = [one for one in weigh_words(self.sparse, texts) if one is not None]
             for vectors_of, vector in zip(made, known, strict=True):
                 vectors_of[SPARSE] = vector
         return made

@@ -76,7 +76,7 @@ class Counts:
 
 @dataclass
 class Changes:
-    """The changes that one document needs."""
+    """The changes that some documents need."""
 
     new: list[Chunk]
     moved: list[Chunk]
@@ -86,14 +86,18 @@ class Changes:
     @property
     def counts(self) -> Counts:
         """The changes as numbers."""
-        return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged, 1)
+        return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged)
 
 
-def find_changes(store: VectorStore, collection: str, docid: str, source: str, chunks: Sequence[Chunk]) -> Changes:
-    """Compare a document with what is stored under its id, and of its file under any id. Raise StoreError."""
-    known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docid}))}
-    if source:
-        known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": source}))}
+def find_changes(
+    store: VectorStore, collection: str, docids: Sequence[str], sources: Sequence[str], chunks: Iterable[Chunk]
+) -> Changes:
+    """Compare documents with what is stored under their ids, and of their files under any id. Raise StoreError.
+
+    chunks: those of all the documents."""
+    known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
+    if sources:
+        known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
     changes = Changes([], [], [], 0)
     wanted = {chunk.uuid: chunk for chunk in chunks}
     for ident, chunk in wanted.items():
@@ -125,7 +129,7 @@ async def write_changes(
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
-        vectors = await encoder.encode([chunk.texts for chunk in batch])
+        vectors = await encoder.encode([chunk.texts for chunk in batch], [chunk.words for chunk in batch])
         made = [Point(chunk.uuid, found, chunk.payload) for chunk, found in zip(batch, vectors, strict=True)]
         await asyncio.to_thread(store.upsert, collection, made)
         points += made

@@ -5,20 +5,23 @@ They are started anew and not forked, because a store has threads. They import t
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
 MOST = 4  # processes: each takes about 35 MB, and storing is slower than four of them
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
+Task = TypeVar("Task")
 
 
 def most_workers() -> int:
@@ -28,7 +31,7 @@ def most_workers() -> int:
 
 @dataclass
 class Workers:
-    """At most `most` other processes, each started when there is work for it."""
+    """At most `most` other processes."""
 
     most: int = 1
     _pool: ProcessPoolExecutor | None = field(default=None, init=False)
@@ -40,10 +43,12 @@ class Workers:
         return self._pool is not None
 
     def start(self) -> None:
-        """Let other processes do what is submitted from now on."""
+        """Start the other processes, which do what is submitted from now on."""
         self._had_safe_path = SAFE_PATH in os.environ
         os.environ.setdefault(SAFE_PATH, "1")
         self._pool = ProcessPoolExecutor(self.most, multiprocessing.get_context("spawn"), begin_work)
+        for _ in range(self.most):  # the pool itself would start each when there is work for it
+            self.submit(os.getpid)
 
     def submit(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Future[Result]:
         """Return what a function of a module returns, once another process has called it.
@@ -57,6 +62,12 @@ class Workers:
             failed.set_exception(error)
             return failed
 
+    def begin(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> asyncio.Future[Result]:
+        """Return what a function of a module returns, as `submit` does, to be awaited."""
+        made = asyncio.wrap_future(self.submit(work, *given, **named))
+        made.add_done_callback(_note_failure)
+        return made
+
     def stop(self) -> None:
         """End the other processes."""
         if self._pool is not None:
@@ -64,6 +75,34 @@ class Workers:
             self._pool = None
             if not self._had_safe_path:
                 del os.environ[SAFE_PATH]
+
+
+def _note_failure(made: asyncio.Future[Any]) -> None:
+    """Take note of a failure, so that asyncio does not report it.
+
+    If a process was ended, all futures that wait for one fail."""
+    if not made.cancelled():
+        made.exception()
+
+
+async def in_order(
+    begun: AsyncIterable[tuple[Task, int, asyncio.Future[Result]]], most: int
+) -> AsyncIterator[tuple[Task, asyncio.Future[Result]]]:  # fmt: skip
+    """Yield tasks in their order, each with its result to be awaited, while others are worked on in advance.
+
+    begun: tasks with their sizes; most: the size of all that is in advance. So it takes no more memory, and the
+    processes that are ahead leave the processor to the one that uses what they make."""
+    ahead: deque[tuple[Task, int, asyncio.Future[Result]]] = deque()
+    size = 0
+    async for task, own_size, made in begun:
+        ahead.append((task, own_size, made))
+        size += own_size
+        while ahead and (size > most or ahead[0][2].done()):
+            task, own_size, made = ahead.popleft()
+            size -= own_size
+            yield task, made
+    for task, _, made in ahead:
+        yield task, made
 
 
 def begin_work() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
+from ..markdown.metadata.ownership import find_key
 from ..settings.project import Project, for_document, wrong_values
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 def docid_of(path: Path) -> str:
     """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
     return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
+
+
+def docid_in(header: Mapping[str, Any]) -> str:
+    """Return the id that a document's header gives it, "" if it gives none."""
+    key = find_key(header, "docid")
+    return str(header[key] or "") if key else ""
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:

@@ -34,7 +34,7 @@ from ..settings.project import BM25, Project, load_project, project_from_setting
 from ..settings.quarto_project import quarto_language
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
-from .document import docid_of, project_of
+from .document import docid_in, docid_of, project_of
 from .models import Models
 from .passes import Work
 
@@ -200,9 +200,7 @@ def blocklist_encode(
     if window is not None and has_default_sizes(opts):
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
-    docid = str(
-        next((chunk.payload["docid"] for chunk in chunks), header.get("docid") or header.get("~docid") or docid)
-    )
+    docid = docid_in(header) or docid
     documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
     said = document_annotations(blocks, split.documents, _annotation_names(annotations))
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]

@@ -7,8 +7,8 @@ that fastembed uses, because importing fastembed itself would take longer than a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from ..languages.known import KnownWords
 from ..languages.stemming import Stemmer, Stemmers
@@ -38,6 +38,10 @@ class Bm25Encoder:
         self._numbers: dict[str, KnownWords[int]] = {}  # of the words of each language
         self.language = self._stemmers.of("").language
 
+    def __reduce__(self) -> tuple[Callable[[str], Bm25Encoder], tuple[str]]:
+        """Return what `pickle` writes: another process makes one encoder of a language, and keeps it."""
+        return _of_language, (self.language,)
+
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
         """See `SparseEncoder`."""
         return [self._encode(text, lang) for text, lang in zip(texts, languages or [""] * len(texts), strict=True)]
@@ -65,3 +69,8 @@ class Bm25Encoder:
     def _number(self, stemmer: Stemmer, word: str) -> int:
         stem = stemmer.find_stem(word) if len(word) <= _LONGEST_WORD else ""
         return abs(self._hash(stem)) if stem else _LEFT_OUT
+
+
+@cache
+def _of_language(language: str) -> Bm25Encoder:
+    return Bm25Encoder(language)

@@ -40,7 +40,7 @@ def find_mistakes(
     how many parts of the project have each type."""
     rules = header_rules(header_content(blocks), rules or KnitRules())
     read = cache(read_parts)
-    found = [*map(_of_parser, problems), *find_errors(blocks), *find_near_misses(blocks, rules)]
+    found = [*map(_of_parser, problems), *find_errors(blocks), *find_near_misses(blocks, rules, read)]
     found += [Finding(one.line, "broken-edit", one.message) for one in broken_edits(blocks)]
     found += find_unread_messages(blocks, read)
     found += find_type_slips(blocks, rules, used, read)

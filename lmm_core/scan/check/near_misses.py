@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ...markdown.blocks import (
@@ -60,7 +60,9 @@ _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*
 _TRUTH = ("true", "false")
 
 
-def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
+def find_near_misses(
+    blocks: Sequence[Block], rules: KnitRules, read: ReadParts | None = None
+) -> list[Finding]:  # fmt: skip
     """Return the words that are nearly keys, classes or attributes of ours, each with its line.
 
     `rules` name the types of the project; those of the document itself count as well. A part with
@@ -69,8 +71,7 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return []
-    rules = header_rules(header_content(blocks), rules)
-    read = cache(read_parts)
+    rules, read = header_rules(header_content(blocks), rules), read or cache(read_parts)
     finder = _NearMissFinder(rules, rules.div_types | rules.types | types_in(blocks, read), read)
     found: list[Finding] = []
     for node in traverse(tree):
@@ -299,6 +300,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return min(found)[1] if found and word not in {one for _, one in found} else ""
 
 
+@lru_cache(1000)
 def _slips(word: str, known: str) -> int | None:
     """Return the number of slips between two words; None if it is more than such a word allows."""
     one, other = word.lower(), known.lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,19 +13,18 @@ from ...index.encoding import VERSION, Encoder, EncodingModel
 from ...index.refresh import BEGUN, FileRecord
 from ...logging import LoggerBase, in_file
 from ...markdown.blocks import Problem, serialize_blocks
-from ...markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
+from ...markdown.files import NOT_ANNOTATED, MarkdownDocument, MarkdownFile, is_notebook, read_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...models.embedders.embedder import Embedder
 from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
 from ...scan.header import report_errors
-from ...settings.project import Project
+from ...settings.project import Project, for_document
 from ...settings.quarto_project import quarto_language
-from ..document import docid_of, project_of
-from ..encode import Encoded, blocklist_encode, source_of
+from ..document import docid_in, docid_of, project_of
+from ..encode import Encoded, blocklist_encode, source_of, split_options
 from ..models import Models
 from ..passes import RagWork, report_concerns, reporting, save_as
-from .waiting import Waiting
 
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
@@ -102,14 +101,26 @@ def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:
     return json.dumps(settings, default=str, sort_keys=True).encode()
 
 
-def check_docids(made: Sequence[Waiting], records: Mapping[str, FileRecord], root: Path) -> None:
+def find_docid(file: MarkdownFile, project: Project) -> str | None:
+    """Return the id that a file's chunks will have, or None if a setting in its header is wrong: it will have none.
+
+    Only the header is parsed. project: see `encode_document`."""
+    header = MarkdownDocument(file).header
+    try:
+        split_options(for_document(project, header).index.split, header.get("split"))
+    except ConfigError:
+        return None
+    return docid_in(header) or docid_of(file.path)
+
+
+def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], root: Path) -> None:
     """Raise StoreError if two files have the same id, before anything is written.
 
-    A file that was begun and not finished does not count, because its id is not known."""
+    docids: by file. A file that was begun and not finished does not count, because its id is not known."""
     stored = {source: record.docid for source, record in records.items()
               if record.fingerprint != BEGUN and (root / source).exists()}  # fmt: skip
     owners: dict[str, str] = {}
-    for source, docid in (stored | {one.source: one.docid for one in made}).items():
+    for source, docid in (stored | {**docids}).items():
         other = owners.setdefault(docid, source)
         if other != source:
             raise StoreError(f"{other} and {source} have the same docid {docid!r}: change one; nothing was written")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import NamedTuple
 
-from ...index.encoding import EncodingModel
-from ...index.workers import Workers
+from ...index.chunks import with_words
+from ...index.encoding import Encoder, EncodingModel
+from ...index.workers import Workers, in_order
 from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.files import MarkdownFile
-from ...models.embedders.embedder import Embedder
+from ...models.embedders.embedder import Embedder, SparseEncoder
 from ...settings.project import Project
 from .documents import encode_document
 from .waiting import Waiting
 
 ENOUGH = 3_000_000  # bytes of files: with less, other processes are not ready much before the work is done
+IN_ADVANCE = 1_000_000  # bytes of files that are being cut while others are written
+Made = tuple[Waiting | None, list[Report]]  # the chunks of a file, and what is to be reported of it
 
 
 class Task(NamedTuple):
@@ -28,41 +33,49 @@ class Task(NamedTuple):
 
 
 def encode_files(
-    tasks: Sequence[Task],
-    encoding: EncodingModel,
-    embedder: Embedder | None,
-    workers: Workers,
-    logger: LoggerBase,
-) -> Iterator[Waiting]:
-    """Yield the chunks of some files, in their order; a wrong setting in a header is reported.
+    tasks: Sequence[Task], encoder: Encoder, workers: Workers, logger: LoggerBase
+) -> AsyncIterator[Waiting]:  # fmt: skip
+    """Return the chunks of some files, in their order; a wrong setting in a header is reported.
 
-    An embedding model fits chunks to its window, and cannot be sent to other processes: with one, this process cuts
-    them all."""
-    if workers.most > 1 and embedder is None and sum(len(task.file.data) for task in tasks) > ENOUGH:
-        made = _encode_there(tasks, encoding, workers)
-    else:
-        made = (_encode(task, encoding, embedder) for task in tasks)
-    for document, reports in made:
+    Other processes are started at once. An embedding model fits chunks to its window, and cannot be sent to them:
+    with one, this process cuts all files."""
+    if workers.most > 1 and encoder.embedder is None and sum(len(task.file.data) for task in tasks) > ENOUGH:
+        workers.start()
+        return _reported(_encode_there(tasks, encoder, workers), logger)
+    return _reported(_encode_here(tasks, encoder), logger)
+
+
+async def _reported(made: AsyncIterator[Made], logger: LoggerBase) -> AsyncIterator[Waiting]:
+    async for document, reports in made:
         for report in reports:
             logger.report(report)
         if document is not None:
             yield document
 
 
-def _encode_there(
-    tasks: Sequence[Task], encoding: EncodingModel, workers: Workers
-) -> Iterator[tuple[Waiting | None, list[Report]]]:
-    workers.start()
-    futures = [workers.submit(_encode, task, encoding, None) for task in tasks]
-    for task, future in zip(tasks, futures, strict=True):
+async def _encode_there(tasks: Sequence[Task], encoder: Encoder, workers: Workers) -> AsyncIterator[Made]:
+    async def begun() -> AsyncIterator[tuple[Task, int, asyncio.Future[Made]]]:
+        for task in tasks:
+            yield task, len(task.file.data), workers.begin(_encode, task, encoder.encoding, None, encoder.plain)
+
+    async for task, made in in_order(begun(), IN_ADVANCE):
         try:
-            yield future.result()
+            yield await made
         except BrokenProcessPool:  # a process was ended from outside, perhaps for lack of memory
-            yield _encode(task, encoding, None)
+            yield _encode(task, encoder.encoding, None, encoder.plain)
 
 
-def _encode(task: Task, encoding: EncodingModel, embedder: Embedder | None) -> tuple[Waiting | None, list[Report]]:
-    """Return a file's chunks, None for a wrong setting in its header, and what is to be reported of it."""
+async def _encode_here(tasks: Sequence[Task], encoder: Encoder) -> AsyncIterator[Made]:
+    for task in tasks:
+        yield _encode(task, encoder.encoding, encoder.embedder, encoder.plain)
+
+
+def _encode(
+    task: Task, encoding: EncodingModel | None, embedder: Embedder | None, words: SparseEncoder | None
+) -> Made:  # fmt: skip
+    """Return what is made of a file: None for a wrong setting in its header. words: see `Encoder.plain`."""
     kept = ListLogger()
     made = encode_document(task.file, task.project, encoding, embedder, task.is_annotated, kept)
-    return Waiting(made, task.fingerprint) if made else None, kept.reports
+    if made is None:
+        return None, kept.reports
+    return Waiting(replace(made, chunks=with_words(made.chunks, words)), task.fingerprint), kept.reports

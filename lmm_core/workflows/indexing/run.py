@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from ...errors import StoreError
@@ -19,6 +20,7 @@ from ...index.encoding import Encoder, compare_identity
 from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
 from ...index.rebuilding.replacement import Replacement, settle
 from ...index.refresh import (
+    BATCH,
     BEGUN,
     Changes,
     Counts,
@@ -41,7 +43,15 @@ from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for, source_of
 from ..models import Models
-from .documents import STDIN, annotate_document, check_docids, hash_document, indexed_settings, load_document
+from .documents import (
+    STDIN,
+    annotate_document,
+    check_docids,
+    find_docid,
+    hash_document,
+    indexed_settings,
+    load_document,
+)
 from .encoding import Task, encode_files
 from .reports import report_long
 from .stores import collection_names, drop_collections
@@ -110,17 +120,28 @@ class Upload:
                 counts += Counts(unchanged=record.count, same=1)
             else:
                 changed.append(file)
-        waiting = [*self._encode(changed, ending)]
-        self.languages = Counter((one.language, one.named_by) for one in waiting)
-        await self._begin(waiting)
-        report_long(waiting, self.encoder, self.logger)
-        self.expect(sum(one.count for one in waiting))
-        for document in waiting:
-            counts += await self._write(document.unpack(), document.fingerprint)
+        counts += await self._index(changed, ending)
         if self.replacement is not None:
-            if not waiting:
+            if not counts.documents:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
             await asyncio.to_thread(self.replacement.finish)
+        return counts
+
+    async def _index(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
+        """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError.
+
+        Two files may have the same id: that is found out first, by their headers."""
+        made, docids = self._encode(files, ending), self._docids(files)
+        try:
+            check_docids(docids, self.records, self.project.root)
+        except StoreError:
+            async for _ in made:  # what is wrong in the files is said first
+                pass
+            raise
+        await self._begin(docids)
+        counts = Counts()
+        async for group in self._groups(made):
+            counts += await self._write(group)
         return counts
 
     async def _settle(self) -> None:
@@ -161,9 +182,11 @@ class Upload:
             embedder=self.encoder.embedder,
         )
         waiting = [Waiting(one, "")]
-        await self._begin(waiting)
+        docids = {one.source: one.docid}
+        check_docids(docids, self.records, self.project.root)
+        await self._begin(docids)
         report_long(waiting, self.encoder, self.logger)
-        return await self._write(one, "")
+        return await self._write(waiting)
 
     async def _prepare(self) -> None:
         """Find the encoders and the records."""
@@ -221,51 +244,87 @@ class Upload:
             self._settings[project.rules] = indexed_settings(project, self.encoder)
         return hash_document(file, self._settings[project.rules])
 
-    def _encode(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Iterator[Waiting]:
-        """Yield the documents to be written; a wrong setting in a header is reported."""
+    def _encode(self, files: Sequence[MarkdownFile], ending: ExitStack) -> AsyncIterator[Waiting]:
+        """Return the documents to be written; a wrong setting in a header is reported."""
         assert self.encoder is not None and self.encoder.encoding is not None
         ending.callback(self.workers.stop)
         is_annotated = self.annotate and not self.dry_run
         tasks = [Task(file, self._project_of(file), self._fingerprint(file), is_annotated) for file in files]
-        return encode_files(tasks, self.encoder.encoding, self.encoder.embedder, self.workers, self.logger)
+        return encode_files(tasks, self.encoder, self.workers, self.logger)
 
-    async def _begin(self, made: Sequence[Waiting]) -> None:
+    def _docids(self, files: Sequence[MarkdownFile]) -> dict[str, str]:
+        """Return the ids of the documents to be written, by source."""
+        found = {source_of(file.path, self.project): find_docid(file, self._project_of(file)) for file in files}
+        return {source: docid for source, docid in found.items() if docid is not None}
+
+    async def _groups(self, made: AsyncIterator[Waiting]) -> AsyncIterator[list[Waiting]]:
+        """Yield the documents in groups, each of which is written at once.
+
+        With an embedding model each document is one: what the model made of it is to be kept, whatever fails."""
+        assert self.encoder is not None
+        group: list[Waiting] = []
+        async for one in self._told(made):
+            self.languages[one.language, one.named_by] += 1
+            is_full = sum(other.count for other in group) + one.count > BATCH
+            if group and (is_full or self.encoder.embedder is not None):
+                yield group
+                group = []
+            group.append(one)
+        if group:
+            yield group
+
+    async def _told(self, made: AsyncIterator[Waiting]) -> AsyncIterator[Waiting]:
+        """Yield the documents as they are made, after it was told how many chunks they have.
+
+        With an embedding model all are made first, so that it is known how much there is to embed, and how much of
+        it will be cut."""
+        assert self.encoder is not None
+        if self.encoder.embedder is None:
+            async for one in made:
+                self.expect(one.count)
+                yield one
+            return
+        waiting = [one async for one in made]
+        report_long(waiting, self.encoder, self.logger)
+        self.expect(sum(one.count for one in waiting))
+        for one in waiting:
+            yield one
+
+    async def _begin(self, docids: Mapping[str, str]) -> None:
         """Record all files whose points will change as begun, before the first point changes.
 
         These are the files to index, and those that had their ids before (the old name of a
-        renamed file). Raise StoreError, also if two files have the same id."""
-        check_docids(made, self.records, self.project.root)
-        docids = {one.docid for one in made}
-        begun = {source: record for source, record in self.records.items() if record.docid in docids}
-        for one in made:
-            before = self.records.get(one.source)
-            begun[one.source] = FileRecord(one.source, one.docid, "", before.count if before else 0)
+        renamed file). docids: by source. Raise StoreError."""
+        ids = {*docids.values()}
+        begun = {source: record for source, record in self.records.items() if record.docid in ids}
+        for source, docid in docids.items():
+            before = self.records.get(source)
+            begun[source] = FileRecord(source, docid, "", before.count if before else 0)
         if not self.dry_run:
             await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
             if self.replacement is not None and self.records:  # what is missing now may come back
                 await asyncio.to_thread(write_record, self.store, self.project.index.collection, *self.records.values())
             await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
 
-    async def _write(self, one: Encoded, fingerprint: str) -> Counts:
-        """Bring the points of a document to its new state, and record its file as done."""
+    async def _write(self, group: Sequence[Waiting]) -> Counts:
+        """Bring the points of documents to their new state, and record their files as done."""
         index, store = self.project.index, self.store
-        changes = await asyncio.to_thread(self._changes, index.collection, one, one.chunks)
+        documents = [one.unpack() for one in group]
+        changes, around = await asyncio.to_thread(self._changes, documents)
+        counts = replace(changes.counts, documents=len(documents))
         assert self.encoder is not None and self.companion is not None
         if self.dry_run:
-            around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
             self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
-            return changes.counts
-        around = await asyncio.to_thread(self._changes, index.companion, one, one.documents)
+            return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, index.companion, self.companion, around)
         await write_changes(store, index.collection, self.encoder, changes, self.progress)
         self.progress(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, index.companion, around_gone)
-        count, now = len(one.chunks), time.time()
-        record = FileRecord(one.source, one.docid, fingerprint, count, written=now, system=one.system)
-        await asyncio.to_thread(write_record, store, index.collection, record)
-        return changes.counts
+        records = [_record(made, one.fingerprint) for made, one in zip(documents, group, strict=True)]
+        await asyncio.to_thread(write_record, store, index.collection, *records)
+        return counts
 
     def priced_source(self) -> ModelSource | None:
         """Return the source of the embedding model, None if it has no price."""
@@ -278,10 +337,21 @@ class Upload:
         texts = [text for chunk in chunks for text in chunk.texts.dense] if self.priced_source() else []
         return sum(map(count_tokens, texts)) if encoder.has_meaning else 0
 
-    def _changes(self, collection: str, one: Encoded, chunks: Sequence[Chunk]) -> Changes:
+    def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
+        """Return the changes that documents need: those of their chunks, and those of the texts around these."""
+        index = self.project.index
+        chunks = self._find_changes(index.collection, documents, [one.chunks for one in documents])
+        around = self._find_changes(index.companion, documents, [one.documents for one in documents])
+        return chunks, around
+
+    def _find_changes(
+        self, collection: str, documents: Sequence[Encoded], chunks: Iterable[Sequence[Chunk]]
+    ) -> Changes:  # fmt: skip
+        all_chunks = [*chain.from_iterable(chunks)]
         if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
-            return Changes(list(chunks), [], [], 0)
-        return find_changes(self.store, collection, one.docid, one.source, chunks)
+            return Changes(all_chunks, [], [], 0)
+        docids, sources = [one.docid for one in documents], [one.source for one in documents if one.source]
+        return find_changes(self.store, collection, docids, sources, all_chunks)
 
     def prune(self) -> int:
         """Remove the chunks of files that are gone. Return their number. Raise StoreError."""
@@ -298,3 +368,9 @@ class Upload:
         if self.dry_run:
             return sum(record.count for record in gone)
         return remove_files(store, index.collection, gone, index.companion)
+
+
+def _record(made: Encoded, fingerprint: str) -> FileRecord:
+    """Return the record of a document whose chunks are written."""
+    count, now = len(made.chunks), time.time()
+    return FileRecord(made.source, made.docid, fingerprint, count, written=now, system=made.system)

@@ -14,6 +14,7 @@ from ...markdown.blocks import Block, header_content
 from ...markdown.parse import parse_markdown_text
 from ...models.chat import run
 from ...settings.arguments import Checked, validated
+from ..document import docid_in
 from ..encode import project_from
 from ..models import Models
 from .arguments import Config
@@ -89,9 +90,8 @@ def _is_file(document: str | Path, logger: LoggerBase) -> bool:
 
 def _docid_of(blocks: Sequence[Block], logger: LoggerBase) -> str:
     """Return the id of a document that has no file: that of its header, or one made of its text, which is said."""
-    header = header_content(blocks)
-    if named := header.get("docid") or header.get("~docid"):
-        return str(named)
+    if named := docid_in(header_content(blocks)):
+        return named
     source = "".join(block.source for block in blocks).encode("utf-8", "surrogatepass")
     docid = f"text-{hashlib.blake2b(source, digest_size=6).hexdigest()}"
     logger.warning(

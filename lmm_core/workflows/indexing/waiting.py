@@ -1,7 +1,6 @@
 """Documents that wait to be written to the index.
 
-All are cut before the first is written, since two of them may have the same id. Their chunks
-would take 0.7 MB of memory for 20 KB of text, so they wait compressed, in a twentieth of that.
+Their chunks would take 0.7 MB of memory for 20 KB of text, so they wait compressed, in a twentieth of that.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from ..encode import Encoded
 
 
 class Waiting:
-    """A document's chunks, and what has to be known of all documents before the first is written.
+    """A document's chunks, and what is told of them before they are written.
 
     fingerprint: of the file, to be recorded with the chunks."""
 

@@ -1,5 +1,6 @@
 """BM25 vectors: weighted as those of fastembed, without fastembed, of words of any script."""
 
+import pickle
 import re
 import subprocess
 import sys
@@ -178,6 +179,13 @@ def test_the_english_list_is_the_usual_one_without_the_letters_of_contractions()
     if not usual.is_file():
         pytest.skip("no models beside the repository")
     assert set(usual.read_text(encoding="utf-8").split()) - stop_words("en") == {"s", "t"}
+
+
+def test_another_process_makes_one_encoder_of_a_language():
+    first, second = (pickle.loads(pickle.dumps(Bm25Encoder("german"))) for _ in range(2))
+    assert first is second
+    assert first.language == "de"
+    assert first.encode(["Die Häuser"]) == Bm25Encoder("de").encode(["Die Häuser"])
 
 
 def test_neither_fastembed_nor_numpy_is_imported():

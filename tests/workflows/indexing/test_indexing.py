@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.markdown.files import read_markdown
 from lmm_core.models.tokens import count_tokens
+from lmm_core.settings.project import load_project
+from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.indexing import documents
@@ -251,6 +254,55 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
     _, told = lmm("index b.md", status=1)
     assert "a.md and b.md have the same docid 'same'" in told
     assert [one["source"] for one in stored().values()] == ["a.md"]
+
+
+def test_what_is_wrong_in_files_is_said_before_a_docid_that_is_there_twice():
+    write("a.md", document("alpha", header="docid: same") + f"::: excercise\nCompute it, {LONG}\n:::\n")
+    write("b.md", document("beta", header="docid: same"))
+    _, told = lmm("index a.md b.md", status=1)
+    first, second = told.splitlines()
+    assert first.startswith("a.md:") and "excercise" in first
+    assert second.endswith("nothing was written")
+    assert not os.path.exists(".lmm")
+
+
+def test_a_file_that_is_not_indexed_has_no_docid():
+    write("a.md", document("alpha", header="docid: same"))
+    write("b.md", document("beta", header="docid: same\nsplit: 3"))
+    _, told = lmm("index a.md b.md", status=1)
+    assert "b.md:1: `split`" in told
+    assert "1 document, 1 chunk written" in told
+    assert "b.md" not in json.dumps(stored("chunks.files"))
+
+
+@pytest.mark.parametrize(
+    ("header", "docid"),
+    [
+        ("docid: mine", "mine"),
+        ("~docid: mine", "mine"),
+        ("docid=: mine\ndocid: other", "mine"),
+        ("docid: 7", "7"),
+        ("docid: [a, b]", "['a', 'b']"),
+        ("docid:\n~docid: other", "notes.md"),
+        ("title: T", "notes.md"),
+    ],
+)
+@pytest.mark.parametrize("words", [("alpha",), ()], ids=["chunks", "none"])
+def test_the_header_alone_says_the_docid(header, docid, words):
+    write("notes.md", document(*words, header=header))
+    assert documents.find_docid(read_markdown(Path("notes.md")), load_project(Path("notes.md"))) == docid
+    counts("notes.md")
+    assert [one["docid"] for one in stored("chunks.files").values()] == [docid]
+    assert {one["docid"] for one in stored().values()} == {docid} if words else not stored()
+
+
+def test_documents_are_written_in_groups(monkeypatch):
+    for number in range(200):
+        write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(3))))
+    written = counting(monkeypatch, EdgeStore, "upsert")
+    assert counts("notes")[0] == 600
+    assert [len(points) for _, name, points in written if name == "chunks"] == [255, 255, 90]
+    assert sum(len(points) for _, name, points in written if name == "chunks.files") == 400  # begun, and done
 
 
 def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
@@ -537,6 +589,28 @@ def test_a_failing_embedding_server_leaves_the_old_version(monkeypatch):
         assert stored() == before
         server.status = 200
         assert counts("notes.md") == (1, 0, 1, 1, 1)
+
+
+class RefusingServer(EmbeddingServer):
+    """Refuses texts with a word in them."""
+
+    def answer(self, body, key):
+        self.status = 401 if any(self.word in text for text in body["input"]) else 200
+        return super().answer(body, key)
+
+
+def test_what_a_model_made_of_one_document_is_kept_when_it_fails_at_the_next(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
+    write("a.md", document("alpha"))
+    write("b.md", document("beta"))
+    with RefusingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        server.word = "beta"
+        lmm("index a.md b.md", status=1)
+        assert {one["source"] for one in stored().values()} == {"a.md"}
+        server.word = "gamma"
+        assert counts("a.md b.md") == (1, 0, 0, 1, 1)
 
 
 def test_a_model_that_is_not_there_is_an_error_and_never_another_one():
