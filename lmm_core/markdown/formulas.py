@@ -123,7 +123,7 @@ class _Writer:
     def _escaped(self, sign: str) -> str:
         if sign == "\\":  # a new line
             return self._lossy(" ")
-        return " " if sign in ",;: \n" else "" if sign == "!" else "‖" if sign == "|" else sign
+        return " " if sign in ",;:> \n" else "" if sign in "!/-" else "‖" if sign == "|" else sign
 
     def _script(self, mark: str) -> str:
         inside = self._argument().strip()

@@ -53,6 +53,8 @@ def test_formulas_in_unicode(tex, read):
         (r"\text{if }x > 10^{-3}", "if x > 10⁻³"),
         (r"P(A \mid B) \in \mathbb{R}", "P(A | B) ∈ ℝ"),
         ("f'(x) = 5\\%", "f′(x) = 5%"),
+        (r"a\>b", "a b"),
+        (r"f\/g", "fg"),
     ],
 )
 def test_formulas_with_an_exact_form(tex, shown):

@@ -21,6 +21,12 @@ def test_what_is_plain_needs_no_library(text):
     assert recognize_plainly(text) == recognize_language(text)
 
 
+def test_numbers_do_not_hide_what_language_a_text_is_in():
+    rows = [f"mean of the group {at}.0 score {at}.1 gain {at}.2 loss {at}.3 rank {at}.4" for at in range(12)]
+    text = "\n".join(rows)
+    assert recognize_plainly(text) == recognize_plainly(text.replace(".", " ")) == "en"
+
+
 def test_what_is_not_plain_is_told():
     with pytest.raises(NotPlainError):
         recognize_plainly(" ".join(GREEK))

@@ -36,6 +36,7 @@ def test_signs_of_typesetters_stand_between_words(text, words):
         ("v3.11.7b", ["v3.11.7b", "v3", "11", "7b"]),
         ("第9.33节", ["第", "9.33", "9", "33", "节"]),
         ("x.1 a.b 1.", ["x", "1", "a", "b", "1"]),
+        ("art. 5.l'8", ["art", "5.8", "5", "8"]),
     ],
 )
 def test_a_number_with_points_is_a_word_and_so_are_its_parts(text, words):

@@ -59,7 +59,7 @@ def recognize_language(text: str) -> str:
 def recognize_plainly(text: str) -> str:
     """Return the same as `recognize_language`. Raise NotPlainError where that asks the library."""
     plain = _prose(text)
-    words = find_words(plain)
+    words = [word for word in find_words(plain) if "." not in word]  # numbers are of no language, their parts follow
     found = _by_script(plain) or _by_words(words)
     if not found and len(words) >= ENOUGH:
         raise NotPlainError

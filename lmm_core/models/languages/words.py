@@ -46,11 +46,12 @@ def find_words(text: str) -> list[str]:
     """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
     plain = text if text.isascii() else _without_typeset(text)
     if plain.isascii():
-        held = _with_held_points(plain.lower())
-        found = _without_contractions(held).encode().translate(_BETWEEN_WORDS).decode().split()
+        held = _with_held_points(_without_contractions(plain.lower()))
+        found = held.encode().translate(_BETWEEN_WORDS).decode().split()
     else:
-        held = _with_held_points(unicodedata.normalize("NFKC", text).lower())  # `é` is one letter, `ﬁ` two
-        found = _compiled(_WORD).findall(_without_contractions(held).replace("_", " "))
+        composed = unicodedata.normalize("NFKC", text).lower()  # `é` is one letter, `ﬁ` two
+        held = _with_held_points(_without_contractions(composed))
+        found = _compiled(_WORD).findall(held.replace("_", " "))
         if _compiled(_PAIRED).search(held):
             found = [part for word in found for part in _parts(word)]
     return [part for word in found for part in _with_parts(word)] if _HELD in held else found

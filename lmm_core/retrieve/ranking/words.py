@@ -169,7 +169,7 @@ class Vocabulary:
 
     def _near(self, word: str) -> list[str]:
         """Return the stems of the nearest words with the same first letter that are near enough; of numbers none."""
-        most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and not word[0].isdigit() else 0
+        most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
             for one, stem in self._alike.get((word[:1], size), ()) if most else ():
