@@ -141,19 +141,27 @@ class Vocabulary:
                 found[stem] = weight
         return found or dict.fromkeys(self._near_of(fold(word)), weight * FUZZY)
 
-    def without_seams(self, words: Sequence[str]) -> list[str]:
-        """Return the words of a question without pairs of signs that only arise where two words meet.
+    def without_parts(self, words: Sequence[str]) -> list[str]:
+        """Return the words of a question without those that it only has because of how words are cut.
 
-        These are pairs that no text has, one of whose signs is in a neighbouring pair that a text has."""
+        These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has; and
+        the parts of a number with points if a text has the number, else the number."""
         known = [not self.counts.keys().isdisjoint(self.stemmers.meant(word)) for word in words]
+        in_numbers = {part for word, is_known in zip(words, known, strict=True) if is_known for part in _parts_of(word)}
 
-        def is_seam(at: int) -> bool:
-            if known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
-                return False
-            before = at > 0 and known[at - 1] and words[at - 1][-1] == words[at][0]
-            return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
+        def is_part(at: int) -> bool:
+            if "." in words[at]:
+                return not known[at]
+            return words[at] in in_numbers or self._is_seam(words, known, at)
 
-        return [word for at, word in enumerate(words) if not is_seam(at)]
+        return [word for at, word in enumerate(words) if not is_part(at)]
+
+    @staticmethod
+    def _is_seam(words: Sequence[str], known: Sequence[bool], at: int) -> bool:
+        if known[at] or len(words[at]) != 2 or not is_paired(words[at][0]):
+            return False
+        before = at > 0 and known[at - 1] and words[at - 1][-1] == words[at][0]
+        return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
 
     def known_words(self, word: str) -> list[str]:
         """Return a word, or, if no text has it, the words that may be meant by it."""
@@ -177,6 +185,10 @@ class Vocabulary:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)
         return [stem for stem, far in near.items() if far == least]
+
+
+def _parts_of(word: str) -> list[str]:
+    return word.split(".") if "." in word else []
 
 
 def typing_errors(one: str, other: str, most: int) -> int:
