@@ -235,12 +235,18 @@ class RagRun:
             return await self._annotate(node, [await task for task in below])
 
         tasks: dict[int, asyncio.Task[bool]] = {}
-        for node in self.open:
-            tasks[id(node)] = asyncio.create_task(
-                annotate(node, [tasks[id(child)] for child in node.sections if id(child) in tasks])
-            )
-            await asyncio.sleep(0)  # so that the first request is sent before all others are made
-        await asyncio.gather(*tasks.values())
+        try:
+            for node in self.open:
+                tasks[id(node)] = asyncio.create_task(
+                    annotate(node, [tasks[id(child)] for child in node.sections if id(child) in tasks])
+                )
+                await asyncio.sleep(0)  # so that the first request is sent before all others are made
+            await asyncio.gather(*tasks.values())
+        except asyncio.CancelledError:  # the annotator is closed next, and no request may come after that
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+            raise
 
     async def _annotate(self, node: HeadingNode, below: Sequence[bool]) -> bool:
         """Annotate a section. Return True if it is then as it should be.

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from lmm_core.errors import ModelError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, blocks_to_tree, parse_markdown_text, sections
+from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.annotators.annotator import Annotation, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker, Reply, Usage
 from lmm_core.models.gate.annotations import check_reply
 from lmm_core.models.replies import one_line
 from lmm_core.scan import ScanOpts
+from lmm_core.scan.rag import RagRun
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
 
 often = settings(max_examples=100, deadline=None)
@@ -101,6 +103,24 @@ def test_the_first_is_asked_and_may_answer_before_the_last_is_asked():
     assert [event for event in annotator.events if event.endswith("asked")] == [
         *(f"S{number} asked" for number in range(20)), "T asked",
     ]  # fmt: skip
+
+
+def test_whoever_stops_it_early_waits_until_no_section_is_asked_any_more():
+    """The model's client is closed next, and a request after that ends in a traceback."""
+    annotator, left = Timed(dict.fromkeys(["A11", "A2", "B"], 60)), []
+
+    async def stop():
+        run = RagRun(ScanOpts(), annotator, "", "div", KnitRules(), True, False, ListLogger())
+        run.start(parse_markdown_text(TREE))
+        asking = asyncio.create_task(run.ask())
+        while not annotator.events:
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        left.extend(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
+
+    asyncio.run(stop())
+    assert annotator.events == ["A11 asked"] and not left
 
 
 # Failures
