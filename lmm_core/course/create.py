@@ -16,7 +16,7 @@ from typing import Literal
 from .. import __version__
 from ..errors import ConfigError, FolderError
 from ..files.create import create_files
-from ..files.gitignore import is_ignored
+from ..files.gitignore import ignored_on_the_way, is_ignored
 from ..files.marked import check_inside
 from ..installation import ADDRESS, PACKAGE, requirement
 from ..quarto.check import check_project
@@ -180,18 +180,12 @@ def _unignored(folder: Path, site: str) -> list[str]:
 
 
 def _taken_back(folder: Path, with_quarto: bool) -> list[str]:
-    """Return the lines that take back what git ignores, but a workflow needs."""
-    extension = extension_place(folder).relative_to(folder).as_posix() + "/lmm.lua"
-    needed = [CONFIG_NAME, REQUIREMENTS, HOOKS, WORKFLOW, *([extension] if with_quarto else [])]
-    places = (_ignored_place(folder.resolve(), name) for name in needed)
-    return [f"!/{place}" for place in dict.fromkeys(places) if place]
-
-
-def _ignored_place(root: Path, name: str) -> str:
-    """Return the file, or the first folder above it, that git ignores, "" if it ignores none."""
-    folders = [f"{name[:at]}/" for at, sign in enumerate(name) if sign == "/"]
-    ignored = (folder for folder in folders if is_ignored(root, f"{folder}x"))
-    return next(ignored, name if is_ignored(root, name) else "")
+    """Return the lines that take back what git ignores, but a workflow needs. The extension's files all go with one."""
+    root, extension = folder.resolve(), extension_place(folder).relative_to(folder).as_posix()
+    in_root = [HOOKS, WORKFLOW] if repository_of(folder) in (None, root) else []  # else they are not in this folder
+    needed = [CONFIG_NAME, REQUIREMENTS, *in_root, *([f"{extension}/lmm.lua"] if with_quarto else [])]
+    places = dict.fromkeys(place for name in needed for place in ignored_on_the_way(root, name))
+    return [f"!/{place}".replace(f"{extension}/lmm.lua", f"{extension}/**") for place in places]
 
 
 def _requirements(notes: list[Path], with_quarto: bool) -> str:

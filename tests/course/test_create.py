@@ -180,6 +180,26 @@ def test_what_git_would_not_take_along_is_taken_back():
     assert states(create_course(Path(), quarto=True))[".gitignore"] == "left alone"
 
 
+@pytest.mark.parametrize("ignored", ["*", ".*\n_extensions/*", ".github/*\n_extensions/**"])
+def test_a_file_is_taken_back_with_each_folder_on_the_way_that_a_rule_ignores(ignored):
+    git("init")
+    write(".gitignore", f"{ignored}\n/.lmm/\n/.quarto/\n/.venv/\n/_site/\n")
+    write("_quarto.yml", "project:\n  type: website\n")
+    write(".gitignore", text(".gitignore") + pasted(create_course(Path(), quarto=True), ".gitignore"))
+    git("add", ".")
+    taken = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
+    extension = [file.as_posix() for file in Path("_extensions").rglob("*") if file.is_file()]
+    assert {"config.toml", "requirements.txt", create.HOOKS, create.WORKFLOW, *extension} <= {*taken}
+    assert states(create_course(Path(), quarto=True))[".gitignore"] == "left alone"
+
+
+def test_nothing_is_taken_back_that_lies_above_the_course():
+    git("init")
+    write(".gitignore", ".*\n")
+    create_course(Path("course"), quarto=False)
+    assert "!" not in text("course/.gitignore")
+
+
 def test_a_course_in_a_repository_that_ignores_some_of_its_files():
     git("init")
     write(".gitignore", "requirements.txt\n")
