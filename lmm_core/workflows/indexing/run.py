@@ -62,7 +62,8 @@ from .waiting import Waiting
 class Upload:
     """One run of indexing files; see `markdown_upload`.
 
-    expect, progress: are told how many chunks there are, and how many more are written;
+    expect, progress: are told how many chunks there are, and how many more are written (if none is embedded, which is
+    soon done, how many documents);
     rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
     of a file in the index whether it shall be there no more; tokens: how many a
     dry run would send to an embedding model that has a price; languages:
@@ -139,6 +140,8 @@ class Upload:
                 pass
             raise
         await self._begin(docids)
+        if not self._is_embedding():
+            self.expect(len(docids))
         counts = Counts()
         async for group in self._groups(made):
             counts += await self._write(group)
@@ -261,12 +264,11 @@ class Upload:
         """Yield the documents in groups, each of which is written at once.
 
         With an embedding model each document is one: what the model made of it is to be kept, whatever fails."""
-        assert self.encoder is not None
         group: list[Waiting] = []
         async for one in self._told(made):
             self.languages[one.language, one.named_by] += 1
             is_full = sum(other.count for other in group) + one.count > BATCH
-            if group and (is_full or self.encoder.embedder is not None):
+            if group and (is_full or self._is_embedding()):
                 yield group
                 group = []
             group.append(one)
@@ -274,16 +276,15 @@ class Upload:
             yield group
 
     async def _told(self, made: AsyncIterator[Waiting]) -> AsyncIterator[Waiting]:
-        """Yield the documents as they are made, after it was told how many chunks they have.
+        """Yield the documents as they are made.
 
         With an embedding model all are made first, so that it is known how much there is to embed, and how much of
         it will be cut."""
-        assert self.encoder is not None
-        if self.encoder.embedder is None:
+        if not self._is_embedding():
             async for one in made:
-                self.expect(one.count)
                 yield one
             return
+        assert self.encoder is not None
         waiting = [one async for one in made]
         report_long(waiting, self.encoder, self.logger)
         self.expect(sum(one.count for one in waiting))
@@ -318,13 +319,19 @@ class Upload:
             return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, index.companion, self.companion, around)
-        await write_changes(store, index.collection, self.encoder, changes, self.progress)
-        self.progress(len(changes.moved) + changes.unchanged)
+        embedded = self.progress if self._is_embedding() else lambda count: None
+        await write_changes(store, index.collection, self.encoder, changes, embedded)
+        embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, index.companion, around_gone)
         records = [_record(made, one.fingerprint) for made, one in zip(documents, group, strict=True)]
         await asyncio.to_thread(write_record, store, index.collection, *records)
+        if not self._is_embedding():
+            self.progress(len(documents))
         return counts
+
+    def _is_embedding(self) -> bool:
+        return self.encoder is not None and self.encoder.embedder is not None
 
     def priced_source(self) -> ModelSource | None:
         """Return the source of the embedding model, None if it has no price."""

@@ -19,7 +19,7 @@ from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.indexing import documents
 from tests.commands import BIN, run, text, write
 from tests.embedding_server import EmbeddingServer
-from tests.indexing import LONG, counts, document, found, lmm, section, stored
+from tests.indexing import LONG, counts, document, found, lmm, section, send, stored
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer
 from tests.workflows.known.test_known_findings import counting
@@ -303,6 +303,19 @@ def test_documents_are_written_in_groups(monkeypatch):
     assert counts("notes")[0] == 600
     assert [len(points) for _, name, points in written if name == "chunks"] == [255, 255, 90]
     assert sum(len(points) for _, name, points in written if name == "chunks.files") == 400  # begun, and done
+
+
+def test_how_much_there_is_to_write_is_told_before_the_first_is_written():
+    for number in range(100):
+        write(f"{number}.md", document(*(f"w{number}x{part}" for part in range(3))))
+    told = []
+    send(
+        open_store(LocalStorage(".lmm/index")),
+        *(f"{number}.md" for number in range(100)),
+        expect=told.append,
+        progress=told.append,
+    )
+    assert told == [100, 85, 15]
 
 
 def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
