@@ -103,9 +103,12 @@ def shown_money(money: float) -> str:
 
 
 class ProgressBar:
-    """A progress bar on standard error, shown on a terminal when work takes longer than a second."""
+    """A progress bar on standard error, shown on a terminal when work takes longer than a second.
 
-    def __init__(self, quiet: bool) -> None:
+    label: what stands before it."""
+
+    def __init__(self, quiet: bool, label: str = "sections") -> None:
+        self.label = label
         self.shown = not quiet and sys.stderr.isatty()
         self.count = self.done = 0
         self.began = time.monotonic()
@@ -134,7 +137,7 @@ class ProgressBar:
         if self.bar is not None:
             self.bar.update(count)
         elif self.shown and time.monotonic() - self.began > BAR_AFTER and self.done < self.count:
-            self.bar = click.progressbar(length=self.count, label="sections", file=sys.stderr, show_pos=True)
+            self.bar = click.progressbar(length=self.count, label=self.label, file=sys.stderr, show_pos=True)
             self.bar.update(self.done)
 
 

@@ -134,7 +134,7 @@ class _IndexRun:
 
         async def work() -> Counts:
             async with open_index(project, models) as store:
-                with ProgressBar(logger.quiet) as bar:
+                with ProgressBar(logger.quiet, "index") as bar:
                     upload = Upload(
                         project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
                         is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
