@@ -51,7 +51,7 @@ def unknown_words(question: str, course: LexicalIndex) -> Iterator[tuple[str, st
     words with which a question speaks of the text."""
     known = {word for named in course.synonyms.used(question) for word in named.words}
     known.update(*map(frequent_words, course.material.languages))
-    words = course.vocabulary.without_parts(asked_words(question, course.language))
+    words = course.vocabulary.without_unknown(asked_words(question, course.language))
     for word, weight in zip(words, word_weights(words), strict=True):
         stems = course.stemmers.meant(word)
         if weight == 1 and course.vocabulary.counts.keys().isdisjoint(stems) and fold(word) not in known:

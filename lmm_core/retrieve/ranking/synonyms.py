@@ -141,7 +141,7 @@ class Synonyms:
         There are more of them where the notes have only a longer name."""
         used = self.used(question)
         words = asked_words(question, self._language) if not used or names_subject(question, self._language) else []
-        words = vocabulary.without_parts(words)
+        words = vocabulary.without_unknown(words)
         weighed = zip(words, word_weights(words), strict=True)
         meant = {fold(word): vocabulary.meant(word, weight) for word, weight in weighed}
         further: list[dict[str, float]] = []

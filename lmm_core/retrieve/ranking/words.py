@@ -141,20 +141,17 @@ class Vocabulary:
                 found[stem] = weight
         return found or dict.fromkeys(self._near_of(fold(word)), weight * FUZZY)
 
-    def without_parts(self, words: Sequence[str]) -> list[str]:
+    def without_unknown(self, words: Sequence[str]) -> list[str]:
         """Return the words of a question without those that it only has because of how words are cut.
 
         These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has; and
-        the parts of a number with points if a text has the number, else the number."""
+        numbers with points that no text has, beside their parts."""
         known = [not self.counts.keys().isdisjoint(self.stemmers.meant(word)) for word in words]
-        in_numbers = {part for word, is_known in zip(words, known, strict=True) if is_known for part in _parts_of(word)}
 
-        def is_part(at: int) -> bool:
-            if "." in words[at]:
-                return not known[at]
-            return words[at] in in_numbers or self._is_seam(words, known, at)
+        def is_unknown(at: int) -> bool:
+            return not known[at] if "." in words[at] else self._is_seam(words, known, at)
 
-        return [word for at, word in enumerate(words) if not is_part(at)]
+        return [word for at, word in enumerate(words) if not is_unknown(at)]
 
     @staticmethod
     def _is_seam(words: Sequence[str], known: Sequence[bool], at: int) -> bool:
@@ -185,10 +182,6 @@ class Vocabulary:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)
         return [stem for stem, far in near.items() if far == least]
-
-
-def _parts_of(word: str) -> list[str]:
-    return word.split(".") if "." in word else []
 
 
 def typing_errors(one: str, other: str, most: int) -> int:

@@ -159,12 +159,10 @@
     return without(asking[""], without(left, all)).filter((word) => !stop.has(word)).slice(0, MOST_TERMS);
   }
 
-  // Words without the parts of a number with points if a text has the number, else without the number.
-  async function withoutParts(terms) {
-    const numbers = terms.filter((term) => term.includes("."));
-    const known = await Promise.all(numbers.map(async (one) => (await ask.index.known(one)).length > 0));
-    const left = new Set(numbers.flatMap((one, at) => (known[at] ? one.split(".") : one)));
-    return terms.filter((term) => !left.has(term));
+  // Words without numbers with points that no text has; their parts are words, too.
+  async function withoutUnknown(terms) {
+    const known = await Promise.all(terms.map(async (term) => !term.includes(".") || (await ask.index.known(term)).length > 0));
+    return terms.filter((_, at) => known[at]);
   }
 
   // The names in a question that have other names, as ranking/synonyms.py finds them: [its words, the others' words].
@@ -222,7 +220,7 @@
   async function search(query, kind) {
     const asked = keyword(query.slice(0, 20000));
     const wanted = asked.kind || kind;
-    const terms = await withoutParts(subject(asked.rest));
+    const terms = await withoutUnknown(subject(asked.rest));
     const { asks, weights: others } = await meant(asked.rest, terms);
     if (!asks.length) return { terms, count: 0, hits: [] };
     const reaching = reach([...new Set(asks.flat())], terms);
