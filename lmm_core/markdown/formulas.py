@@ -103,16 +103,14 @@ class _Writer:
         return "".join(parts)
 
     def _token(self) -> str:
-        token = self._tokens[self._at]
+        if self._next() == "{":
+            return self._argument()
+        name, escaped, mark, sign = self._tokens[self._at].groups()
         self._at += 1
-        name, escaped, mark, sign = token.groups()
         if name:
             return self._command(name)
         if escaped:
             return self._escaped(escaped)
-        if mark == "{":
-            self._at -= 1
-            return self._argument()
         return self._script(mark) if mark else self._sign(sign)
 
     def _sign(self, sign: str) -> str:

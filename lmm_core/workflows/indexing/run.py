@@ -265,13 +265,14 @@ class Upload:
 
         With an embedding model each document is one: what the model made of it is to be kept, whatever fails."""
         group: list[Waiting] = []
+        count = 0
         async for one in self._told(made):
             self.languages[one.language, one.named_by] += 1
-            is_full = sum(other.count for other in group) + one.count > BATCH
-            if group and (is_full or self._is_embedding()):
+            if group and (count + one.count > BATCH or self._is_embedding()):
                 yield group
-                group = []
+                group, count = [], 0
             group.append(one)
+            count += one.count
         if group:
             yield group
 
