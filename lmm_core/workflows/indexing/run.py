@@ -103,6 +103,7 @@ class Upload:
         files = [file for path in paths if (file := load_document(path, self.logger)) is not None]
         server = self.store
         if self.rebuild and not self.dry_run:
+            check_docids(self._docids(files), {}, self.project.root)  # while the old index is still there
             await self._start_anew(server, ending)
         else:
             await self._settle()

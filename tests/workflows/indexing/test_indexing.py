@@ -256,6 +256,16 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
     assert [one["source"] for one in stored().values()] == ["a.md"]
 
 
+def test_a_docid_twice_leaves_the_index_that_was_to_be_rebuilt():
+    write("a.md", document("alpha"))
+    counts("a.md")
+    before = stored()
+    write("b.md", document("beta", header="docid: a.md"))
+    _, told = lmm("index --rebuild a.md b.md", status=1)
+    assert told == "a.md and b.md have the same docid 'a.md': change one; nothing was written\n"
+    assert stored() == before
+
+
 def test_what_is_wrong_in_files_is_said_before_a_docid_that_is_there_twice():
     write("a.md", document("alpha", header="docid: same") + f"::: excercise\nCompute it, {LONG}\n:::\n")
     write("b.md", document("beta", header="docid: same"))
