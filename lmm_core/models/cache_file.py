@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ..errors import CacheError
 from ..files.user import cache_folder
 
+PATIENCE = 10.0  # seconds to wait for another process that writes
 _CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
 _EVICT = (
     "DELETE FROM {0} WHERE key IN (SELECT key FROM "
@@ -35,6 +36,7 @@ class CacheFile:
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
         self._kept = 0
+        self._patience = PATIENCE
 
     def close(self) -> None:
         """Close the file; it is opened again when needed."""
@@ -100,11 +102,12 @@ class CacheFile:
 
     def _broken(self, error: Exception) -> CacheError:
         self.close()
+        self._patience = 0  # a file that is locked that long may stay so: it is waited for once
         return CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.")
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+        self._connection = sqlite3.connect(self.path, timeout=self._patience, check_same_thread=False)
         os.chmod(self.path, 0o600)
         with suppress(sqlite3.OperationalError):  # another process is switching it right now
             self._connection.execute("PRAGMA journal_mode = WAL")

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.files import remembered
+from lmm_core.models import cache_file
 from lmm_core.scan.check.type_words import nearly_more_used
 from lmm_core.workflows.known import forks, overviews, remember, settled
 from lmm_core.workflows.known.cache import Known
@@ -120,6 +121,22 @@ def test_a_cache_that_cannot_be_read_knows_nothing(tmp_path, content):
     known = Known(tmp_path)
     assert known.find([key_of("overview", b"text")]) == {}
     known.keep({key_of("overview", b"text"): 1})
+    known.close()
+
+
+def test_a_cache_that_stays_locked_is_waited_for_once(tmp_path, monkeypatch):
+    Known(tmp_path).keep({b"a": 1})
+    monkeypatch.setattr(cache_file, "PATIENCE", 0.01)
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: opened.append(named) or connect(*given, **named))
+    known, other = Known(tmp_path), connect(tmp_path / "known.sqlite")
+    other.execute("BEGIN EXCLUSIVE")
+    for key in (b"b", b"c", b"d"):
+        known.keep({key: 2})
+    assert [named["timeout"] for named in opened] == [0.01, 0, 0]
+    other.close()
+    known.keep({b"e": 3})
+    assert known.find([b"a", b"b", b"e"]) == {b"a": 1, b"e": 3}
     known.close()
 
 
