@@ -46,7 +46,7 @@ from .walk import CrawledFile, crawl, read_all
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 AT_ONCE = 100_000  # … that are handed to another process at once
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
-SLICING = 2  # increased when the same text gives other snippets
+SLICING = 3  # increased when the same text gives other snippets
 
 EncoderFor = Callable[[Mapping[str, Any]], Encoder]
 

@@ -23,6 +23,7 @@ from ..index.cutting.cut_points import UnitCutter
 from ..index.cutting.pieces import Piece, add_frame, cut_text
 from ..index.cutting.units import NO_FRAME, ChunkLimits, Frame
 from ..index.split import BlocksText, is_skipped
+from ..markdown.anchors import without_anchors
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
 from ..markdown.originals import restore_originals
@@ -95,7 +96,7 @@ def slice_text(
 
     A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
     `skip: true` are left out. Of an edit that is not decided, the old text counts."""
-    blocks = parse_markdown_text(text)
+    blocks = without_anchors(parse_markdown_text(text))
     tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
     if tree is None:
         return []

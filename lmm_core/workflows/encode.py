@@ -23,6 +23,7 @@ from ..index.encoding import (
 from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, project_root, read_markdown
 from ..markdown.parse import parse_markdown_text
@@ -181,7 +182,7 @@ def blocklist_encode(
     project, logger = project_from(config), logger or ConsoleLogger()
     named = project.index.encoding
     encoding = encoding or (EncodingModel.BM25 if named == DEFAULT else EncodingModel(named))
-    header = header_content(blocks)
+    header, blocks = header_content(blocks), without_anchors(blocks)
     opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)

@@ -28,7 +28,7 @@ from ..passes import RagWork, report_concerns, reporting, save_as
 
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
-RECORDED = "system, context_summary"
+RECORDED = "system, context_summary, anchors"
 
 
 def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:

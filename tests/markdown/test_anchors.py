@@ -1,0 +1,43 @@
+"""Headings under anchors, as a search reads them."""
+
+import pytest
+
+from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
+from lmm_core.markdown.anchors import without_anchors
+
+
+def read(text):
+    return [(type(one), one.source, one.line) for one in without_anchors(parse_markdown_text(text))]
+
+
+@pytest.mark.parametrize("anchor", ["(the-mean)=", '<a name="mean"></a>', '<a id="mean"/> ', "(a)=\n(b)="])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n", "Text.\n\n"])
+def test_a_heading_under_an_anchor_is_a_heading(anchor, before):
+    found = read(f"{before}{anchor}\n## The mean\n\nIt is a sum.\n")
+    line = (before + anchor).count("\n") + 2
+    assert found[-2:] == [(HeadingBlock, "## The mean\n\n", line), (TextBlock, "It is a sum.\n", line + 2)]
+    assert len(found) == 2 + (before == "Text.\n\n")
+
+
+def test_text_and_metadata_under_such_a_heading_keep_their_lines():
+    found = read("(x)=\r\n# T\r\nText.\r\n\r\n---\r\na: 1\r\n---\r\n\r\n(y)=\r\n# U\r\n")
+    assert [(kind, line) for kind, _, line in found] == [
+        (HeadingBlock, 2), (TextBlock, 3), (MetadataBlock, 5), (HeadingBlock, 10)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(x)=\nText.\n",
+        "(x)=\n\n# T\n",
+        "Text.\n# T\n",
+        "(x) = 1\n# T\n",
+        "```\n(x)=\n# T\n```\n",
+        "(x)=\n#hash\n",
+        '<a href="x">x</a>\n# T\n',
+        "# T {#x}\n\n(see below)\n",
+    ],
+)
+def test_all_else_stays_as_it_is(text):
+    assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
