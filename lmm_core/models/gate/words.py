@@ -20,7 +20,7 @@ _SCRIPTS = {
     "Han": "\u3041-\u30ff\u3400-\u9fff", "Hangul": "\u1100-\u11ff\uac00-\ud7af",
 }  # fmt: skip
 _LETTERS = {script: re.compile(f"[{letters}]+") for script, letters in _SCRIPTS.items()}
-_ASIDE = re.compile(r"[\W\d_]+")  # what is no letter
+_NO_LETTERS = re.compile(r"[\W\d_]+")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 # Beside the words, code, formulas and quoted terms, which may be in any language.
 _QUOTED = re.compile(r"`[^`\n]{1,200}`|\$[^$\n]{1,200}\$|[„“”«»\"‘][^„“”«»\"‘’\n]{1,200}[“”«»\"’]")
@@ -58,7 +58,7 @@ def quoted_words(text: str) -> str:
 
 def scripts_in(text: str) -> Counter[str]:
     """Return the number of letters in each script."""
-    letters = _ASIDE.sub("", text[:MOST_CHARACTERS])
+    letters = _NO_LETTERS.sub("", text[:MOST_CHARACTERS])
     found = Counter[str]()
     for script, one in _LETTERS.items():
         left = one.sub("", letters)  # no letter is of two scripts, and most texts are of the first
