@@ -98,21 +98,27 @@ class Lookups:
     def __init__(self) -> None:
         self._material: Material | None = None
         self._known: dict[tuple[str, str], tuple[Retrieval, Context]] = {}
+        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
 
     def of(self, material: Material) -> Mapping[tuple[str, str], tuple[Retrieval, Context]]:
         """Return what is known of the questions to a material. What is known of another one is forgotten."""
         if material is not self._material:
-            self._material, self._known = material, {}
+            for key in [*self._known]:
+                self._forget(key)
+            self._material = material
         return self._known
 
     def keep(self, key: tuple[str, str], looked: tuple[Retrieval, Context]) -> None:
         """Know for a while what a question has found, if it would find the same again."""
-        found, known = looked[0], self._known
-        if found.material is self._material and found.repeatable:
-            known[key] = looked
-            asyncio.get_running_loop().call_later(FORGOTTEN, known.pop, key, None)
-            if len(known) > LOOKUPS:
-                del known[next(iter(known))]  # the oldest
+        if looked[0].material is self._material and looked[0].repeatable and key not in self._known:
+            self._known[key] = looked
+            self._timers[key] = asyncio.get_running_loop().call_later(FORGOTTEN, self._forget, key)
+            if len(self._known) > LOOKUPS:
+                self._forget(next(iter(self._known)))  # the oldest
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        del self._known[key]
+        self._timers.pop(key).cancel()  # otherwise it would keep the question, and what led to it, all its minute
 
 
 @dataclass

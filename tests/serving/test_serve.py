@@ -1,6 +1,7 @@
 """`lmm serve`: the real server on loopback, asked over HTTP; the model's far end is a loopback server, too."""
 
 import asyncio
+import gc
 import json
 import re
 import signal
@@ -8,9 +9,11 @@ import socket
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -565,6 +568,26 @@ def test_only_what_the_last_questions_found_is_known(course, monkeypatch, search
         for word in ("oak", "birch", "tree", "oak"):
             served.events({"question": word})
     assert len(searches) == 4
+
+
+def test_a_question_that_gave_place_to_others_is_held_by_nothing():
+    class Text(str):
+        """A text of which can be told whether it is still held."""
+
+    async def asked():
+        lookups, material = serving_answers.Lookups(), object()
+        lookups.of(material)
+        question = Text("What is an oak?")
+        held = weakref.ref(question)
+        lookups.keep((question, ""), (SimpleNamespace(material=material, repeatable=True), None))
+        del question
+        assert held()
+        for number in range(serving_answers.LOOKUPS):
+            lookups.keep((str(number), ""), (SimpleNamespace(material=material, repeatable=True), None))
+        gc.collect()
+        assert not held()
+
+    asyncio.run(asked())
 
 
 # The index

@@ -6,7 +6,7 @@ language.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from ..languages.recognize import foresee_recognizing, recognize_language
 from ..languages.stemming import language_code
@@ -29,6 +29,7 @@ _SCRIPTS = {
     "ta": "Indic", "te": "Indic", "th": "Thai", "ka": "Georgian", "am": "Ethiopic", "zh": "Han", "ja": "Han",
     "ko": "Hangul",
 }  # fmt: skip
+SOURCES = 8  # whose languages are kept: each is asked for with every question and summary about a source
 _FEW = 2  # words of another language, and none of its own, by which a question is in the other
 
 
@@ -39,11 +40,12 @@ def frequent_words(language: str) -> frozenset[str]:
     return frozenset(map(fold, (*STOPWORDS.get(language, ()), *asking)))
 
 
-def languages_of(source: str, code: str) -> set[str]:
+@lru_cache(SOURCES)
+def languages_of(source: str, code: str) -> frozenset[str]:
     """Return the languages in which something about a source may be: the one that the document
     says it is in, and the one that the source is in, as far as that is clear."""
     said = language_code(code)
-    return {said} if _is_alone(said) else {said, recognize_language(own_words(source))} - {""}
+    return frozenset({said} if _is_alone(said) else {said, recognize_language(own_words(source))} - {""})
 
 
 def foresee_languages(source: str, code: str) -> None:

@@ -19,7 +19,9 @@ _SCRIPTS = {
     "Indic": "\u0900-\u0dff", "Thai": "\u0e00-\u0e7f", "Georgian": "\u10a0-\u10ff", "Ethiopic": "\u1200-\u137f",
     "Han": "\u3041-\u30ff\u3400-\u9fff", "Hangul": "\u1100-\u11ff\uac00-\ud7af",
 }  # fmt: skip
-_LETTERS = {script: re.compile(f"[{letters}]") for script, letters in _SCRIPTS.items()}
+_LETTERS = {script: re.compile(f"[{letters}]+") for script, letters in _SCRIPTS.items()}
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 # Beside the words, code, formulas and quoted terms, which may be in any language.
 _QUOTED = re.compile(r"`[^`\n]{1,200}`|\$[^$\n]{1,200}\$|[„“”«»\"‘][^„“”«»\"‘’\n]{1,200}[“”«»\"’]")
 MOST_CHARACTERS = 200_000  # of a text that is compared; the beginning says what it is about
@@ -30,7 +32,7 @@ _LONG = 5  # letters that may stand inside a word, as in German compounds
 def fold(text: str) -> str:
     """Return a text in lower case and without accents, so that `Häuser` begins as `Haus` does."""
     parts = unicodedata.normalize("NFKD", text[:MOST_CHARACTERS].casefold())
-    return unicodedata.normalize("NFC", "".join(sign for sign in parts if not "\u0300" <= sign <= "\u036f"))
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", parts))
 
 
 def words_in(text: str) -> list[str]:
@@ -56,8 +58,14 @@ def quoted_words(text: str) -> str:
 
 def scripts_in(text: str) -> Counter[str]:
     """Return the number of letters in each script."""
-    letters = "".join(_LETTER.findall(text[:MOST_CHARACTERS]))
-    return Counter({name: count for name, one in _LETTERS.items() if (count := len(one.findall(letters)))})
+    letters = _NO_LETTERS.sub("", text[:MOST_CHARACTERS])
+    found = Counter[str]()
+    for script, one in _LETTERS.items():
+        left = one.sub("", letters)  # no letter is of two scripts, and most texts are of the first
+        if len(left) < len(letters):
+            found[script] = len(letters) - len(left)
+        letters = left
+    return found
 
 
 def main_script(text: str) -> str:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import GateError, ModelError
 from lmm_core.models.annotators.annotator import AnnotatorSection
+from lmm_core.models.gate import languages
 from lmm_core.models.gate.annotations import check_reply
 from lmm_core.models.gate.echoes import echo_in
 from lmm_core.models.gate.questions import check_questions
@@ -232,6 +233,18 @@ def test_a_long_reply_takes_no_longer(unit):
 
 def test_escapes_of_terminals_are_no_part_of_a_question():
     assert kept("What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07") == ["What is a residual?"]
+
+
+def test_the_language_of_a_section_is_recognized_once_for_a_whole_reply(monkeypatch):
+    sources = []
+    monkeypatch.setattr(languages, "recognize_language", lambda text: sources.append(text) or "en")
+    section = AnnotatorSection(("Residuals",), "The residuals of a model that fits scatter around zero at random.")
+    reply = {
+        "questions": ["What is a residual?", "Why do residuals scatter?"],
+        "summary": "The residuals of a model scatter.",
+    }
+    check_reply(json.dumps(reply), section, BOTH)
+    assert sources == [section.source]
 
 
 @pytest.mark.parametrize(
