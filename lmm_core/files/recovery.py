@@ -96,8 +96,8 @@ def find_record(path: Path, place: Path | None = None) -> Record | None:
     target = str(place or os.path.realpath(path))
     folder = os.path.dirname(target)  # noqa: PTH120  # called for each file that is read, so it has to be fast
     while True:
-        place = os.path.join(folder, *FOLDER)  # noqa: PTH118
-        if os.path.isdir(place) and (found := _newest(Path(place), Path(target))):  # noqa: PTH112
+        records = os.path.join(folder, *FOLDER)  # noqa: PTH118
+        if os.path.isdir(records) and (found := _newest(Path(records), Path(target))):  # noqa: PTH112
             return found
         if (above := os.path.dirname(folder)) == folder:  # noqa: PTH120
             return None
