@@ -90,35 +90,36 @@ def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = Fals
         raise RecoveryError(str(error)) from error
 
 
-def find_record(path: Path) -> Record | None:
-    """Return the newest record of a file, or None. Raise OSError if records cannot be read."""
-    target = os.path.realpath(path)
+def find_record(path: Path, place: Path | None = None) -> Record | None:
+    """Return the newest record of a file, or None. place: the path with links followed, if that is known. Raise
+    OSError if records cannot be read."""
+    target = str(place or os.path.realpath(path))
     folder = os.path.dirname(target)  # noqa: PTH120  # called for each file that is read, so it has to be fast
     while True:
-        place = os.path.join(folder, *FOLDER)  # noqa: PTH118
-        if os.path.isdir(place) and (found := _newest(Path(place), Path(target))):  # noqa: PTH112
+        records = os.path.join(folder, *FOLDER)  # noqa: PTH118
+        if os.path.isdir(records) and (found := _newest(Path(records), Path(target))):  # noqa: PTH112
             return found
         if (above := os.path.dirname(folder)) == folder:  # noqa: PTH120
             return None
         folder = above
 
 
-def torn_by(path: Path, data: bytes) -> Record | None:
-    """Return the record that explains how a file with this content was torn.
+def torn_by(path: Path, data: bytes, place: Path | None = None) -> Record | None:
+    """Return the record that explains how a file with this content was torn. place: see `find_record`.
 
     Return None if the file is whole or unknown. Raise OSError if records cannot be read."""
-    record = find_record(path)
+    record = find_record(path, place)
     if record is None or not record.explains(data, path.stat().st_mtime_ns):
         return None
     # git and many editors create a new file, which may get the inode number of the old one
     return None if birth_time(path) > record.time else record
 
 
-def torn_problem(path: Path, data: bytes) -> str:
-    """Return the message for a file with this content if it is torn, else "".
+def torn_problem(path: Path, data: bytes, place: Path | None = None) -> str:
+    """Return the message for a file with this content if it is torn, else "". place: see `find_record`.
 
     Raise OSError if records cannot be read."""
-    record = torn_by(path, data)
+    record = torn_by(path, data, place)
     if record is None:
         return ""
     return (

@@ -108,8 +108,14 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
 
 def inside_finder(folder: str | Path) -> Callable[[str | Path], bool]:
     """Return a function that does for paths what `is_inside` does, and follows the folder's links once."""
-    root = os.path.realpath(folder)
-    return lambda path: Path(os.path.realpath(path)).is_relative_to(root)
+    root = os.path.normcase(os.path.realpath(folder))
+    below = os.path.join(root, "")  # noqa: PTH118 (for each of a thousand files, so it has to be fast)
+
+    def is_in(path: str | Path) -> bool:
+        place = os.path.normcase(os.path.realpath(path))
+        return place == root or place.startswith(below)
+
+    return is_in
 
 
 # The documents of a folder

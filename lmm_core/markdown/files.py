@@ -86,7 +86,7 @@ def read_markdown(path: Path) -> MarkdownFile:
     place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
-    if problem := torn_problem(path, data):
+    if problem := torn_problem(path, data, place):
         raise TornError(f"{path}: {problem}")
     text = _decode(path, data)
     return MarkdownFile(path, read_notebook(text, str(path)) if is_notebook(path) else text, data, place)

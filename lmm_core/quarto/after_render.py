@@ -160,10 +160,11 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
             continue
         name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
         for path in _with_included(page, project_dir):
-            if (place := os.path.realpath(path)) not in seen:
+            file = page.file if path is page.file.path else None
+            place = str(file.place) if file else os.path.realpath(path)
+            if place not in seen:
                 seen.add(place)
-                included = path != page.file.path
-                yield SitePage(path, name, included, None if included else page.file)
+                yield SitePage(path, name, file is None, file)
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
@@ -177,7 +178,7 @@ def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
     out of the site, whether header, folder or project makes them drafts."""
     settings = read_project(project_dir)
     drafts, settings_of = _listed_drafts(settings, project_dir), settings_finder(settings)
-    shown = (page for page in pages if not page.included and os.path.realpath(page.file.path) not in drafts)
+    shown = (page for page in pages if not page.included and str(page.file.place) not in drafts)
     return [page for page in shown if settings_of(page.file.path, page.header).get("draft") is not True]
 
 

@@ -334,7 +334,7 @@ def source_of(path: Path, project: Project) -> str:
     """Return a file's path from the root of the project that is indexed.
 
     It tells files of several projects in one index apart."""
-    return Path(os.path.relpath(path.resolve(), project.root)).as_posix()
+    return Path(os.path.relpath(os.path.realpath(path), project.root)).as_posix()
 
 
 def split_work(project_for: Callable[[Path], Project], models: Models, documents: bool = False) -> Work:

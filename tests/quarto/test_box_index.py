@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmm_core.files import remembered
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.quarto.ask_box import groups, word_index
 from lmm_core.quarto.ask_box.data import PART, box_data, data_files
@@ -154,6 +155,16 @@ def test_parts_begin_with_the_titles_above():
     assert all(len(json.dumps(part)) < PART + 2_500 for part in parts)
     above = next(part[0] for first, part in zip(firsts, parts, strict=True) if rows[first][1] == 3)
     assert [title[0] for title in above] == ["B", "S", "S"]
+
+
+def test_the_mark_of_a_page_hangs_on_its_sections_alone(monkeypatch):
+    """Else each version of the program would write all pages anew."""
+    rows = [section("Book", "An oak."), section("Tree", "An elm.")]
+    marks = box_data(page(rows), "en").pages
+    monkeypatch.setattr(remembered, "program_mark", lambda: b"another")
+    assert box_data(page(rows), "en").pages == marks
+    assert box_data(page(rows[:1]), "en").pages["a.html"] != marks["a.html"]
+    assert box_data(page([]), "en").pages == {}
 
 
 def many(number):

@@ -3,7 +3,7 @@ are the sections in their order, `words-1` and so on the index of their words, `
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,20 +29,21 @@ FORMAT = 6  # of the data; ask.js reads no other
 
 @dataclass(frozen=True)
 class BoxData:
-    """The data of an ask box. texts: as JSON, by their names, `data` last; pages: a hash of each page's sections. The
-    page holds it too: by it the box notices data that are older or newer than the page."""
+    """The data of an ask box. texts: as JSON, by their names, `data` last; marks: of each; pages: a hash of each page's
+    sections. The page holds it too: by it the box notices data that are older or newer than the page."""
 
     texts: dict[str, bytes]
+    marks: dict[str, str]
     pages: dict[str, str]
 
 
 def data_files(data: BoxData) -> dict[str, bytes]:
     """Return the scripts that tell a page the data, by the names of their files."""
-    return {f"{name}.js": _script(name, text) for name, text in data.texts.items()}
+    return {f"{name}.js": _script(name, data.marks[name], text) for name, text in data.texts.items()}
 
 
-def _script(name: str, text: bytes) -> bytes:
-    return b"".join([f'lmmAsk.take("{name}","{_mark(text)}",'.encode(), text, b")\n"])
+def _script(name: str, mark: str, text: bytes) -> bytes:
+    return b"".join([f'lmmAsk.take("{name}","{mark}",'.encode(), text, b")\n"])
 
 
 def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
@@ -55,6 +56,7 @@ def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
     data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
     data["spelling"] = data_json(words.spelling)
+    marks = {name: _mark(text) for name, text in data.items()}
     pages = _page_marks(rows)
     about = {
         "format": FORMAT,
@@ -62,14 +64,15 @@ def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made
         "language": language,
         "kinds": dict(sorted(rows.kinds.items())),
         "documents": [[page, source, pages.get(page, "")] for page, source in rows.documents],
-        "marks": {name: _mark(text) for name, text in data.items()},
+        "marks": marks,
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
         "synonyms": _synonyms(rows, groups, found, language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
-    return BoxData(data | {"data": data_json(about | _ranking())}, pages)
+    data["data"] = data_json(about | _ranking())
+    return BoxData(data, marks | {"data": _mark(data["data"])}, pages)
 
 
 def _ranking() -> dict[str, Any]:
@@ -83,8 +86,8 @@ def _ranking() -> dict[str, Any]:
 
 
 def _mark(text: bytes) -> str:
-    """Return a hash of a text, by which a page notices data of another render."""
-    return hashlib.blake2b(text, digest_size=4).hexdigest()
+    """Return the checksum of a text, by which a page notices data of another render."""
+    return f"{zlib.crc32(text):08x}"
 
 
 def _synonyms(
@@ -129,7 +132,8 @@ def _json_list(values: Iterable[bytes]) -> bytes:
 
 
 def _page_marks(rows: Rows) -> dict[str, str]:
-    own: dict[str, list[bytes]] = {}
-    for number, text in zip(rows.numbers, rows.texts, strict=True):
-        own.setdefault(rows.documents[number][0], []).append(text)
-    return {page: _mark(_json_list(found)) for page, found in own.items()}
+    own: dict[str, list[str]] = {}
+    for (page, _), found in zip(rows.documents, rows.hashes, strict=True):
+        if found:
+            own.setdefault(page, []).append(found)
+    return {page: _mark(" ".join(found).encode()) for page, found in own.items()}

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...retrieve.ranking.naming import Pair
 from ...retrieve.ranking.synonyms import pairs_in, words_said
-from ...workflows.known.remember import key_of, remembered
+from ...workflows.known.remember import remembered
 from .plain_text import in_unicode
 from .rows import Rows
 from .word_index import CountedWords, count_words, parts_of
@@ -33,7 +33,7 @@ class Groups:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._things = [(key_of("rows", b"\n".join(rows.texts[slice(*at)])), at) for at in _bounds(rows)]
+        self._things = [(self._hash(*at), at) for at in _bounds(rows)]
 
     def read(self, stop: str) -> list[Group]:
         """Return what is found in each group. stop: see `count_words`."""
@@ -54,6 +54,12 @@ class Groups:
 
         found = remembered("ask said", repr(sorted(words)).encode(), self._things, read, size_of=self._size)
         return set[str]().union(*found)
+
+    def _hash(self, start: int, end: int) -> bytes:
+        """Return the hash of consecutive sections, which are all those of some documents."""
+        numbers = self._rows.numbers
+        hashes = self._rows.hashes[numbers[start] : numbers[end - 1] + 1] if end > start else []
+        return b"".join(map(bytes.fromhex, hashes))
 
     def _size(self, at: tuple[int, int]) -> int:
         return sum(map(len, self._rows.texts[slice(*at)]))

@@ -3,11 +3,13 @@ unchanged pages are remembered, as the JSON that goes into the data, which is no
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from ...logging import ListLogger, LoggerBase, Report, in_file
@@ -20,7 +22,7 @@ from ...retrieve.ranking.lexical import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
-from ...workflows.known.remember import digest, remembered
+from ...workflows.known.remember import HASH, digest, remembered
 from .material import SitePage, read_material, source_of
 from .page_html import PageText
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
@@ -31,12 +33,13 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass
 class SourceRows:
-    """The rows of a source. sizes: the number of sections of each of its documents; titles: depth and title of each
-    section; texts: the row of each section (see `section_rows`) without its first field, as JSON on a line; types:
-    those of passages in the rows; kinds: the number of passages of each type, of those left out, too; reports: what is
-    to be reported of the source."""
+    """The rows of a source. sizes: the number of sections of each of its documents; hashes: of the rows of each of
+    them; titles: depth and title of each section; texts: the row of each section (see `section_rows`) without its first
+    field, as JSON on a line; types: those of passages in the rows; kinds: the number of passages of each type, of those
+    left out, too; reports: what is to be reported of the source."""
 
     sizes: list[int]
+    hashes: list[str]
     titles: list[Title]
     texts: list[bytes]
     types: list[str]
@@ -53,7 +56,14 @@ def rows_of(documents: Sequence[Sequence[list[Any]]]) -> SourceRows:
     """Return the rows of documents, of which each is given as its sections."""
     rows = [row for sections in documents for row in sections]
     titles = [(row[1], row[2]) for row in rows]
-    return SourceRows([*map(len, documents)], titles, [data_json(row[1:]) for row in rows], types_in(rows))
+    texts = [[data_json(row[1:]) for row in sections] for sections in documents]
+    hashes = [_hash(one) if one else "" for one in texts]
+    return SourceRows([*map(len, documents)], hashes, titles, [*chain.from_iterable(texts)], types_in(rows))
+
+
+def _hash(texts: Sequence[bytes]) -> str:
+    """Return the hash of rows: of nothing else, since it goes into the pages."""
+    return hashlib.blake2b(b"\n".join(texts), digest_size=HASH).hexdigest()
 
 
 def unpacked(packed: bytes) -> SourceRows:
@@ -73,6 +83,7 @@ class Rows:
     rest as in `SourceRows`."""
 
     documents: list[list[str]] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     titles: list[Title] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
@@ -84,6 +95,7 @@ class Rows:
         for size in found.sizes:
             self.numbers += [len(self.documents)] * size
             self.documents.append([page, source])
+        self.hashes += found.hashes
         self.titles += found.titles
         self.texts += found.texts
         self.types.update(found.types)

@@ -145,13 +145,9 @@ def paths_of(titles: Iterable[Title]) -> Iterator[list[str]]:
 
 def pack(number: int) -> str:
     """Return a number, 0 or more, as characters of five bits, the lowest first; a sixth says that it goes on."""
-    if number < _QUICK and _PACKED:
+    if number < len(_PACKED):
         return _PACKED[number]
-    signs = ""
-    while number > 31:
-        signs += DIGITS[32 + number % 32]
-        number //= 32
-    return signs + DIGITS[number]
+    return DIGITS[number] if number < 32 else DIGITS[32 + number % 32] + pack(number // 32)
 
 
 def sign(number: int) -> str:

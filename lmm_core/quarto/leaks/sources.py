@@ -19,6 +19,7 @@ from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
 from ...settings.quarto_project import rules_finder
+from ...workflows.known.remember import key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,11 @@ class Secret:
 
 @dataclass
 class Document:
-    """A document that was read, and the rules that hold for it."""
+    """A document that was read, and the rules that hold for it. data: its text as bytes."""
 
     path: Path
     text: str
+    data: bytes
     rules: KnitRules
 
     @cached_property
@@ -73,7 +75,7 @@ def read_documents(
             logger.error(str(error))
         else:
             if document.file.text:
-                yield Document(path, document.file.text, rules(path, document.header))
+                yield Document(path, document.file.text, key_text(document), rules(path, document.header))
 
 
 def project_texts(project: Project) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -93,6 +93,7 @@ class Upload:
     replacement: Replacement | None = None
     workers: Workers = field(default_factory=Workers)
     _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)  # see `indexed_settings`
+    _sources: dict[Path, str] = field(default_factory=dict, init=False)  # of the files that were named
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -226,7 +227,8 @@ class Upload:
         """Return the files to index that were not named, see `Unfinished`.
 
         That an earlier version made the index is said."""
-        named = {source_of(path, self.project) for path in paths}
+        self._sources = {path: source_of(path, self.project) for path in paths}
+        named = {*self._sources.values()}
         found = find_unfinished(self.records, named, self.project.root)
         found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
         if self.is_earlier:
@@ -235,7 +237,7 @@ class Upload:
 
     def _same_record(self, file: MarkdownFile) -> FileRecord | None:
         """Return the record of a file that is indexed as it is now, else None."""
-        record = self.records.get(source_of(file.path, self.project))
+        record = self.records.get(self._sources.get(file.path) or source_of(file.path, self.project))
         return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
     def _project_of(self, file: MarkdownFile) -> Project:
@@ -367,13 +369,15 @@ class Upload:
         return self._remove(lambda path: not path.exists())
 
     def drop_left_out(self) -> int:
-        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
-        return self._remove(lambda path: path.exists() and self.is_left_out(path))
+        """Remove the chunks of files that are there but left out, as those that were named are not. Return their
+        number. Raise StoreError."""
+        return self._remove(lambda path: path.exists() and self.is_left_out(path), {*self._sources.values()})
 
-    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
+    def _remove(self, is_meant: Callable[[Path], bool], without: Collection[str] = ()) -> int:
         store, index, root = self.store, self.project.index, self.project.root
         records = read_records(store, index.collection).items()
-        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
+        own = ((source, record) for source, record in records if not source.startswith(STDIN))
+        gone = [record for source, record in own if source not in without and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
         return remove_files(store, index.collection, gone, index.companion)

@@ -16,12 +16,11 @@ from pathlib import Path
 from types import TracebackType
 
 from .cache import Known
-from .remember import key_of
+from .remember import HASH, key_of
 
 # Windows has no time of the last change of anything, without which a text of the same size can be put in a file's place
 HAS_CHANGE_TIMES = sys.platform != "win32"
 RESTED = 2_000_000_000  # nanoseconds; file systems note times in steps of up to two seconds
-_SIZE = 20  # bytes of a digest
 Stamp = list[int]  # size, times of the last change of content and of anything, number on the disk
 
 
@@ -67,7 +66,7 @@ def digest_of(data: bytes) -> bytes:
     """Return the digest of a file's content."""
     import hashlib  # loads OpenSSL
 
-    return hashlib.blake2b(data, digest_size=_SIZE).digest()
+    return hashlib.sha256(data).digest()[:HASH]
 
 
 def _stamp(found: os.stat_result) -> Stamp:

@@ -13,11 +13,13 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ...markdown.files import MarkdownDocument, is_notebook
+
 if TYPE_CHECKING:
-    from ...markdown.files import MarkdownDocument
     from .cache import Known
 
 WORTH = 100_000  # bytes; less is looked into sooner than it is looked up
+HASH = 20  # bytes
 Thing = TypeVar("Thing")
 
 
@@ -76,7 +78,8 @@ def find_unknown(
 def key_text(document: MarkdownDocument) -> bytes:
     """Return the text of a document, as the thing that a finding in it depends on: a notebook has another than its
     bytes."""
-    return document.file.text.encode("utf-8", "surrogatepass")
+    file = document.file
+    return file.text.encode("utf-8", "surrogatepass") if is_notebook(file.path) else file.data
 
 
 def key_of(kind: str, *parts: bytes) -> bytes:
@@ -86,10 +89,11 @@ def key_of(kind: str, *parts: bytes) -> bytes:
 
     from ...files.remembered import program_mark
 
-    whole = hashlib.blake2b(program_mark(), digest_size=20)
+    whole = hashlib.sha256(program_mark())  # for which processors have instructions: a thousand pages are hashed
     for part in (kind.encode(), *parts):
-        whole.update(b"%d:" % len(part) + part)
-    return whole.digest()
+        whole.update(b"%d:" % len(part))
+        whole.update(part)
+    return whole.digest()[:HASH]
 
 
 def digest(settings: Any) -> bytes:

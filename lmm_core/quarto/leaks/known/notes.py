@@ -20,7 +20,7 @@ from ..sources import Document, annotation_texts, stays_in
 from ..words import Stream, markdown_words, text_words
 from .keys import NAME, element_key, keys_of
 from .memory import Memory, Task, all_keys
-from .said import Said, as_bytes
+from .said import Said
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
@@ -65,7 +65,7 @@ def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> l
 
 
 def _key_of(document: Document, is_hidden: bool) -> bytes:
-    return key_of("left out", as_bytes(document.text), _digest(document.rules), b"%d" % is_hidden)
+    return key_of("left out", document.data, _digest(document.rules), b"%d" % is_hidden)
 
 
 @cache
