@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -369,15 +369,13 @@ class Upload:
         return self._remove(lambda path: not path.exists())
 
     def drop_left_out(self) -> int:
-        """Remove the chunks of files that are there but left out, as those that were named are not. Return their
-        number. Raise StoreError."""
-        return self._remove(lambda path: path.exists() and self.is_left_out(path), {*self._sources.values()})
+        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
+        return self._remove(lambda path: path.exists() and self.is_left_out(path))
 
-    def _remove(self, is_meant: Callable[[Path], bool], without: Collection[str] = ()) -> int:
+    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
         store, index, root = self.store, self.project.index, self.project.root
         records = read_records(store, index.collection).items()
-        own = ((source, record) for source, record in records if not source.startswith(STDIN))
-        gone = [record for source, record in own if source not in without and is_meant(root / source)]
+        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
         return remove_files(store, index.collection, gone, index.companion)

@@ -13,7 +13,6 @@ import pytest
 from lmm_core.markdown.files import read_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.project import load_project
-from lmm_core.settings.quarto_inputs import DocumentFinder
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
@@ -58,19 +57,6 @@ def test_what_holds_for_all_files_is_read_once(monkeypatch):
     counts("a.md b.md")
     assert links.count((Path("a.md"),)) == of_three  # of one file as often as there are files would be too often
     assert len(settings) == 2  # one a run
-
-
-def test_of_files_that_are_indexed_it_is_asked_once_whether_they_are_left_out(monkeypatch):
-    for name in ("a.md", "b.md"):
-        write(name, document(name))
-    counts("a.md b.md")
-    asked = counting(monkeypatch, DocumentFinder, "why_not")
-    counts(".")
-    assert sorted(path.name for _, path in asked) == ["a.md", "b.md"]
-    asked.clear()
-    write("config.toml", '[files]\nexclude = ["b.md"]\n')
-    assert counts(".")[2] == 1  # removed, and so asked about once more
-    assert sorted(path.name for _, path in asked) == ["a.md", "b.md", "b.md"]
 
 
 def test_one_changed_paragraph_is_one_chunk(sample_book, monkeypatch):
