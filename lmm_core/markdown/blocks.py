@@ -174,6 +174,8 @@ def count_lead(source: str) -> int:
 def trim_blank_lines(text: str) -> str:
     """Return a text without the blank lines around it."""
     kept = text.rstrip(" \t\r\n")
+    if kept[:1] not in " \t\r\n":  # as that of most texts
+        return kept
     lead = len(kept) - len(kept.lstrip(" \t\r\n"))
     return kept[kept.rfind("\n", 0, lead) + 1 :]
 

@@ -142,7 +142,7 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
         if isinstance(node, HeaderNode):
             out[id(node)] = node.get("knit") is False
             continue
-        own = properties_verdict(node, rules)
+        own = properties_verdict(node, rules) if node.metadata else None
         out[id(node)] = out[id(node.parent)] if own is None else own
         yield node, out[id(node)]
 

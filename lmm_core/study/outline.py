@@ -142,9 +142,11 @@ def page_title(path: Path, rules: KnitRules) -> str:
 
 
 def _without_marks(text: str) -> str:
-    text = _LINK.sub(r"\1", text)
+    text = _LINK.sub(r"\1", text) if "[" in text else text
     for _ in range(3):  # marks may be nested, as in bold italics
-        text = _MARK.sub(lambda found: found[2] or found[3] or found[4] or "", text)
+        text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
+        if not count:
+            break
     return text
 
 

@@ -79,7 +79,8 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """Return the lines of a text without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
+    text = _NOT_READ.sub("", text)
+    text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     return _SOFT_BREAK.sub(" ", text).split("\n")
@@ -111,8 +112,8 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
         known = words.get(label, LEFT_OUT if is_cross_reference(label) else "")
         return _span(known) if known else found[0]
 
-    text = _MATH.sub(_formula_span, text)
-    return _REFERENCE.sub(reference, text)
+    text = _MATH.sub(_formula_span, text) if "$" in text else text
+    return _REFERENCE.sub(reference, text) if "@" in text else text
 
 
 def _formula_span(found: re.Match[str]) -> str:
