@@ -63,7 +63,7 @@ class Packed:
 
 def pack(said: Said) -> Packed:
     """Return what a text says, packed."""
-    heads = array("I", sorted({*hashes_of(chain.from_iterable(stream.heads for stream in said.streams))}))
+    heads = array("I", sorted({*hashes_of(set(chain.from_iterable(stream.heads for stream in said.streams)))}))
     streams = [" ".join(stream.said) for stream in said.streams]
     rest = json.dumps([streams, [*said.marks], [*said.figures], said.has_comments, said.is_read])
     return Packed(len(heads).to_bytes(_SIZE, sys.byteorder) + heads.tobytes() + zlib.compress(rest.encode(), _LEVEL))
