@@ -14,6 +14,7 @@ from typing import Any, Literal
 Spelling = Literal["native", "div", "comment"]
 
 BOM = "\ufeff"
+_LEAD = f"{BOM} \t\r\n"
 
 _ONE = r"(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
 _ITEMS = re.compile(rf"[ \t]*{_ONE}(?:[ \t]+{_ONE})*[ \t]*")
@@ -168,6 +169,8 @@ def count_lead(source: str) -> int:
     """Return the number of line ends before the text of a block.
 
     One byte-order mark is no text, as to Pandoc; a second one is."""
+    if source[:1] not in _LEAD:  # as that of most blocks
+        return 0
     return source.count("\n", 0, len(source) - len(source.removeprefix(BOM).lstrip(" \t\r\n")))
 
 

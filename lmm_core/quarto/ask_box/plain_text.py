@@ -49,6 +49,8 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     marks. Formulas are in Unicode and in TeX, as the box reads them; `in_unicode` takes the TeX out.
     Code stays, indented by four spaces, by which the box knows it. words: what the page shows for the
     labels that the text refers to."""
+    if not markdown:
+        return ""
     pieces = split_fences(without_fences(markdown.translate(_NO_SIGNS)))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
