@@ -100,7 +100,8 @@ def plain_title(title: str) -> str:
     """Return a title without markup, attributes, and characters that could steer a terminal.
 
     Formulas stay."""
-    parts = _KEPT.split(_ATTRIBUTES.sub("", " ".join(title.split())))
+    title = " ".join(title.split())
+    parts = _KEPT.split(_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
     shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
     return printable("".join(shown)).strip()
 

@@ -33,7 +33,7 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_MARK = re.compile(r":::|---|<(?:div|section)\b|<!--[ \t]*lmm\b", re.I)
+_MARK = re.compile(r"(?=[:<-])(?::::|---|<(?:div|section)\b|<!--[ \t]*lmm\b)", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
