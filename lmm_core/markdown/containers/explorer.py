@@ -98,8 +98,6 @@ class Explorer:
 
     def explore(self, container: bool = False) -> None:
         """Find all parts, and everything that goes."""
-        if not has_marks(self.text):
-            return
         whole = View.whole(self.text)
         self.starts = [line.at for line in whole.lines]
         if container:
