@@ -65,7 +65,13 @@ class SplitOpts:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        for name, least in (("size", 1), ("max_size", self.size), ("overlap", 0), ("short", 0), ("documents", NO_DOCUMENTS)):
+        for name, least in (
+            ("size", 1),
+            ("max_size", self.size),
+            ("overlap", 0),
+            ("short", 0),
+            ("documents", NO_DOCUMENTS),
+        ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} should be at least {least}, not {getattr(self, name)}")
         if self.overlap >= self.size:
