@@ -220,7 +220,7 @@ def put(text: str | bytes) -> None:
 
 def printable(text: str) -> str:
     """Return a text without the characters that steer a terminal, deceive a reader or cannot be encoded."""
-    return _UNSAFE.sub("", text)
+    return text if text.isascii() and text.isprintable() else _UNSAFE.sub("", text)
 
 
 def one_line(text: str, most: int = 0) -> str:

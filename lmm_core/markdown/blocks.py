@@ -14,6 +14,7 @@ from typing import Any, Literal
 Spelling = Literal["native", "div", "comment"]
 
 BOM = "\ufeff"
+_LEAD = f"{BOM} \t\r\n"
 
 _ONE = r"(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
 _ITEMS = re.compile(rf"[ \t]*{_ONE}(?:[ \t]+{_ONE})*[ \t]*")
@@ -168,12 +169,16 @@ def count_lead(source: str) -> int:
     """Return the number of line ends before the text of a block.
 
     One byte-order mark is no text, as to Pandoc; a second one is."""
+    if source[:1] not in _LEAD:  # as that of most blocks
+        return 0
     return source.count("\n", 0, len(source) - len(source.removeprefix(BOM).lstrip(" \t\r\n")))
 
 
 def trim_blank_lines(text: str) -> str:
     """Return a text without the blank lines around it."""
     kept = text.rstrip(" \t\r\n")
+    if kept[:1] not in " \t\r\n":  # as that of most texts
+        return kept
     lead = len(kept) - len(kept.lstrip(" \t\r\n"))
     return kept[kept.rfind("\n", 0, lead) + 1 :]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from .containers.explorer import Cut, Explorer, Goes, Part
+from .containers.explorer import Cut, Explorer, Goes, Part, has_marks
 
 __all__ = ["Cut", "Goes", "Part", "cut", "find_cuts", "find_parts", "parts_by_line", "without"]
 
@@ -20,6 +20,8 @@ def find_parts(text: str) -> list[Part]:
     """Return the divs and metadata blocks inside a text, by their starts.
 
     Fenced divs that are not closed count as text."""
+    if not has_marks(text):
+        return []
     explorer = Explorer(text, lambda part: None)
     explorer.explore()
     return sorted(explorer.parts, key=lambda part: (part.start, -part.end))
@@ -36,6 +38,8 @@ def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
 
     goes: decides about a div, or about what a metadata block annotates (the block itself always
     goes); container: the text is the inside of a container and has blocks of its own."""
+    if not has_marks(text):
+        return []
     explorer = Explorer(text, goes)
     explorer.explore(container)
     found: list[Cut] = []

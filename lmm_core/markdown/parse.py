@@ -8,6 +8,7 @@ unchanged.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from .blocks import (
     BOM,
@@ -92,6 +93,7 @@ def header_source(text: str) -> str:
     return text[: closed.end()] if closed else ""
 
 
+@lru_cache(maxsize=1000)  # most are written alike
 def is_metadata_div(line: str) -> bool:
     """Return True if a line opens a fenced div of class `lmm`."""
     return line.startswith(":::") and "lmm" in div_attributes(line).classes

@@ -130,7 +130,7 @@ def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
 
 def out_by_itself(node: Node) -> bool:
     """Return True if a node's own metadata leaves it out, whatever is kept."""
-    return properties_verdict(node, KnitRules()) is True
+    return bool(node.metadata) and properties_verdict(node, KnitRules()) is True
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
@@ -142,7 +142,7 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
         if isinstance(node, HeaderNode):
             out[id(node)] = node.get("knit") is False
             continue
-        own = properties_verdict(node, rules)
+        own = properties_verdict(node, rules) if node.metadata else None
         out[id(node)] = out[id(node.parent)] if own is None else own
         yield node, out[id(node)]
 

@@ -332,6 +332,8 @@ def split_fences(text: str) -> list[tuple[bool, str]]:
     """Return the parts of a text, each with whether it is fenced code.
 
     A fence that is not closed goes to the end."""
+    if "```" not in text and "~~~" not in text:  # most texts have no fence
+        return [(False, text)] if text else []
     parts: list[tuple[bool, list[str]]] = [(False, [])]
     fence = ""
     for line in text.splitlines(keepends=True):

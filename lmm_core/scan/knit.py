@@ -65,7 +65,7 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
             gone.append(block.source)
         elif block is not None:
             kept.append(block)
-    lost, labels = _find_lost(blocks, rules)
+    lost, labels = _find_lost(tree, rules)
     for line, message in lost:
         logger.warning(message, line)
     if lost:
@@ -179,18 +179,24 @@ _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
     """Return the references from parts that stay to parts left out: line and message of each."""
-    return _find_lost(blocks, rules)[0]
+    return _find_lost_in(blocks, rules)[0]
 
 
 def find_labels_left_out(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
     """Return the labels of the parts left out."""
-    return _find_lost(blocks, rules)[1]
+    return _find_lost_in(blocks, rules)[1]
 
 
-def _find_lost(blocks: Sequence[Block], rules: KnitRules) -> tuple[list[tuple[int, str]], frozenset[str]]:
+_Lost = tuple[list[tuple[int, str]], frozenset[str]]
+
+
+def _find_lost_in(blocks: Sequence[Block], rules: KnitRules) -> _Lost:
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
-    if tree is None:
-        return [], frozenset()
+    return _find_lost(tree, rules) if tree is not None else ([], frozenset())
+
+
+def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
+    """Return the references to parts left out, line and message of each, and the labels of these parts."""
     found = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
     parts = [
         (block, "" if is_out else _rest(block, rules))

@@ -10,6 +10,7 @@ from ..markdown.rag_only import KnitRules
 
 Splitter = Literal["default", "none"]
 SizeUnit = Literal["characters", "tokens"]
+NO_DOCUMENTS = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,13 @@ class SplitOpts:
 
     def __post_init__(self) -> None:
         _check_types(self)
-        for name, least in (("size", 1), ("max_size", self.size), ("overlap", 0), ("short", 0), ("documents", -1)):
+        for name, least in (
+            ("size", 1),
+            ("max_size", self.size),
+            ("overlap", 0),
+            ("short", 0),
+            ("documents", NO_DOCUMENTS),
+        ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} should be at least {least}, not {getattr(self, name)}")
         if self.overlap >= self.size:

@@ -100,7 +100,8 @@ def plain_title(title: str) -> str:
     """Return a title without markup, attributes, and characters that could steer a terminal.
 
     Formulas stay."""
-    parts = _KEPT.split(_ATTRIBUTES.sub("", " ".join(title.split())))
+    title = " ".join(title.split())
+    parts = _KEPT.split(_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
     shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
     return printable("".join(shown)).strip()
 
@@ -142,9 +143,11 @@ def page_title(path: Path, rules: KnitRules) -> str:
 
 
 def _without_marks(text: str) -> str:
-    text = _LINK.sub(r"\1", text)
+    text = _LINK.sub(r"\1", text) if "[" in text else text
     for _ in range(3):  # marks may be nested, as in bold italics
-        text = _MARK.sub(lambda found: found[2] or found[3] or found[4] or "", text)
+        text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
+        if not count:
+            break
     return text
 
 

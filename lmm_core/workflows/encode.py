@@ -30,7 +30,7 @@ from ..markdown.parse import parse_markdown_text
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
-from ..scan.options import SplitOpts
+from ..scan.options import NO_DOCUMENTS, SplitOpts
 from ..settings.project import BM25, Project, load_project, project_from_settings
 from ..settings.quarto_project import quarto_language
 from ..store.threads import run_in_thread
@@ -180,10 +180,9 @@ def blocklist_encode(
     counts them for sizes in tokens, and chunks of the default sizes are made to fit its window. Raise
     ConfigError for a wrong `split` in the header."""
     project, logger = project_from(config), logger or ConsoleLogger()
-    named = project.index.encoding
-    encoding = encoding or (EncodingModel.BM25 if named == DEFAULT else EncodingModel(named))
+    encoding = encoding or _plain_encoding(project)
     header, blocks = header_content(blocks), without_anchors(blocks)
-    opts = replace(split_options(project.index.split, header.get("split")), rules=project.rules)
+    opts = _split_options_of(header, project)
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, annotations, logger)
@@ -207,6 +206,38 @@ def blocklist_encode(
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
     return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system)
+
+
+def encode_passages(
+    blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
+) -> list[Chunk]:  # fmt: skip
+    """Return the chunks that `blocklist_encode` returns without an embedding model, for who looks at nothing else: of
+    no language, without the documents that they are parts of, and with the headings that Pandoc sees (those under
+    anchors are none on a page). Raise ConfigError as it does."""
+    opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
+    alone = replace(opts, documents=opts.documents or NO_DOCUMENTS)  # those with a size say where chunks end
+    split = transform(blocks, alone, logger=logger)
+    return make_chunks(
+        split.blocks,
+        _plain_encoding(project),
+        annotations,
+        logger,
+        docid=docid,
+        source=source,
+        rules=project.rules,
+        language="",
+    )
+
+
+def _plain_encoding(project: Project) -> EncodingModel:
+    """Return the encoding that is configured, or else that of words."""
+    named = project.index.encoding
+    return EncodingModel.BM25 if named == DEFAULT else EncodingModel(named)
+
+
+def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
+    """Return how a document is cut, given its header. Raise ConfigError."""
+    return replace(split_options(project.index.split, header.get("split")), rules=project.rules)
 
 
 def _annotation_model(project: Project) -> AnnotationModel:

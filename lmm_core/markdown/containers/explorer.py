@@ -33,7 +33,7 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_MARK = re.compile(r":::|---|<(?:div|section)\b|<!--[ \t]*lmm\b", re.I)
+_MARK = re.compile(r"(?=[:<-])(?::::|---|<(?:div|section)\b|<!--[ \t]*lmm\b)", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
@@ -79,6 +79,11 @@ class Cut:
     depth: int = 0
 
 
+def has_marks(text: str) -> bool:
+    """Return True if a text may hold parts: most paragraphs are sooner told from those than by the pattern."""
+    return ("<" in text or ":::" in text or "---" in text) and _MARK.search(text) is not None
+
+
 class Explorer:
     """Goes through the containers of a text, outer ones first."""
 
@@ -93,8 +98,6 @@ class Explorer:
 
     def explore(self, container: bool = False) -> None:
         """Find all parts, and everything that goes."""
-        if not _MARK.search(self.text):
-            return
         whole = View.whole(self.text)
         self.starts = [line.at for line in whole.lines]
         if container:
@@ -105,7 +108,7 @@ class Explorer:
             self._blocks(self.todo.pop())
 
     def _look_into(self, view: View) -> None:
-        if not _MARK.search(view.text):
+        if not has_marks(view.text):
             return
         self.budget -= len(view.text)
         if self.budget >= 0:

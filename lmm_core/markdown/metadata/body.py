@@ -30,6 +30,7 @@ _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
 _ALIAS = re.compile(r"(?:^|[\s\[{,])\*\w")
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_TEXT = "tag:yaml.org,2002:str"
 _QUOTED = re.compile(r"[\"']")
 _NATIVE_TAGS = re.compile(r"^(?:~|null|Null|NULL|)$")
 _LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?=[ \t\r\n]|\Z)|[?+=]:")
@@ -39,6 +40,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """A safe loader that keeps as text what YAML 1.1 would change (dates, `12:30`, `0123`, `1.10`).
 
     An unknown tag is ignored, and its value read."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a node: of a text, as most are, at once."""
+        if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
+            return node.value
+        return super().construct_object(node, deep)
 
 
 class _Dumper(yaml.SafeDumper):
@@ -63,7 +70,7 @@ def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
         style = '"'
     elif "\n" in text or _LINE_ENDS.search(text):
         style = "|" if _literal(text) and not text.endswith("\n\n") else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    return dumper.represent_scalar(_TEXT, text, style=style)
 
 
 _Dumper.add_representer(str, _represent_text)
@@ -160,7 +167,7 @@ def _dangerous(body: str) -> str:
     Reasons are nesting deeper than anybody writes (the C reader recurses, and would end the
     process) and aliases that contain themselves or multiply. Checked only if the text allows it."""
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
-    if not nested and not _ALIAS.search(body):
+    if not nested and not ("*" in body and _ALIAS.search(body)):
         return ""
     seen = _Aliases()
     for event in yaml.parse(body, _Loader):

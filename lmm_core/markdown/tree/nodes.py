@@ -37,8 +37,10 @@ class Node(Placed):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the node's own value of `key=`, `key` or `~key`, the first that exists."""
+        if not self.metadata:  # as most texts
+            return default
         properties = self.properties
-        found = find_key(properties, key) if properties else None
+        found = find_key(properties, key)
         return default if found is None else properties[found]
 
     def fetch(self, key: str, default: Any = None) -> Any:

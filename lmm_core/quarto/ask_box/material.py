@@ -25,7 +25,7 @@ from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
 from ...workflows.document import docid_of, project_of
-from ...workflows.encode import blocklist_encode
+from ...workflows.encode import encode_passages
 from .visibility import PageConditions
 
 RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
@@ -87,8 +87,7 @@ def read_material(
     conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
     on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
     kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
-    source = source_of(page, project)
-    chunks = blocklist_encode(kept, own, docid=docid_of(page.source), source=source, logger=logger).chunks
+    chunks = encode_passages(kept, own, logger, docid_of(page.source), source_of(page, project))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
 

@@ -16,13 +16,13 @@ _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
-_SOFT_BREAK = re.compile(r"(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
+_SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
 # Parts that a reader does not see: rules and lines between parts, marks of captions, definitions
-# of links, citations, shortcodes, marks of footnotes, raw text.
+# of links, citations, shortcodes, marks of footnotes, raw text. (First, how all of them begin.)
 _NOT_READ = re.compile(
-    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
+    r"(?=^|[ \t]*\[|[{`])(?:^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
-    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\}",
+    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
 )
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
@@ -41,7 +41,6 @@ _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)
 _BEGIN, _INLINE, _DISPLAYED, _END = "\ue000\ue001\ue002\ue003"
 _SIGNS = f"{_BEGIN}{_INLINE}{_DISPLAYED}{_END}"
 _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*{_END}")
-_NO_SIGNS = str.maketrans(dict.fromkeys(_SIGNS, ""))
 
 
 def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
@@ -49,7 +48,9 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     marks. Formulas are in Unicode and in TeX, as the box reads them; `in_unicode` takes the TeX out.
     Code stays, indented by four spaces, by which the box knows it. words: what the page shows for the
     labels that the text refers to."""
-    pieces = split_fences(without_fences(markdown.translate(_NO_SIGNS)))
+    if not markdown:
+        return ""
+    pieces = split_fences(without_fences(_without_signs(markdown)))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
     for is_code, piece in split_fences(unquoted):
@@ -62,12 +63,12 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 
 def plain_line(markdown: str) -> str:
     """Return a title as plain text, with its formulas as in `plain_text`."""
-    return plain_title(_MATH.sub(_formula_span, markdown.translate(_NO_SIGNS)))
+    return plain_title(_MATH.sub(_formula_span, _without_signs(markdown)))
 
 
 def with_formulas(text: str) -> str:
     """Return a text as it is, but with its formulas as in `plain_text`."""
-    return _MATH.sub(lambda found: found[1] or _formula(found), text.translate(_NO_SIGNS))
+    return _MATH.sub(lambda found: found[1] or _formula(found), _without_signs(text))
 
 
 def in_unicode(text: str) -> str:
@@ -75,11 +76,18 @@ def in_unicode(text: str) -> str:
     return _MARKED.sub(r"\1", text)
 
 
+def _without_signs(text: str) -> str:
+    for sign in _SIGNS:  # sooner than `translate`, which asks for each character
+        text = text.replace(sign, "")
+    return text
+
+
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """Return the lines of a text without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    text = _LINK.sub(lambda found: found[1] or found[2], _NOT_READ.sub("", text))
+    text = _NOT_READ.sub("", text)
+    text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     return _SOFT_BREAK.sub(" ", text).split("\n")
@@ -111,8 +119,8 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
         known = words.get(label, LEFT_OUT if is_cross_reference(label) else "")
         return _span(known) if known else found[0]
 
-    text = _MATH.sub(_formula_span, text)
-    return _REFERENCE.sub(reference, text)
+    text = _MATH.sub(_formula_span, text) if "$" in text else text
+    return _REFERENCE.sub(reference, text) if "@" in text else text
 
 
 def _formula_span(found: re.Match[str]) -> str:

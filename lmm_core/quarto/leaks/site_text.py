@@ -35,7 +35,7 @@ PAGES = frozenset((".html", ".htm", ".xhtml"))
 _TEXTS = PAGES | {".xml", ".svg", ".json", ".js", ".mjs", ".md", ".txt", ".css", ".tex", ".ipynb", ".csv"}
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
-_TAG = re.compile(r"<[!/?a-zA-Z][^<>]*>")
+_TAG = re.compile(r"(<[!/?a-zA-Z][^<>]*>)")  # a group, so that tags and what stands between them are found at once
 _VALUE = re.compile(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _SCRIPT = re.compile(r"<(?P<end>/)?script\b[^<>]*>", re.I)
 _LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # too large for any character
@@ -110,8 +110,9 @@ def strip_tags(source: str) -> str:
         return source
     for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
         source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
-        sentences = [value for tag in _TAG.findall(source) if "=" in tag for value in _sentences(tag)]
-        source = unescape_html("\n".join([_TAG.sub(" ", source), *sentences]))
+        pieces = _TAG.split(source)
+        sentences = [value for tag in pieces[1::2] if "=" in tag for value in _sentences(tag)]
+        source = unescape_html("\n".join([" ".join(pieces[::2]), *sentences]))
     return source
 
 

@@ -24,13 +24,14 @@ _ASCII_MARKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
-    r"""(?P<gap>\$\$.*?\$\$ | (?<![\\$])\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?<=\S)\$(?!\d)  # math
+    r"""(?=[$\[\-@^!{<\]]|^)  # how all of it begins: most characters are told at once
+    (?:(?P<gap>\$\$.*?\$\$ | (?<![\\$])\$(?=[^\s$])(?:[^$\\\n]|\\.|\n(?!\s*\n))*?(?<=\S)\$(?!\d)  # math
     | \[[^\[\]]*@[^\[\]]*\] | (?<!\w)-?@[\w:.-]+                     # citations and references
     | \[\^[^\]\s]+\]:? | ^[ ]{0,3}\[[^\]\n]+\]:[ ]*\S.*$             # notes, link definitions
     | \^\[ | !\[ | \{\{<.*?>\}\} | ^[ \t>]*(?:`{3,}|~{3,})[^\n]*$)
     | <!--|--> | <[/a-zA-Z][^<>]*> | \]\([^()\n]*\) | \]\[[^\]\n]*\] | \{[^{}\n]*\}
     | ^[ \t>]*:{3,}[^\n]*$
-    | ^[ \t>]*(?:\(?(?:[#@]\w*|\d{1,9}|[ivxlc]{1,5}|[a-zA-Z])[.)]|[-*+:~])[ \t]+""",
+    | ^[ \t>]*(?:\(?(?:[#@]\w*|\d{1,9}|[ivxlc]{1,5}|[a-zA-Z])[.)]|[-*+:~])[ \t]+)""",
     re.S | re.M | re.X,
 )
 

@@ -35,7 +35,7 @@ MOST_MEANT = 4  # words that are searched for in place of one that is not known
 KEPT = 1000  # texts whose words are kept: about 10 MB
 ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
 
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
+_EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
 _TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Fields = dict[str, Counter[str]]
@@ -59,7 +59,8 @@ def weights_data() -> dict[str, Any]:
 
 def emphasised(markdown: str) -> list[str]:
     """Return the words that a text emphasises, and the terms of its definition lists."""
-    return [found[2] for found in _EMPHASIS.finditer(markdown)] + _TERM.findall(markdown)
+    terms = _TERM.findall(markdown) if "\n:" in markdown else []
+    return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
 
 
 @dataclass(frozen=True)
