@@ -176,6 +176,8 @@ def start_server(project_dir: Path) -> None:
         server = _listen(project_dir)
     except OSError:
         return
+    sys.stdout.flush()  # else the server would write it, too
+    sys.stderr.flush()
     if (pid := _fork()) == 0:
         _be(server)
     server.listener.close()
