@@ -70,7 +70,7 @@ def quarto_runs(folder: Path) -> dict[str, Run]:
         subprocess.run(call, cwd=book, env=environment(folder), capture_output=True, check=True)
     ast = subprocess.run([str(pandoc), CHAPTER, "-t", "json", *META], cwd=book, capture_output=True, check=True).stdout
     of_page = known | {"QUARTO_DOCUMENT_PATH": str(book), "QUARTO_DOCUMENT_FILE": CHAPTER}
-    script = [sys.executable, "-I", str(extension / "render.py")]
+    script = [sys.executable, "-I", "-S", str(extension / "render.py")]
     knit = [str(Path(sys.executable).with_name(name)) for name in ("python3", "lmm-knit")]
     client = [knit[0], "-I", "-S", str(extension / "lmm_client.py"), knit[1], "html"]  # as the filter does
     page, after = Run(client, book, of_page, ast), Run([*script, "post-render"], book, known)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-
-from .knit.command import run
 
 
 def main() -> None:
     """Run the command `lmm-knit`, which pandoc starts. In a render by Quarto, the extension's client does, and
     has the render's server do the work."""
+    gc.disable()  # what is imported and read is needed to the end; looking through it takes a twentieth of the time
+    from .knit.command import run
+
     sys.exit(run())
 
 

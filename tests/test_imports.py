@@ -264,7 +264,7 @@ def test_the_command_imports_no_commands_but_the_one_that_is_called():
 
 
 @pytest.mark.parametrize(
-    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(COMMANDS)]
+    "module", ["lmm_filters.lmm_rag", "lmm_filters.knit.command", "lmm_core.scan", ", ".join(COMMANDS)]
 )
 def test_start_up_imports_nothing_heavy(module):
     heavy = [*HEAVY, "panflute"]
@@ -339,15 +339,22 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, 
 EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"
 
 
-@pytest.mark.parametrize(("command", "more"), [("lmm-rag", ""), ("lmm-knit", ""), ("lmm-knit", EXERCISE)])
-def test_a_filter_imports_no_panflute_where_the_source_is_known(command, more, pandoc, tmp_path):
+@pytest.mark.parametrize(
+    ("command", "more", "unneeded"),
+    [
+        ("lmm-rag", "", ["panflute"]),
+        ("lmm-knit", "", ["panflute", "hashlib"]),
+        ("lmm-knit", EXERCISE, ["panflute", "hashlib"]),
+    ],
+)
+def test_a_filter_imports_no_panflute_where_the_source_is_known(command, more, unneeded, pandoc, tmp_path):
     """Seen from inside a run: modules that are loaded when the filter ends."""
     from tests.commands import run, write
 
     module = f"lmm_filters.{command.replace('-', '_')}"
     code = (
         f"import atexit, sys\nfrom {module} import main\n"
-        f"atexit.register(lambda: open('seen', 'w').write(repr([n for n in {[*HEAVY, 'panflute']} if n in sys.modules])))\n"
+        f"atexit.register(lambda: open('seen', 'w').write(repr([n for n in {[*HEAVY, *unneeded]} if n in sys.modules])))\n"
         "main()\n"
     )
     path = write(command, f"#!{sys.executable}\n{code}")

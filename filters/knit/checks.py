@@ -60,12 +60,12 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
     Report its errors. Raise FilterError, which stops the render, for faults in the file or in what
     it includes."""
     _refuse_faults(document)
-    logger, blocks = LocatedLogger(document.logger, text.locate), parse_markdown_text(text.text)
-    report_errors(blocks, logger)
-    if (line := find_unclosed_div(blocks, document.rules)) is not None:
+    logger = LocatedLogger(document.logger, text.locate)
+    report_errors(text.blocks, logger)
+    if (line := find_unclosed_div(text.blocks, document.rules)) is not None:
         file, line = text.locate(line)
         raise FilterError(f"{file}:{line}: {NOT_CLOSED}")
-    for line, message in find_dangling(blocks, document.rules):
+    for line, message in find_dangling(text.blocks, document.rules):
         logger.warning(message, line)
 
 

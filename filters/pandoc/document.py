@@ -188,9 +188,8 @@ def _kept_by_document(text: Source | None) -> set[str]:
 
     if text is None:
         return set()
-    blocks = parse_markdown_text(text.text)
-    named = with_named(header_content(blocks), text.files[0].path.parent)
-    return {word for one in (*said_by(blocks), options_in(named)) for word in words_of(one.get("keep"))}
+    named = with_named(header_content(text.blocks), text.files[0].path.parent)
+    return {word for one in (*said_by(text.blocks), options_in(named)) for word in words_of(one.get("keep"))}
 
 
 # From Pandoc's elements
@@ -213,7 +212,7 @@ def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
 def require_places(document: FilterDocument) -> None:
     """Raise FilterError if metadata blocks may have lost their places on the way to the filter."""
     text = document.input_text
-    blocks = parse_markdown_text(text.text) if text is not None else None
+    blocks = text.blocks if text is not None else None
     if document.call.done:
         return
     _require_comments(document, blocks)

@@ -19,22 +19,25 @@ _BLOCKS = frozenset(
     """Plain Para LineBlock CodeBlock RawBlock BlockQuote OrderedList BulletList DefinitionList Header HorizontalRule
     Table Figure Div Null""".split()
 )
+_WORDS = {"Str", "Space", "SoftBreak"}
 _YAML = {"yaml", "yml"}
 
 
 def walk(node: Any) -> Iterator[Any]:
-    """Yield a JSON value and every value inside it, parents before their children.
+    """Yield the lists and objects of JSON, parents before their children, without words and the spaces between them,
+    which are most of a document.
 
     The caller may change a list or an object that it is given: the walk goes on with the
     new content. The siblings come in no particular order."""
     stack = [node]
     while stack:
         one = stack.pop()
-        yield one
-        if isinstance(one, dict):
-            stack.extend(one.values())
-        elif isinstance(one, list):
+        if isinstance(one, list):
+            yield one
             stack.extend(one)
+        elif isinstance(one, dict) and one.get("t") not in _WORDS:
+            yield one
+            stack.extend(one.values())
 
 
 def find_elements(node: Any, *kinds: str) -> Iterator[dict[str, Any]]:

@@ -6,11 +6,14 @@ import bisect
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lmm_core.files.walk import is_document
+from lmm_core.markdown.blocks import Block
 from lmm_core.markdown.files import MarkdownFile, read_markdown
+from lmm_core.markdown.parse import parse_markdown_text
 
 from ..errors import FilterError
 from .call import FilterCall
@@ -29,6 +32,11 @@ class Source:
     text: str
     files: Sequence[MarkdownFile]
     starts: Sequence[int]
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The blocks of the text."""
+        return parse_markdown_text(self.text)
 
     @classmethod
     def load(cls, paths: Sequence[Path]) -> Source:

@@ -8,7 +8,6 @@ Clearing the user's cache forgets everything.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from contextlib import suppress
@@ -60,6 +59,8 @@ def recall(kind: str, place: Path, *data: bytes) -> bytes | None:
 @cache
 def program_mark() -> bytes:
     """Return what tells this program's code from any other version of it: the sizes and times of its files."""
+    import hashlib  # loads OpenSSL
+
     whole = hashlib.blake2b(sys.version.encode())
     for base, folders, files in os.walk(Path(__file__).parents[1]):
         folders.sort()
@@ -77,12 +78,16 @@ def _write(record: Path, content: bytes) -> None:
 
 
 def _record(kind: str, place: Path) -> Path:
+    import hashlib
+
     name = hashlib.blake2b(os.fsencode(os.path.realpath(place)), digest_size=16).hexdigest()
     return cache_folder() / kind / name
 
 
 def _digest(data: tuple[bytes, ...]) -> bytes:
     """Return a digest of all parts, each with its length, so that parts cannot be confused."""
+    import hashlib
+
     whole = hashlib.blake2b(digest_size=20)
     for part in data:
         whole.update(b"%d:" % len(part) + part)

@@ -11,16 +11,17 @@ from ..ending import end_quickly
 
 def run_hook(stage: str) -> int:
     """Do the work of a stage, `pre-render` or `post-render`, and return the exit status. The first starts a
-    server for the render."""
+    server for the render, which has what this work has imported."""
     end_quickly()
-    if stage == "pre-render" and sys.platform == "linux" and (folder := os.environ.get("QUARTO_PROJECT_DIR")):
-        from . import before_render as before_render  # so that the server has it, too
+    from .render import run_script
+
+    status = run_script(stage)
+    folder = os.environ.get("QUARTO_PROJECT_DIR")
+    if stage == "pre-render" and status == 0 and sys.platform == "linux" and folder:
         from .render_server.server import start_server
 
         start_server(Path(folder))
-    from .render import run_script
-
-    return run_script(stage)
+    return status
 
 
 def after_render() -> int:

@@ -34,7 +34,7 @@ def is_cross_reference(label: str) -> bool:
 
 def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
     """Yield the position and the label of each reference to a label in `gone`."""
-    for at, found in _references(text):
+    for at, found in _references(text) if any(label in text for label in gone) else ():
         for label in _labels(found):
             if label in gone:
                 yield at, label

@@ -29,7 +29,6 @@ from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, r
 from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
-NOTHING = digest(None)
 MARK = "-"  # between the hash of a source and that of the own prompt by which a key was made
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
@@ -62,7 +61,7 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str, mark: st
     is_same_text = pair is not None and pair[0].partition(MARK)[0] == input_hash
     is_same = is_same_text and (mark is None or (pair is not None and pair[0] == marked(input_hash, mark)))
     if spelled is None:
-        return State.CURRENT if is_same and pair is not None and pair[1] == NOTHING else State.MISSING
+        return State.CURRENT if is_same and pair is not None and pair[1] == digest(None) else State.MISSING
     if spelled != f"~{key}":
         return State.WRITERS
     if pair is None:

@@ -130,6 +130,31 @@ def test_a_page_imports_next_to_nothing(project):
     assert imported(said).isdisjoint({"site", "socket", "pathlib", "re", "typing"})
 
 
+def test_the_hook_after_a_render_imports_next_to_nothing(project):
+    hook("pre")
+    command = command_of("post")
+    status, _, said = run([command[0], "-X", "importtime", *command[1:]])
+    assert status == 0
+    assert not any(name.startswith("lmm_") for name in imported(said))
+    assert imported(said).isdisjoint({"site", "socket", "pathlib", "re", "shutil", "typing"})
+
+
+def test_where_the_hook_before_a_render_stops_it_there_is_no_server(project):
+    write(project / "other.qmd", "# Mean\n\n---\ntype: exercise\n---\nCompute.\n")
+    assert hook("pre")[0] == 1
+    assert not place.socket_path(project).exists()
+
+
+def test_where_threads_are_left_there_is_no_server(project):
+    code = (
+        "import sys, threading\nfrom pathlib import Path\n"
+        "from lmm_core.quarto.render_server.server import start_server\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\nstart_server(Path(sys.argv[1]))\n"
+    )
+    assert run([sys.executable, "-c", code, project])[0] == 0
+    assert not place.socket_path(project).exists()
+
+
 def test_a_page_that_the_server_forks_imports_nothing_of_ours(project):
     code = (
         "import sys\nfrom lmm_core.quarto.render_server.server import _import\nfrom lmm_filters.knit.page import run\n"

@@ -25,7 +25,7 @@ from lmm_core.markdown.metadata.ownership import digest
 from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.scan import ScanOpts, scan_rag
-from lmm_core.scan.system_keys import NOTHING, State, key_state, nearest_spellings
+from lmm_core.scan.system_keys import State, key_state, nearest_spellings
 from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
@@ -638,8 +638,8 @@ def test_everything_written_is_yaml():
     ("properties", "state"),
     [
         ({}, State.MISSING),
-        ({"~~hash": {"summary": ["now", NOTHING]}}, State.CURRENT),
-        ({"~~hash": {"summary": ["then", NOTHING]}}, State.MISSING),
+        ({"~~hash": {"summary": ["now", digest(None)]}}, State.CURRENT),
+        ({"~~hash": {"summary": ["then", digest(None)]}}, State.MISSING),
         ({"summary": "x"}, State.WRITERS),
         ({"summary=": "", "~summary": "x"}, State.WRITERS),
         ({"~summary": "x"}, State.CORRECTED),

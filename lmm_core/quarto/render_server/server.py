@@ -20,6 +20,7 @@ from signal import SIGTERM
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from ... import NO_REPORTS
+from ...workflows.known.forks import may_fork
 from .place import is_ours, is_usual, own_mark, own_variables, program_time, socket_path
 
 if TYPE_CHECKING:
@@ -170,12 +171,14 @@ class Server:
 def start_server(project_dir: Path) -> None:
     """Fork a server for the render of a project by the process that has started this one. Do without it where
     that cannot be."""
-    if not is_usual():
+    if not is_usual() or not may_fork():  # models may have left threads
         return
     try:
         server = _listen(project_dir)
     except OSError:
         return
+    sys.stdout.flush()  # else the server would write it, too
+    sys.stderr.flush()
     if (pid := _fork()) == 0:
         _be(server)
     server.listener.close()
@@ -256,8 +259,6 @@ def _leave_streams() -> None:
 
 def _import() -> bool:
     """Import what is needed, and return True if a process with all that may fork."""
-    from ...workflows.known.forks import may_fork
-
     for module in _NEEDED:
         import_module(module if module.startswith(".") else f".{module}", "lmm_core.quarto")
     return may_fork()

@@ -59,11 +59,11 @@ def _mark(command: str) -> tuple[str, str, str]:
 def _send(connection: socket, request: tuple[object, ...]) -> None:
     """Send a request, and the standard streams with it."""
     import _socket
-    import array
     import marshal  # the server has the same Python, or refuses
 
     data = marshal.dumps(request)
-    streams = _socket.SOL_SOCKET, _socket.SCM_RIGHTS, array.array("i", [0, 1, 2])
+    descriptors = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))  # an `array` takes long to import
+    streams = _socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors
     connection.sendmsg([len(data).to_bytes(SIZE, "big")], [streams])
     connection.sendall(data)
 

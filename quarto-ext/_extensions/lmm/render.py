@@ -1,15 +1,12 @@
 """The script that Quarto runs before and after a render. It does what `lmm quarto STAGE` does.
 
 Quarto starts it with whatever Python it has, which may lack our package. So the script needs the
-standard library alone, and looks for the command in all places where a course may have it.
+standard library alone, and looks for the command in all places where a course may have it. Every render
+waits for it, so that it is run without site-packages, and imports what it uses alone.
 """
 
-import importlib
 import os
-import runpy
-import shutil
 import sys
-from pathlib import Path
 
 MISSING = (
     "LM markdown: The command lmm was not found. Install the package lmm-markdown (where the course has a "
@@ -21,6 +18,9 @@ MISSING = (
 def find_command() -> list[str]:
     """Return the command for `lmm`: on PATH, else as a module of Quarto's Python or of the project's
     own; [] if there is none."""
+    import shutil
+    from pathlib import Path
+
     if found := shutil.which("lmm"):
         return [found]
     project = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
@@ -33,9 +33,11 @@ def find_command() -> list[str]:
 
 def has_package(python: str) -> bool:
     """Return True if an interpreter exists and has our package."""
+    import shutil
+    import subprocess
+
     if shutil.which(python) is None:
         return False
-    import subprocess
 
     code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('lmm_core') is None)"
     return subprocess.run([python, "-P", "-c", code], check=False).returncode == 0
@@ -55,16 +57,17 @@ def hand_over(stage: str) -> int:
 
 def run_here(stage: str) -> int | None:
     """Run a stage in this process, and return its exit status, if that is the Python that `lmm` would start:
-    starting one takes as long as much of the work. The server of the render may do it instead. None: it is
-    another one, or its package is older."""
+    starting one takes as long as much of the work. None: it is another one, or its package is older."""
+    import importlib
+    import shutil
+
     found = shutil.which("lmm")
-    if not found or Path(found).parent != Path(sys.executable).parent or os.environ.get("PYTHONPATH"):
+    if not found or not is_beside_python(found):
         return None
-    client = Path(__file__).with_name("lmm_client.py")
-    if stage == "post-render" and client.is_file() and (ask_server := runpy.run_path(str(client)).get("ask_server")):
-        status: int | None = ask_server("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
-        if status is not None:
-            return status
+    if sys.flags.no_site:
+        import site
+
+        site.main()
     try:
         run_hook = importlib.import_module("lmm_core.quarto.hook").run_hook
     except (ImportError, AttributeError):
@@ -72,11 +75,34 @@ def run_here(stage: str) -> int | None:
     return run_hook(stage)
 
 
+def ask_server(stage: str) -> int | None:
+    """Have the server of the render do the work after it, and return the exit status. None: there is no server, or
+    it is not the Python that `lmm` would start. Imports next to nothing, as `lmm_client.py`."""
+    client = os.path.join(os.path.dirname(__file__), "lmm_client.py")
+    paths = [f"{folder}/lmm" for folder in os.environ.get("PATH", "").split(":")]
+    found = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
+    if sys.platform != "linux" or stage != "post-render" or not is_beside_python(found) or not os.path.isfile(client):
+        return None
+    with open(client, encoding="utf-8") as file:
+        code = compile(file.read(), client, "exec")
+    names = {"__name__": "lmm_client"}
+    exec(code, names)
+    return names["ask_server"]("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
+
+
+def is_beside_python(command: str) -> bool:
+    """Return True if a command is in the folder of this Python, and starts it as it is here."""
+    is_beside = os.path.dirname(command) == os.path.dirname(sys.executable)
+    return is_beside and not os.environ.get("PYTHONPATH")
+
+
 def main(stage: str) -> int:
     """Do the work of a stage, and return the exit status."""
     try:
-        status = run_here(stage)
-        return hand_over(stage) if status is None else status
+        for way in (ask_server, run_here):
+            if (status := way(stage)) is not None:
+                return status
+        return hand_over(stage)
     except KeyboardInterrupt:  # a command that was started has been interrupted as well
         return 130
 

@@ -19,7 +19,11 @@ PAGE = [{"t": "Para", "c": [WORD, {"t": "Emph", "c": [CODE]}]}]
 def test_parents_come_before_what_is_in_them():
     found = list(walk(PAGE))
     assert found[0] is PAGE
-    assert found.index(PAGE[0]) < found.index(CODE) < found.index("<b>")
+    assert found.index(PAGE[0]) < found.index(CODE) < found.index(CODE["c"])
+
+
+def test_the_walk_passes_over_words():
+    assert WORD not in list(walk(PAGE))
 
 
 def test_the_walk_goes_on_with_what_the_caller_has_put_in():
