@@ -185,13 +185,14 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.store, self.collection, self.name = self.opened.store, self.opened.collection, self.done.name
-        self.records: dict[str, FileRecord] = {}
+        self.records: dict[str, FileRecord] = {}  # of the last run: those of new files would take 0.4 KB each
         self.left: dict[str, FileRecord] = {}  # of files not met in this run, so far
         self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
         self.new: deque[CutSnippet] = deque()
         self.files: deque[_File] = deque()
         self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
+        self.new_files = 0  # that are recorded now and were not before
         # What snippets depend on besides the text. Each file's fingerprint begins with it.
         settings = json.dumps([VERSION, SLICING, self.cutter.language])
         self.settings = hashlib.blake2b(settings.encode(), digest_size=4).hexdigest()
@@ -351,7 +352,9 @@ class _Run:
         if closed:
             records = [file.record for file in closed]
             await asyncio.to_thread(write_record, self.store, self.collection, *records)
-            self.records |= {record.source: record for record in records}
+            sources = {record.source for record in records}
+            self.unsure -= sources
+            self.new_files += len(sources - self.records.keys())
 
     async def _remove(self, snippets: Sequence[Snippet]) -> None:
         await self.stored.remove(snippets)
@@ -359,7 +362,7 @@ class _Run:
 
     async def _remove_left(self) -> None:
         """Remove what is stored of files that are gone or can no longer be read."""
-        left = set(self.left) | {source for source in self.unsure if source not in self.records}
+        left = set(self.left) | (self.unsure - self.records.keys())
         records = [self.records.pop(source) for source in sorted(left) if source in self.records]
         if records:
             self.stored.begin()
@@ -375,7 +378,7 @@ class _Run:
         """Bring the catalogue up to date."""
         done, root = self.done, self.database.from_root(self.root)
         entry = (await asyncio.to_thread(self.database.entries)).get(self.name)
-        done.files = len(self.records)
+        done.files = len(self.records) + self.new_files
         same = entry is not None and (entry.description, entry.root) == (done.description, root)
         if self.stored.tally is None and entry is not None and same:
             done.snippets = entry.snippets

@@ -456,6 +456,26 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
     assert made() == state
 
 
+def test_files_are_counted_though_the_records_of_new_ones_are_not_kept(monkeypatch):
+    kept = []
+    finish = indexer._Run.finish
+    monkeypatch.setattr(indexer._Run, "finish", lambda run: (kept.append(sorted(run.records)), finish(run))[1])
+    first_version()
+    assert index().files == 3
+    second_version()
+    assert index().files == 3
+    fill("docs", e=page("oak"))
+    assert index().files == 4
+    assert kept == [[], ["a.md", "c.md"], ["a.md", "c.md", "d.md"]]
+
+
+def test_the_records_of_files_have_no_index_which_would_be_in_memory():
+    first_version()
+    index()
+    stored = Path(".md_index/docs", VECTORS + FILES, "collection.json")
+    assert json.loads(stored.read_text(encoding="utf-8"))["indexes"] == {}
+
+
 class InMemory(FailingStore):
     """A store that outlives the runs. It is fast, and fails when told to."""
 
