@@ -19,7 +19,7 @@ _BLOCKS = frozenset(
     """Plain Para LineBlock CodeBlock RawBlock BlockQuote OrderedList BulletList DefinitionList Header HorizontalRule
     Table Figure Div Null""".split()
 )
-_WORDS = {"Str", "Space", "SoftBreak"}
+_WORDS = ("Str", "Space", "SoftBreak")  # no set: in metadata, the value of a key `t` is an object
 _YAML = {"yaml", "yml"}
 
 

@@ -26,6 +26,11 @@ def test_the_walk_passes_over_words():
     assert WORD not in list(walk(PAGE))
 
 
+def test_metadata_may_have_a_key_named_like_those_of_elements():
+    meta = {"t": {"t": "MetaInlines", "c": [WORD, CODE]}}
+    assert list(find_elements({"meta": meta}, "RawInline")) == [CODE]
+
+
 def test_the_walk_goes_on_with_what_the_caller_has_put_in():
     tree = ["old", ["old"]]
     for one in walk(tree):
