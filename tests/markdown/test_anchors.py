@@ -35,9 +35,33 @@ def test_text_and_metadata_under_such_a_heading_keep_their_lines():
         "(x) = 1\n# T\n",
         "```\n(x)=\n# T\n```\n",
         "(x)=\n#hash\n",
+        "    (code)=\n# T\n",
         '<a href="x">x</a>\n# T\n',
         "# T {#x}\n\n(see below)\n",
     ],
 )
 def test_all_else_stays_as_it_is(text):
     assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+
+
+@pytest.mark.parametrize("out", ["type: solution", "knit: false", "skip: true"])
+@pytest.mark.parametrize("own", ["", "---\nskip: false\nknit: true\n---\n"])
+def test_in_a_section_that_is_left_out_it_stays_a_paragraph(out, own):
+    text = f"# A\n\n---\n{out}\n---\n## Solutions\n\n### First\n\n{own}(x)=\n## Second\n\nIt is 42.\n"
+    assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+    assert HeadingBlock in [kind for kind, _, _ in read(f"{text}\n## B\n\n(y)=\n### C\n")][-1:]
+
+
+@pytest.mark.parametrize("out", ["knit: false", "skip: true"])
+def test_in_a_document_that_is_left_out_too(out):
+    text = f"---\n{out}\n---\n\n---\nknit: true\nskip: false\n---\n(x)=\n# T\n\nText.\n"
+    assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+
+
+def test_a_type_before_the_anchor_is_that_of_the_section():
+    found = read("# A\n\n---\ntype: exercise\n---\n(x)=\n## E\n\nCount.\n\n(y)=\n## F\n")
+    assert [kind for kind, _, _ in found] == [HeadingBlock, MetadataBlock, HeadingBlock, TextBlock, HeadingBlock]
+
+
+def test_headings_under_anchors_may_follow_each_other():
+    assert read("(x)=\n# T\n(y)=\n## U\n") == [(HeadingBlock, "# T\n", 2), (HeadingBlock, "## U\n", 4)]
