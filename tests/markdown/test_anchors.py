@@ -4,18 +4,28 @@ import pytest
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
 from lmm_core.markdown.anchors import without_anchors
+from lmm_core.markdown.blocks import Attributes
+from lmm_core.workflows.encode import blocklist_encode
 
 
 def read(text):
     return [(type(one), one.source, one.line) for one in without_anchors(parse_markdown_text(text))]
 
 
-@pytest.mark.parametrize("anchor", ["(the-mean)=", '<a name="mean"></a>', '<a id="mean"/> ', "(a)=\n(b)="])
+@pytest.mark.parametrize(
+    ("anchor", "name"),
+    [
+        ("(The mean:1)=", "the-mean-1"),
+        ('<a name="Mean"></a>', "Mean"),
+        ("<a class=x id=mean /> ", "mean"),
+        ("(a)=\n(b)=", "b"),
+    ],
+)
 @pytest.mark.parametrize("before", ["", "\ufeff", "\n", "Text.\n\n"])
-def test_a_heading_under_an_anchor_is_a_heading(anchor, before):
+def test_a_heading_under_an_anchor_is_a_heading(anchor, name, before):
     found = read(f"{before}{anchor}\n## The mean\n\nIt is a sum.\n")
     line = (before + anchor).count("\n") + 2
-    assert found[-2:] == [(HeadingBlock, "## The mean\n\n", line), (TextBlock, "It is a sum.\n", line + 2)]
+    assert found[-2:] == [(HeadingBlock, f"## The mean {{#{name}}}\n\n", line), (TextBlock, "It is a sum.\n", line + 2)]
     assert len(found) == 2 + (before == "Text.\n\n")
 
 
@@ -64,4 +74,22 @@ def test_a_type_before_the_anchor_is_that_of_the_section():
 
 
 def test_headings_under_anchors_may_follow_each_other():
-    assert read("(x)=\n# T\n(y)=\n## U\n") == [(HeadingBlock, "# T\n", 2), (HeadingBlock, "## U\n", 4)]
+    assert read("(x)=\n# T\n(y)=\n## U\n") == [(HeadingBlock, "# T {#x}\n", 2), (HeadingBlock, "## U {#y}\n", 4)]
+
+
+@pytest.mark.parametrize("attributes", ["{#own}", "{#own .c}"])
+def test_a_heading_keeps_its_own_identifier(attributes):
+    assert read(f"(x)=\n# T {attributes}\n") == [(HeadingBlock, f"# T {attributes}\n", 2)]
+
+
+@pytest.mark.parametrize("heading", ["# T {.c k=v}", "# T # {.c k=v}  "])
+def test_a_heading_keeps_its_other_attributes(heading):
+    [made] = without_anchors(parse_markdown_text(f"(x)=\r\n{heading}\r\n"))
+    assert made.title == "T"
+    assert made.attributes == Attributes("x", ["c"], {"k": "v"})
+    assert made.source.endswith("\r\n")
+
+
+def test_headings_under_anchors_do_not_change_the_identifiers_of_others():
+    blocks = parse_markdown_text("(first)=\n# Summary\n\nA.\n\n# Summary\n\nB.\n")
+    assert [chunk.payload["anchor"] for chunk in blocklist_encode(blocks).chunks] == ["first", "summary"]
