@@ -3,29 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from .blocks import Block, TextBlock
+from .blocks import Attributes, Block, HeadingBlock, TextBlock
 from .parse import parse_markdown_text
+from .rag_only import out_by_itself
+from .tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 
 _ANCHOR = r"(?:\([^()\n]+\)=|<a\s[^<>\n]*>\s*</a>|<a\s[^<>\n]*/>)[ \t]*\r?\n"
-_ANCHORS = re.compile(rf"\ufeff?\s*((?:{_ANCHOR})+)(?=#{{1,6}}[ \t])")
+_ANCHORS = re.compile(rf"\ufeff?(?:[ \t]*\r?\n)*[ ]{{0,3}}((?:{_ANCHOR})+)(?=#{{1,6}}[ \t])")
+
+_LABEL = re.compile(r"^\(([^()\n]+)\)=|\b(?:id|name)[ \t]*=[ \t]*[\"']?([^\s\"'<>{}]+)", re.M)
+_NO_ID = re.compile(r"^[^a-z]+|[^a-z0-9]+$")
 
 
 def without_anchors(blocks: Iterable[Block]) -> list[Block]:
-    """Return the blocks with headings where one stands under anchors; the anchors are left out.
+    """Return the blocks with headings where one stands under anchors; the anchors are left out, and name it as
+    `{#label}` would (so that headings which Pandoc sees keep the identifiers that it gives them).
 
     Pandoc reads `(label)=` or `<a name="label"></a>` with `# Title` in the next line as one paragraph, and so do we
-    wherever a document is written or rendered. For a search, such books would lose their titles."""
-    return [made for block in blocks for made in _without(block)]
+    wherever a document is written or rendered. For a search, such books would lose their titles. In a section that is
+    left out of the notes or the index, it stays a paragraph: as a section of its own, what follows would be in them."""
+    blocks = [*blocks]
+    if not any(map(_anchors_of, blocks)):
+        return blocks
+    out = _left_out(blocks)
+    return [made for block in blocks for made in ([block] if id(block) in out else _without(block))]
+
+
+def _anchors_of(block: Block) -> re.Match[str] | None:
+    return _ANCHORS.match(block.source) if type(block) is TextBlock else None
+
+
+def _left_out(blocks: Sequence[Block]) -> set[int]:
+    """Return the texts that stand in sections that are left out."""
+    tree = blocks_to_tree(blocks)
+    texts = (node for node in traverse(tree) if isinstance(node, TextNode)) if tree is not None else ()
+    return {id(text.block) for text in texts if any(map(_is_out, text.ancestors))}
+
+
+def _is_out(part: HeadingNode) -> bool:
+    is_hidden = part.get("knit") is False if isinstance(part, HeaderNode) else out_by_itself(part)
+    return is_hidden or part.get("skip") is True
 
 
 def _without(block: Block) -> Iterator[Block]:
-    found = _ANCHORS.match(block.source) if type(block) is TextBlock else None
+    found = _anchors_of(block)
     if found is None:
         yield block
         return
     before = block.line - 1 + found[1].count("\n")
-    for made in parse_markdown_text(block.source[found.end() :]):
+    for at, made in enumerate(parse_markdown_text(block.source[found.end() :])):
         made.line += before
-        yield made
+        if at == 0 and isinstance(made, HeadingBlock):
+            _name(made, found[1])
+        yield from _without(made)
+
+
+def _name(heading: HeadingBlock, anchors: str) -> None:
+    """Give a heading the identifier that its last anchor has on a page, if it has none of its own."""
+    labels = [_myst_id(found[1]) if found[1] else found[2] for found in _LABEL.finditer(anchors)]
+    if heading.attributes.identifier or not labels or not labels[-1]:
+        return
+    line = heading.source.partition("\n")[0].rstrip()
+    has_more = heading.attributes != Attributes()
+    named = f"{line[:-1]} #{labels[-1]}}}" if has_more else f"{line} {{#{labels[-1]}}}"
+    heading.source = named + heading.source[len(line) :]
+
+
+def _myst_id(label: str) -> str:
+    """Return the identifier that MyST makes of a label: in lower case, with hyphens between letters and digits."""
+    return _NO_ID.sub("", re.sub(r"[^a-z0-9]+", "-", label.lower()))

@@ -4,18 +4,28 @@ import pytest
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
 from lmm_core.markdown.anchors import without_anchors
+from lmm_core.markdown.blocks import Attributes
+from lmm_core.workflows.encode import blocklist_encode
 
 
 def read(text):
     return [(type(one), one.source, one.line) for one in without_anchors(parse_markdown_text(text))]
 
 
-@pytest.mark.parametrize("anchor", ["(the-mean)=", '<a name="mean"></a>', '<a id="mean"/> ', "(a)=\n(b)="])
+@pytest.mark.parametrize(
+    ("anchor", "name"),
+    [
+        ("(The mean:1)=", "the-mean-1"),
+        ('<a name="Mean"></a>', "Mean"),
+        ("<a class=x id=mean /> ", "mean"),
+        ("(a)=\n(b)=", "b"),
+    ],
+)
 @pytest.mark.parametrize("before", ["", "\ufeff", "\n", "Text.\n\n"])
-def test_a_heading_under_an_anchor_is_a_heading(anchor, before):
+def test_a_heading_under_an_anchor_is_a_heading(anchor, name, before):
     found = read(f"{before}{anchor}\n## The mean\n\nIt is a sum.\n")
     line = (before + anchor).count("\n") + 2
-    assert found[-2:] == [(HeadingBlock, "## The mean\n\n", line), (TextBlock, "It is a sum.\n", line + 2)]
+    assert found[-2:] == [(HeadingBlock, f"## The mean {{#{name}}}\n\n", line), (TextBlock, "It is a sum.\n", line + 2)]
     assert len(found) == 2 + (before == "Text.\n\n")
 
 
@@ -35,9 +45,51 @@ def test_text_and_metadata_under_such_a_heading_keep_their_lines():
         "(x) = 1\n# T\n",
         "```\n(x)=\n# T\n```\n",
         "(x)=\n#hash\n",
+        "    (code)=\n# T\n",
         '<a href="x">x</a>\n# T\n',
         "# T {#x}\n\n(see below)\n",
     ],
 )
 def test_all_else_stays_as_it_is(text):
     assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+
+
+@pytest.mark.parametrize("out", ["type: solution", "knit: false", "skip: true"])
+@pytest.mark.parametrize("own", ["", "---\nskip: false\nknit: true\n---\n"])
+def test_in_a_section_that_is_left_out_it_stays_a_paragraph(out, own):
+    text = f"# A\n\n---\n{out}\n---\n## Solutions\n\n### First\n\n{own}(x)=\n## Second\n\nIt is 42.\n"
+    assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+    assert HeadingBlock in [kind for kind, _, _ in read(f"{text}\n## B\n\n(y)=\n### C\n")][-1:]
+
+
+@pytest.mark.parametrize("out", ["knit: false", "skip: true"])
+def test_in_a_document_that_is_left_out_too(out):
+    text = f"---\n{out}\n---\n\n---\nknit: true\nskip: false\n---\n(x)=\n# T\n\nText.\n"
+    assert without_anchors(parse_markdown_text(text)) == parse_markdown_text(text)
+
+
+def test_a_type_before_the_anchor_is_that_of_the_section():
+    found = read("# A\n\n---\ntype: exercise\n---\n(x)=\n## E\n\nCount.\n\n(y)=\n## F\n")
+    assert [kind for kind, _, _ in found] == [HeadingBlock, MetadataBlock, HeadingBlock, TextBlock, HeadingBlock]
+
+
+def test_headings_under_anchors_may_follow_each_other():
+    assert read("(x)=\n# T\n(y)=\n## U\n") == [(HeadingBlock, "# T {#x}\n", 2), (HeadingBlock, "## U {#y}\n", 4)]
+
+
+@pytest.mark.parametrize("attributes", ["{#own}", "{#own .c}"])
+def test_a_heading_keeps_its_own_identifier(attributes):
+    assert read(f"(x)=\n# T {attributes}\n") == [(HeadingBlock, f"# T {attributes}\n", 2)]
+
+
+@pytest.mark.parametrize("heading", ["# T {.c k=v}", "# T # {.c k=v}  "])
+def test_a_heading_keeps_its_other_attributes(heading):
+    [made] = without_anchors(parse_markdown_text(f"(x)=\r\n{heading}\r\n"))
+    assert made.title == "T"
+    assert made.attributes == Attributes("x", ["c"], {"k": "v"})
+    assert made.source.endswith("\r\n")
+
+
+def test_headings_under_anchors_do_not_change_the_identifiers_of_others():
+    blocks = parse_markdown_text("(first)=\n# Summary\n\nA.\n\n# Summary\n\nB.\n")
+    assert [chunk.payload["anchor"] for chunk in blocklist_encode(blocks).chunks] == ["first", "summary"]
