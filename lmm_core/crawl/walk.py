@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import CrawlError
 from ..files.gitignore import Ignored, read_rules, rules_above
 from ..files.recovery import torn_problem
-from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, shown_name, walk
+from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, name_problem, shown_name, walk
 
 MIB = 2**20
 LARGE, LARGEST = MIB, 10 * MIB  # bytes: above the first a file should be split, above the second it is not read
@@ -94,8 +94,8 @@ def _crawl(root: Path, choice: Choice) -> Iterator[CrawledFile | Skipped]:
 
 
 def _found(one: WalkedFile) -> CrawledFile | Skipped:
-    if shown_name(one.name) != one.name:
-        return Skipped(shown_name(one.name), "its name is not UTF-8: rename it")
+    if problem := name_problem(one.name):
+        return Skipped(shown_name(one.name), problem)
     try:
         stat = one.path.stat(follow_symlinks=False)
     except OSError as error:

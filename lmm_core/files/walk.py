@@ -282,6 +282,11 @@ def shown_name(rel: str) -> str:
     return os.fsencode(rel).decode("utf-8", "replace") or "./"
 
 
+def name_problem(rel: str) -> str:
+    """Return why a path cannot be stored as text and found by it again, or ""."""
+    return "" if shown_name(rel) in (rel, "./") else "its name is not UTF-8: rename it"
+
+
 def because(error: OSError) -> str:
     """Return in words why a file cannot be read."""
     if isinstance(error, FileNotFoundError):

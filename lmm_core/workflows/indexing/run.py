@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from ...errors import StoreError
+from ...files.walk import name_problem, shown_name
 from ...index.chunks import Chunk
 from ...index.encoding import Encoder, compare_identity
 from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
@@ -101,7 +102,7 @@ class Upload:
             return await self._run(paths, ending)
 
     async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
-        files = [file for path in paths if (file := load_document(path, self.logger)) is not None]
+        files = self._load(paths)
         server = self.store
         if self.rebuild and not self.dry_run:
             check_docids(self._docids(files), {}, self.project.root)  # while the old index is still there
@@ -112,7 +113,7 @@ class Upload:
         if self.annotate and not self.dry_run:
             files = [await annotate_document(file, self.models, self.logger) for file in files]
         unfinished = self._unfinished(paths)
-        files += [file for path in unfinished if (file := load_document(path, self.logger)) is not None]
+        files += self._load(unfinished)
         if self.is_earlier and not self.dry_run and is_alias_store(server):
             await self._start_anew(server, ending)
             self.is_earlier = False
@@ -129,6 +130,16 @@ class Upload:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
             await asyncio.to_thread(self.replacement.finish)
         return counts
+
+    def _load(self, paths: Iterable[Path]) -> list[MarkdownFile]:
+        """Return the files that can be read and recorded by their names; the others are reported."""
+        fit = []
+        for path in paths:
+            if problem := name_problem(source := source_of(path, self.project)):
+                self.logger.error(f"{shown_name(source)}: {problem}")
+            elif (file := load_document(path, self.logger)) is not None:
+                fit.append(file)
+        return fit
 
     async def _index(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
         """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError.

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -264,6 +265,16 @@ def test_a_docid_twice_leaves_the_index_that_was_to_be_rebuilt():
     _, told = lmm("index --rebuild a.md b.md", status=1)
     assert told == "a.md and b.md have the same docid 'a.md': change one; nothing was written\n"
     assert stored() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_no_text_is_reported_and_leaves_the_index_of_the_others():
+    write("a.md", document("alpha"))
+    Path(os.fsdecode(b"b\xff.md")).write_text(document("beta"))
+    for words in ("index .", "index --rebuild ."):
+        _, told = lmm(words, status=1)
+        assert "b\ufffd.md: its name is not UTF-8: rename it\n" in told
+        assert [one["source"] for one in stored().values()] == ["a.md"]
 
 
 def test_what_is_wrong_in_files_is_said_before_a_docid_that_is_there_twice():
