@@ -12,8 +12,7 @@ from .tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 
 _ANCHOR = r"(?:\([^()\n]+\)=|<a\s[^<>\n]*>\s*</a>|<a\s[^<>\n]*/>)[ \t]*\r?\n"
 _ANCHORS = re.compile(rf"\ufeff?(?:[ \t]*\r?\n)*[ ]{{0,3}}((?:{_ANCHOR})+)(?=#{{1,6}}[ \t])")
-
-_LABEL = re.compile(r"^\(([^()\n]+)\)=|\b(?:id|name)[ \t]*=[ \t]*[\"']?([^\s\"'<>{}]+)", re.M)
+_LABEL = re.compile(r"^\(([^()\n]+)\)=|\s(?:id|name)[ \t]*=[ \t]*[\"']?([^\s\"'<>{}]+)", re.M)
 _NO_ID = re.compile(r"^[^a-z]+|[^a-z0-9]+$")
 
 

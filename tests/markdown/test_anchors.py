@@ -90,6 +90,10 @@ def test_a_heading_keeps_its_other_attributes(heading):
     assert made.source.endswith("\r\n")
 
 
+def test_what_only_ends_as_a_name_does_names_nothing():
+    assert read('<a data-id="d" href="?id=h" name="x"></a>\n# T\n') == [(HeadingBlock, "# T {#x}\n", 2)]
+
+
 def test_headings_under_anchors_do_not_change_the_identifiers_of_others():
     blocks = parse_markdown_text("(first)=\n# Summary\n\nA.\n\n# Summary\n\nB.\n")
     assert [chunk.payload["anchor"] for chunk in blocklist_encode(blocks).chunks] == ["first", "summary"]
