@@ -10,7 +10,7 @@ from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages import known
 from lmm_core.models.languages.known import KnownWords
-from lmm_core.models.languages.words import find_words
+from lmm_core.models.languages.words import count_words, find_words
 
 SIGNS = "aDnNtTcsl re_0-9'’‘“”–—….,\u00a0\u2002 \n\x00\x1fßé\u0301ﬁ統計"
 
@@ -48,6 +48,17 @@ def test_a_number_with_points_is_a_word_and_so_are_its_parts(text, words):
 def test_a_text_has_the_same_words_beside_one_that_is_not_ascii(text):
     """ASCII is cut in another way, which is quicker."""
     assert find_words("é\n" + text) == ["é", *find_words(text)]
+
+
+@pytest.mark.parametrize("text, count", [("the mean", 2), ("統計学", 2), ("計 the 統計学 x_1", 5), ("", 0)])
+def test_words_are_what_blanks_separate_and_pairs_of_signs(text, count):
+    assert count_words(text) == count
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="統計学ハกา é\n", max_size=30))
+def test_as_many_words_are_counted_as_found(text):
+    assert count_words(text) == len(find_words(text))
 
 
 def test_a_word_is_looked_at_once():

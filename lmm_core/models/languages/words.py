@@ -93,6 +93,10 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
 
 
+def _count_pairs(run: str) -> int:
+    return len(run) - 1 or 1
+
+
 def is_paired(sign: str) -> bool:
     """Return True for a sign of a script that is cut into pairs."""
     return _compiled(_PAIRED).match(sign) is not None
@@ -103,7 +107,9 @@ def count_words(text: str) -> int:
     count = len(text.split())
     if text.isascii() or not _compiled(_PAIRED).search(text):
         return count
-    return sum(1 for word in find_words(text) if is_paired(word[0])) + len(_compiled(_PAIRED).sub(" ", text).split())
+    runs = _compiled(f"{_PAIRED}+")
+    composed = unicodedata.normalize("NFKC", text)
+    return sum(map(_count_pairs, runs.findall(composed))) + len(runs.sub(" ", text).split())
 
 
 def fold(text: str) -> str:
