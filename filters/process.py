@@ -5,49 +5,71 @@ A filter gets Pandoc's JSON on standard input and answers with JSON on standard 
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from lmm_core.ending import end_quickly
-from lmm_core.errors import LmmError
-from lmm_core.logging import say
 
-from .pandoc.document import FilterDocument, FilterOutput, read_document
-from .pandoc.outputs import start_to_put_aside
+if TYPE_CHECKING:
+    from .pandoc.document import FilterDocument, FilterOutput
+    from .pandoc.runs.known import RunMemory
 
-Work = Callable[[FilterDocument], FilterOutput]
+    Work = Callable[[FilterDocument], FilterOutput]
 
 
-def run_filter(name: str, work: Work) -> int:
+def run_filter(name: str, work: Work, remembers: bool = False) -> int:
     """Run a filter on standard input, and return its exit status.
 
     The status is 1 when pandoc has to stop, and then writes nothing. name: of the command, for
-    messages."""
+    messages; remembers: where the work has left a document as it is, it need not be done again."""
     end_quickly()
+    data = sys.stdin.buffer.read()
+    if os.environ.get("LMM_INNER"):  # a run that another filter of ours has started: see `PandocRun`
+        sys.stdout.buffer.write(data)
+        return 0
+    if not remembers:
+        return _run_in_thread(name, work, data, None)
+    from .pandoc.runs.known import RunMemory
+
+    memory = RunMemory(name, data, sys.argv[1:])
+    if (known := memory.answer()) is not None:
+        sys.stdout.buffer.write(known)
+        return 0
+    return _run_in_thread(name, work, data, memory)
+
+
+def _run_in_thread(name: str, work: Work, data: bytes, memory: RunMemory | None) -> int:
+    """Do the work of a filter, and return the exit status."""
+    import threading
+
     # JSON and panflute go down into nested divs and lists by recursion: a deep
     # document needs a larger stack than the main thread has.
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(512 << 20)
     status: list[int] = []
-    thread = threading.Thread(target=lambda: status.append(_run(name, work)))
+    thread = threading.Thread(target=lambda: status.append(_run(name, work, data, memory)))
     try:
         thread.start()
     except RuntimeError:  # the system gives no stack of this size
-        return _run(name, work)
+        return _run(name, work, data, memory)
     thread.join()
     return status[0] if status else 1
 
 
-def _run(name: str, work: Work) -> int:
-    data = sys.stdin.buffer.read()
-    if os.environ.get("LMM_INNER"):  # a run that another filter of ours has started: see `PandocRun`
-        sys.stdout.buffer.write(data)
-        return 0
+def _run(name: str, work: Work, data: bytes, memory: RunMemory | None) -> int:
+    import json
+
+    from lmm_core.errors import LmmError
+    from lmm_core.logging import ConsoleLogger, KeepingLogger, say
+
+    from .pandoc.document import read_document
+    from .pandoc.outputs import start_to_put_aside
+
+    logger = KeepingLogger(ConsoleLogger(f"{name}: "))
     try:
-        document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html")
+        document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html", logger)
         output = work(document)
         finish_putting_aside = start_to_put_aside(document.call, output.text)
         written = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
@@ -55,5 +77,7 @@ def _run(name: str, work: Work) -> int:
     except (LmmError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1
+    if memory is not None and output.is_settled and not logger.reports:
+        memory.keep(document, output, written)
     sys.stdout.buffer.write(written.encode("utf-8"))
     return 0

@@ -304,6 +304,11 @@ def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, mon
 
 
 ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
+# What asks models, shows them something, or shares much work among processes
+UNASKED = [
+    "lmm_core.models.chat", "lmm_core.models.prompts", "lmm_core.retrieve.context", "lmm_core.scan.rag",
+    "lmm_core.workflows.passes", "concurrent.futures.process", "multiprocessing.context",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -314,7 +319,7 @@ ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
             [*MODELS, *ANNOTATING, "click", "hashlib", "subprocess", "lmm_core.quarto.after_render", "lmm_core.index"],
             235,
         ),
-        ("post-render", ["click", "urllib.request", "lmm_core.quarto.before_render"], 410),
+        ("post-render", [*UNASKED, "click", "urllib.request", "lmm_core.quarto.before_render"], 380),
     ],
 )
 def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, monkeypatch):
@@ -334,6 +339,16 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, 
     seen = Path("seen").read_text().split("\n")
     assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
     assert len(seen) <= most
+
+
+def test_the_server_of_a_render_imports_what_renders_use():
+    code = (
+        "import sys\nfrom lmm_core.quarto.render_server import server\nserver._import()\n"
+        "print(*sys.modules, sep='\\n')\n"
+    )
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert [name for name in [*HEAVY, *UNASKED, "click", "urllib.request"] if name in seen] == []
+    assert len(seen) <= 415
 
 
 EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"

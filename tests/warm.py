@@ -37,6 +37,7 @@ COMMANDS = {
     **{name: f"lmm_filters.{name.replace('-', '_')}" for name in
        ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass", "lmm-llmd")},
 }  # fmt: skip
+PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
 # Imported late by the commands, since they take long.
 LIBRARIES = ("openai", "openai.types.chat", "qdrant_client", "qdrant_edge", "panflute", "pydantic_settings", "psutil",
              "httpx", "tiktoken")  # fmt: skip
@@ -110,8 +111,12 @@ def serve(address: str) -> None:
 
 
 def _modules() -> list[str]:
-    core = Path("lmm_core").rglob("[a-z]*.py")
-    return [*LIBRARIES, *COMMANDS.values(), *(".".join(path.with_suffix("").parts) for path in core)]
+    ours = [
+        (name, path.relative_to(folder))
+        for name, folder in PACKAGES.items()
+        for path in Path(folder).rglob("[a-z]*.py")
+    ]
+    return [*LIBRARIES, *(".".join((name, *path.with_suffix("").parts)) for name, path in ours)]
 
 
 def _run(program: socket.socket, added: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from lmm_core.logging import ConsoleLogger, LocatedLogger, LoggerBase
+from lmm_core.logging import LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
@@ -83,13 +83,17 @@ class FilterDocument:
 
 @dataclass(frozen=True)
 class FilterOutput:
-    """The document that a filter hands on: Pandoc's JSON, and the text in it if it goes out verbatim."""
+    """The document that a filter hands on.
+
+    ast: Pandoc's JSON; text: in it if it goes out verbatim, else None; is_settled: the document needs nothing, and no
+    model was asked to find that out."""
 
     ast: dict[str, Any]
     text: str | None = None
+    is_settled: bool = False
 
 
-def read_document(name: str, data: bytes, target: str) -> FilterDocument:
+def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> FilterDocument:
     """Return the document that pandoc hands to a filter.
 
     name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise
@@ -97,7 +101,6 @@ def read_document(name: str, data: bytes, target: str) -> FilterDocument:
     file cannot be read."""
     ast = json.loads(data)
     call, ast["meta"] = read_call(name, target, ast["meta"])
-    logger = ConsoleLogger(f"{name}: ")
     refuse_overwriting(call)
     _check_options(call.options, logger)
     source, input_text = left_source(call, ast), None

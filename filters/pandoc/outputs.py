@@ -20,7 +20,12 @@ from .runs.run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 def holds_markdown(path: Path) -> bool:
     """Return True if there is a file that is not empty and whose ending says that it is markdown."""
-    return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"} and path.is_file() and path.stat().st_size > 0
+    return is_named_as_markdown(path) and path.is_file() and path.stat().st_size > 0
+
+
+def is_named_as_markdown(path: Path) -> bool:
+    """Return True if a file's ending says that it is markdown."""
+    return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
 
 
 def refuse_overwriting(call: FilterCall) -> None:

@@ -110,7 +110,7 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
     Raise FilterError if they are not since the file changed, and pandoc would write over it."""
     if call.in_quarto or (call.done and not needs_text(call)):
         return False
-    if call.done or _is_direct(call) or _is_read_again(call, ast, text):
+    if call.done or is_direct(call) or _is_read_again(call, ast, text):
         return True
     if call.run is not None and call.overwrites_source and not call.may_follow_foreign:
         raise FilterError(
@@ -126,7 +126,7 @@ def needs_text(call: FilterCall) -> bool:
     return base_format(reader) not in _WITH_DIVS or "-fenced_divs" in reader
 
 
-def _is_direct(call: FilterCall) -> bool:
+def is_direct(call: FilterCall) -> bool:
     """Return True if the command line alone shows that the elements come straight from the files."""
     run = call.run
     if run is None or run.defaults or call.options.source or run.files is None:

@@ -15,7 +15,7 @@ import json
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ async def index_folder(
     except OSError as error:
         where = error.filename or database.folder(name)
         raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
-    except BrokenProcessPool as error:
+    except BrokenExecutor as error:
         raise CrawlError(
             "a process that cuts texts was ended from outside, perhaps for lack of memory; run this again: "
             "what was done is kept"

@@ -18,9 +18,8 @@ import shlex
 import struct
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import FolderError, RecoveryError
@@ -38,8 +37,7 @@ _NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """One recorded writing of a file.
 
     time: when it began, and patience: how long pandoc may have taken, both in nanoseconds;

@@ -58,11 +58,16 @@ def recall(kind: str, place: Path, *data: bytes) -> bytes | None:
 
 @cache
 def program_mark() -> bytes:
-    """Return what tells this program's code from any other version of it: the sizes and times of its files."""
+    """Return what tells this program's code from any other version of it."""
+    return code_mark(Path(__file__).parents[1])
+
+
+def code_mark(folder: Path) -> bytes:
+    """Return what tells a package's code from any other version of it: the sizes and times of its folder's files."""
     import hashlib  # loads OpenSSL
 
     whole = hashlib.blake2b(sys.version.encode())
-    for base, folders, files in os.walk(Path(__file__).parents[1]):
+    for base, folders, files in os.walk(folder):
         folders.sort()
         for name in sorted(files):
             if name.endswith((".py", ".toml", ".json", ".txt")):

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..logging import put
-
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
 PATIENCE = 1.0  # seconds for which a file is tried on Windows that another program has open
 STANDARD_OUTPUT = "/dev/stdout"  # also on Windows, which has no such file
@@ -32,6 +30,8 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
     the file cannot be written."""
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
+        from ..logging import put  # loads much, and this module is loaded at each start
+
         put(data)  # opening it by name would write to a redirected file at the wrong position
         return
     if is_stream(path):

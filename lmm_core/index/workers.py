@@ -6,16 +6,17 @@ They are started anew and not forked, because a store has threads. They import t
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from importing modules of the working folder
 MOST = 4  # processes: each takes about 35 MB, and storing is slower than four of them
@@ -44,20 +45,23 @@ class Workers:
 
     def start(self) -> None:
         """Start the other processes, which do what is submitted from now on."""
+        from concurrent.futures import ProcessPoolExecutor  # most runs have too little to do for it
+        from multiprocessing import get_context
+
         self._had_safe_path = SAFE_PATH in os.environ
         os.environ.setdefault(SAFE_PATH, "1")
-        self._pool = ProcessPoolExecutor(self.most, multiprocessing.get_context("spawn"), begin_work)
+        self._pool = ProcessPoolExecutor(self.most, get_context("spawn"), begin_work)
         for _ in range(self.most):  # the pool itself would start each when there is work for it
             self.submit(os.getpid)
 
     def submit(self, work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Future[Result]:
         """Return what a function of a module returns, once another process has called it.
 
-        The future has BrokenProcessPool if a process was ended from outside."""
+        The future has BrokenExecutor if a process was ended from outside."""
         assert self._pool is not None
         try:
             return self._pool.submit(work, *given, **named)
-        except BrokenProcessPool as error:  # it was ended before this was submitted
+        except BrokenExecutor as error:  # it was ended before this was submitted
             failed = Future[Result]()
             failed.set_exception(error)
             return failed
@@ -112,7 +116,9 @@ def begin_work() -> None:
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)

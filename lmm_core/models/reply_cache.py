@@ -9,17 +9,15 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .cache_file import CacheFile
 
 MOST_BYTES = 100_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class CacheSize:
+class CacheSize(NamedTuple):
     """The number of replies in the cache, and their size in bytes."""
 
     replies: int

@@ -198,7 +198,6 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     """Report parts of the pages that are left out of the notes but stand in the output, as errors.
     Remove figures that only such parts have made."""
     from .leaks import look_for_leaks
-    from .leaks.causes import conclusion
 
     rendered = [page.file.path for page in pages]
     texts = {page.file.path: page.file.text for page in pages}
@@ -217,6 +216,8 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
             _report_leak(leak, project_dir, logger)
             standing.append(leak.file)
     if standing:
+        from .leaks.causes import conclusion
+
         output = next((one for one in outputs if one.is_dir()), project_dir)
         for line in conclusion(standing, output, project_dir).split("\n"):
             logger.error(line)

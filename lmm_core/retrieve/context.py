@@ -15,6 +15,7 @@ from ..index.cutting.separators import sentence_ends
 from ..index.cutting.units import Frame
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
+from .merging import merge
 from .passages import Key, Material, Passage, Section, place
 from .ranking.spans import Span, shown_text, whole_span
 
@@ -33,7 +34,6 @@ LEAST_ROOM = 8  # tokens; nothing is tried for less
 MOST_TRIED = 200  # spans
 TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
 KNOWN = 10_000  # parts of passages whose sizes are cached, with what their texts say: about 10 MB
-SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
 _FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*(?P<name>[^\s:`]?)", re.M)
 _RULE = re.compile(r"\n?[ \t]*\|[ \t:|-]*-[ \t:|-]*$", re.M)  # under the head of a table
 
@@ -356,57 +356,6 @@ def _merged(spans: Sequence[Span]) -> str:
         return spans[0].text
     texts = [replace(one.passage, text=one.text, line_start=one.line_start, line_end=one.line_end) for one in spans]
     return merge(texts)
-
-
-def merge(passages: Sequence[Passage]) -> str:
-    """Return the text of passages that follow one another, without what they repeat."""
-    text, last = "", 0
-    for passage in passages:
-        if size := repeated(text, last, passage):
-            text = text.rstrip() + passage.text[size:]
-        elif text:
-            gap = passage.line_start - last
-            text += (" " if gap <= 0 else "\n" if gap == 1 else "\n\n") + passage.text
-        else:
-            text = passage.text
-        last = passage.line_end
-    return text
-
-
-def repeated(before: str, last: int, passage: Passage) -> int:
-    """Return how many characters at the start of a passage repeat the text before it.
-
-    These are the end of that text, or the header of a table that was cut. last: the line
-    where the text before ends."""
-    return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
-
-
-def _may_repeat(passage: Passage, last: int) -> bool:
-    """Return True if a passage may repeat some of the text before, which ends in the line `last`.
-
-    It may if it goes on in that line, or has more lines than its place says."""
-    return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
-
-
-def _overlap(before: str, passage: Passage) -> int:
-    """Return how many characters at the start of a passage are the end of the text before it.
-
-    Only whole words count, of at least `SHORTEST_OVERLAP` characters together."""
-    before, text = before.rstrip(), passage.text
-    start = text[:SHORTEST_OVERLAP]
-    at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1
-    while at >= 0:
-        if text.startswith(before[at:]) and (at == 0 or before[at - 1].isspace()):
-            return len(before) - at
-        at = before.find(start, at + 1)
-    return 0
-
-
-def _table_header(before: str, passage: Passage) -> int:
-    """Return the length of the table header that a passage repeats, or 0."""
-    lines = passage.text.split("\n")
-    header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
-    return len(header) if header.startswith(("|", "+-")) and header in before else 0
 
 
 def _shown(source: CitedSource) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..markdown.regions import split_fences
-from .context import merge
+from .merging import merge
 from .passages import Material, Passage, Section, place
 
 EXERCISE, DEFINITION, TOPIC, SOLUTION = "exercise", "definition", "topic", "solution"

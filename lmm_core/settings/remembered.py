@@ -19,7 +19,7 @@ from ..files.remembered import keep, program_mark, recall
 from ..models.names import is_default, local_folder, parse_name
 from ..models.sources import known_sources
 from ..models.trust import TRUST_VARIABLE
-from .names import MOST_BYTES, is_setting
+from .names import CONFIG_NAME, MOST_BYTES, is_setting
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
@@ -60,13 +60,25 @@ def recall_project(file: Path, text: str) -> Project | None:
 
 def keep_project(file: Path, text: str, settings: ConfigSettings, project: Project) -> None:
     """Remember the project that a `config.toml` with this text has made, if it hangs on nothing else."""
-    names = [
-        parse_name(name, known_sources(project.sources)) for name in project.models.values() if not is_default(name)
-    ]
     names_folder = project.index.folder != type(project.index)().folder
-    names_model = any(local_folder(name, project.root) for name in names)
-    if not (names_folder or names_model or any(settings.prompts.model_dump().values())):
+    if not (names_folder or names_local_model(project) or any(settings.prompts.model_dump().values())):
         keep(KIND, file, pickle.dumps(project), *_made_of(file, text))
+
+
+def names_local_model(project: Project) -> bool:
+    """Return True if a model of a project is a folder, in which may lie another one later."""
+    sources = known_sources(project.sources)
+    names = [parse_name(name, sources) for name in project.models.values() if not is_default(name)]
+    return any(local_folder(name, project.root) for name in names)
+
+
+def hangs_on_file(root: Path) -> bool:
+    """Return True if the settings of a project hang on its `config.toml` alone, be there one or not."""
+    file = root / CONFIG_NAME
+    if not file.is_file():
+        return not any(map(is_setting, os.environ))
+    text = read_text(file)
+    return text is not None and (says_nothing(text) or recall_project(file, text) is not None)
 
 
 def _made_of(file: Path, text: str) -> tuple[bytes, ...]:

@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 
 from ..errors import StoreError
 from ..models.addresses import is_address
-from ..models.chat import run
 from .places import LocalStorage, Place, RemoteSource
 from .vector_store import VectorStore
 
@@ -96,4 +95,6 @@ class _Waiting:
         return partial(self._wait, name)
 
     def _wait(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        from ..models.chat import run  # loads much
+
         return run(getattr(self._client, name)(*args, **kwargs))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import ConfigError
+from ..errors import ConfigError, LmmError
 from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
@@ -17,6 +17,8 @@ from ..settings.project import Project, for_document, wrong_values
 if TYPE_CHECKING:
     from ..models.annotators.annotator import Annotator
     from ..scan.rag import RagRun
+
+Result = TypeVar("Result")
 
 
 def docid_of(path: Path) -> str:
@@ -57,3 +59,14 @@ def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
     from ..models.own_prompts.known import prompt_marks
 
     return prompt_marks(prompts)
+
+
+def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
+    """Return the result of work on a file, or None if it fails, which is reported."""
+    try:
+        return work()
+    except OSError as error:
+        logger.error(f"{error.filename or path}: {error.strerror or error}")
+    except LmmError as error:
+        logger.error(str(error))
+    return None

@@ -37,11 +37,11 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .document import docid_in, docid_of, project_of
 from .models import Models
-from .passes import Work
 
 if TYPE_CHECKING:
     from ..models.embedders.embedder import Embedder, SparseEncoder
     from ..settings.config import ConfigSettings
+    from .passes import Work
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:

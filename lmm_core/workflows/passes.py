@@ -6,12 +6,11 @@ the result back. The passes themselves (`lmm_core.scan`) know neither files nor 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
 
-from ..errors import LmmError, MarkdownError, ModelError
+from ..errors import MarkdownError, ModelError
 from ..files.outputs import MARKDOWN, check_output, write_output
 from ..logging import ConsoleLogger, LoggerBase, counted, in_file
 from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
@@ -27,8 +26,7 @@ from ..models.prompts import ANNOTATION_TOKENS
 from ..models.sources import STAND_IN_NAME, ModelSource, known_sources
 from ..scan.annotations.removal import By, Removal
 from ..scan.annotations.tally import Tally
-from ..scan.check.finding import report_findings
-from ..scan.check.mistakes import FOR_ANNOTATIONS, find_concerns
+from ..scan.check.mistakes import FOR_ANNOTATIONS, report_concerns
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
@@ -36,13 +34,12 @@ from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, project_finder
-from .document import docid_of, new_rag_run, project_of
+from .document import docid_of, new_rag_run, project_of, reporting
 from .models import Models
 
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
 MOST_SAID = 1_500  # tokens of a reply that was of no use, and why, when the model is asked once more
 SaveTo = bool | str | Path
-Result = TypeVar("Result")
 Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
 
@@ -156,7 +153,7 @@ class RagWork:
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, self._project_of(file.path), logger)
-        report_concerns(blocks, project, FOR_ANNOTATIONS, logger)
+        report_concerns(blocks, project.rules if project else None, FOR_ANNOTATIONS, logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
         except ModelError as error:
@@ -172,13 +169,6 @@ class RagWork:
         self.tallies[file.path] = run.tally
         run.start(await _scan(blocks, file, logger))
         return run
-
-
-def report_concerns(
-    blocks: Sequence[Block], project: Project | None, codes: Collection[str], logger: LoggerBase
-) -> None:
-    """Report those mistakes in a document that have one of some codes, as warnings: the work goes on."""
-    report_findings(find_concerns(blocks, project.rules if project else None, codes), logger, "warning")
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
@@ -249,17 +239,6 @@ def run_on_file(
         return blocks
 
     return reporting(path, work_and_save, logger)
-
-
-def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
-    """Return the result of work on a file, or None if it fails, which is reported."""
-    try:
-        return work()
-    except OSError as error:
-        logger.error(f"{error.filename or path}: {error.strerror or error}")
-    except LmmError as error:
-        logger.error(str(error))
-    return None
 
 
 def check_save_to(path: Path, save: SaveTo, inputs: Sequence[Path] = ()) -> None:

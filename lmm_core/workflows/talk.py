@@ -26,9 +26,9 @@ from ..scan.exchange.requests import Screen, Talk
 from ..scan.header import report_broken_edits
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project
-from .document import project_of
+from .document import project_of, reporting
 from .models import Models
-from .passes import SaveTo, Work, check_save_to, reporting, run_on_file, save_as
+from .passes import SaveTo, Work, check_save_to, run_on_file, save_as
 
 _ATTEMPTS = 5  # to write into a file that others write as well
 _GONE = "its block is gone or has changed meanwhile; what came of it"

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.files import remembered
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.quarto.ask_box import groups, word_index
 from lmm_core.quarto.ask_box.data import PART, box_data, data_files
 from lmm_core.quarto.ask_box.rows import Rows, data_json, rows_of
 from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
+from lmm_core.workflows.known import keys
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
 from tests.workflows.known.test_known_findings import counting
@@ -161,7 +161,7 @@ def test_the_mark_of_a_page_hangs_on_its_sections_alone(monkeypatch):
     """Else each version of the program would write all pages anew."""
     rows = [section("Book", "An oak."), section("Tree", "An elm.")]
     marks = box_data(page(rows), "en").pages
-    monkeypatch.setattr(remembered, "program_mark", lambda: b"another")
+    monkeypatch.setattr(keys, "program_mark", lambda: b"another")
     assert box_data(page(rows), "en").pages == marks
     assert box_data(page(rows[:1]), "en").pages["a.html"] != marks["a.html"]
     assert box_data(page([]), "en").pages == {}

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens, estimate_tokens
-from lmm_core.retrieve.context import build_context, merge, outline_context
+from lmm_core.retrieve.context import build_context, outline_context
+from lmm_core.retrieve.merging import merge
 from tests.retrieve.materials import documents, found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 

@@ -6,12 +6,14 @@ Linux tells of them in files. Elsewhere psutil asks the system, and takes longer
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 MOST = 6  # between pandoc and its filter there may be a shell, or a starter of Python
+_PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
 
 
 class Ancestor(NamedTuple):
@@ -23,6 +25,14 @@ class Ancestor(NamedTuple):
     command: list[str]
     folder: Path
     ident: str
+
+
+def find_pandoc() -> Ancestor | None:
+    """Return the pandoc that is our parent process or a near ancestor, or None if there is none that can be seen."""
+    for process in find_ancestors():
+        if any(_PANDOC.match(Path(name).name) for name in process.names):
+            return process
+    return None
 
 
 def find_ancestors() -> Iterator[Ancestor]:

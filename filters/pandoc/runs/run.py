@@ -20,7 +20,7 @@ from lmm_core.markdown.metadata.lmm_options import options_in
 from lmm_core.markdown.rag_only import words_of
 
 from ...errors import FilterError
-from .ancestors import find_ancestors
+from .ancestors import find_pandoc
 from .command_line import Option, find_defaults, read_defaults, split_options
 
 OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
@@ -57,7 +57,6 @@ _DEFAULTS_DROPPED = frozenset(
     verbosity log-file highlight-style wrap self-contained embed-resources html-math-method cite-method extract-media
     eol section-divs top-level-division fail-if-warnings dump-args defaults""".split()
 )
-_PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
 
 
 @dataclass(frozen=True)
@@ -270,10 +269,8 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
 def find_run() -> PandocRun | None:
     """Return the run of pandoc that is our parent process or a near ancestor, or None if there is
     none that can be seen."""
-    for process in find_ancestors():
-        if any(_PANDOC.match(Path(name).name) for name in process.names):
-            return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident)
-    return None
+    found = find_pandoc()
+    return parse_command_line(found.command[1:], found.names[0], found.folder, found.ident) if found else None
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:

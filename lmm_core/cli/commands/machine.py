@@ -284,7 +284,7 @@ def cache(clear: bool, as_json: bool) -> None:
     try:
         for found in (ReplyCache(), EmbeddingCache(), Known()):
             size = found.clear() if clear else found.size()
-            rows.append({"path": str(found.path), **asdict(size), "most_bytes": found.most_bytes, "cleared": clear})
+            rows.append({"path": str(found.path), **size._asdict(), "most_bytes": found.most_bytes, "cleared": clear})
     except CacheError as error:
         say(str(error), err=True)
         sys.exit(1)

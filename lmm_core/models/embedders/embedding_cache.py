@@ -10,9 +10,8 @@ import hashlib
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CacheError, ModelError
 from ..cache_file import CacheFile
@@ -28,8 +27,7 @@ _ASKED_AT_ONCE = 500  # keys in a statement
 _DAY = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingCacheSize:
+class EmbeddingCacheSize(NamedTuple):
     """The number of vectors in the cache, and their size in bytes."""
 
     vectors: int

@@ -22,7 +22,8 @@ from ...retrieve.ranking.lexical import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
-from ...workflows.known.remember import HASH, digest, remembered
+from ...workflows.known.keys import HASH
+from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material, source_of
 from .page_html import PageText
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas

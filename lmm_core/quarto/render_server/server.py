@@ -32,7 +32,7 @@ SIZE = 4  # bytes that say how long a request is
 _PATIENCE = 5  # seconds for a request to arrive
 LAST = "lmm_core.quarto.hook:after_render"  # the work after which it ends
 _NEEDED = (  # for pages, and after the render
-    "native_blocks", "after_render", "render", "ask_box", "leaks", "leaks.causes",
+    "native_blocks", "after_render", "render", "ask_box", "leaks",
     "..workflows.indexing.reports", "..workflows.indexing.run", "..workflows.indexing.stores",
     "..workflows.known.cache", "..workflows.models", "..workflows.typos",
 )  # fmt: skip

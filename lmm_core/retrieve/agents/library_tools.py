@@ -16,9 +16,9 @@ from typing import Annotated, Any
 
 from ...errors import ToolError
 from ...logging import one_line
-from ..context import merge, repeated
 from ..items import EXERCISE
 from ..library import Library
+from ..merging import merge, repeated
 from ..passages import Material, Passage, Section, place
 from ..ranking.spans import Span, best_spans
 from ..retriever import Retriever, kinds_there

@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
+from ...logging import LoggerBase
 from ...markdown.blocks import Block, Problem, header_content
 from ...markdown.edits import broken_edits
 from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.rag_only import KnitRules, header_rules
 from .empty_parts import find_empty_parts
-from .finding import ERRORS, Finding
+from .finding import ERRORS, Finding, report_findings
 from .header_keys import find_header_keys
 from .imported import find_unchecked_import
 from .merge_conflicts import find_merge_conflicts
@@ -49,10 +50,14 @@ def find_mistakes(
     return sorted(_once(found), key=lambda one: one.line)
 
 
-def find_concerns(blocks: Sequence[Block], rules: KnitRules | None, codes: Collection[str]) -> list[Finding]:
-    """Return the mistakes with some codes, but not what the parser has said about divs."""
+def report_concerns(
+    blocks: Sequence[Block], rules: KnitRules | None, codes: Collection[str], logger: LoggerBase
+) -> None:
+    """Report the mistakes with some codes, but not what the parser has said about divs, as warnings: the work goes
+    on."""
     found = find_mistakes(blocks, rules=rules)
-    return [one for one in found if one.code in codes and not one.message.startswith(DIV_UNDER_TEXT)]
+    concerns = [one for one in found if one.code in codes and not one.message.startswith(DIV_UNDER_TEXT)]
+    report_findings(concerns, logger, "warning")
 
 
 def find_unread_requests(blocks: Sequence[Block], problems: Iterable[Problem], signs: str) -> list[Finding]:

@@ -17,14 +17,13 @@ from ...markdown.files import NOT_ANNOTATED, MarkdownDocument, MarkdownFile, is_
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...models.embedders.embedder import Embedder
-from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX
+from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
 from ...scan.header import report_errors
 from ...settings.project import Project, for_document
 from ...settings.quarto_project import quarto_language
-from ..document import docid_in, docid_of, project_of
+from ..document import docid_in, docid_of, project_of, reporting
 from ..encode import Encoded, blocklist_encode, source_of, split_options
 from ..models import Models
-from ..passes import RagWork, report_concerns, reporting, save_as
 
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
@@ -38,6 +37,8 @@ def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
     """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
+    from ..passes import RagWork, save_as
+
     located = in_file(logger, file.path)
     if is_notebook(file.path):
         located.warning(NOT_ANNOTATED)
@@ -74,7 +75,7 @@ def encode_document(
     report_refused(blocks, located)
     own = project_of(blocks, project, located)
     concerns = FOR_INDEX - FOR_ANNOTATIONS if is_annotated and not is_notebook(file.path) else FOR_INDEX
-    report_concerns(blocks, own, concerns, located)
+    report_concerns(blocks, own.rules if own else None, concerns, located)
     if own is None:
         return None
     docid, source = docid_of(file.path), source_of(file.path, project)

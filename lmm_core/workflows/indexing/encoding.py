@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ async def _encode_there(tasks: Sequence[Task], encoder: Encoder, workers: Worker
     async for task, made in in_order(begun(), IN_ADVANCE):
         try:
             yield await made
-        except BrokenProcessPool:  # a process was ended from outside, perhaps for lack of memory
+        except BrokenExecutor:  # a process was ended from outside, perhaps for lack of memory
             yield _encode(task, encoder.encoding, None, encoder.plain)
 
 

@@ -7,9 +7,8 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import CacheError
 from ...models.cache_file import CacheFile
@@ -20,8 +19,7 @@ _BYTES = b"\0"  # before bytes, since no JSON begins so
 OLD = 86_400  # seconds after which it is written again when a finding was last used
 
 
-@dataclass(frozen=True, slots=True)
-class KnownSize:
+class KnownSize(NamedTuple):
     """The number of findings in the cache, and their size in bytes."""
 
     findings: int

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from .cache import Known
-from .remember import HASH, key_of
+from .keys import HASH, key_of
 
 # Windows has no time of the last change of anything, without which a text of the same size can be put in a file's place
 HAS_CHANGE_TIMES = sys.platform != "win32"

@@ -14,12 +14,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...markdown.files import MarkdownDocument, is_notebook
+from .keys import key_of
 
 if TYPE_CHECKING:
     from .cache import Known
 
 WORTH = 100_000  # bytes; less is looked into sooner than it is looked up
-HASH = 20  # bytes
 Thing = TypeVar("Thing")
 
 
@@ -80,20 +80,6 @@ def key_text(document: MarkdownDocument) -> bytes:
     bytes."""
     file = document.file
     return file.text.encode("utf-8", "surrogatepass") if is_notebook(file.path) else file.data
-
-
-def key_of(kind: str, *parts: bytes) -> bytes:
-    """Return the hash (20 bytes) under which a finding of some kind is filed. parts: all that it depends on,
-    beside the program itself."""
-    import hashlib  # loads OpenSSL
-
-    from ...files.remembered import program_mark
-
-    whole = hashlib.sha256(program_mark())  # for which processors have instructions: a thousand pages are hashed
-    for part in (kind.encode(), *parts):
-        whole.update(b"%d:" % len(part))
-        whole.update(part)
-    return whole.digest()[:HASH]
 
 
 def digest(settings: Any) -> bytes:

@@ -15,15 +15,15 @@ from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, root_finder
 from ...markdown.metadata.ownership import HASHES
-from ...models.sources import STAND_IN_NAME
+from ...models.sources import STAND_IN_NAME, known_sources
 from ...scan.annotations.tally import Tally
 from ...settings.project import Project, load_project
 from ..models import Models
 from ..passes import RagWork, work_on_file
 from .cache import Known
 from .forks import ENOUGH
-from .remember import find_unknown
-from .settled_key import settled_key, settled_settings
+from .keys import key_of
+from .remember import digest, find_unknown
 
 if TYPE_CHECKING:
     from ...models.chat import Asker
@@ -103,16 +103,26 @@ class Settled:
         root = self._root(file.path)
         if (settings := self._settings(root)) is None:
             return None
-        return settled_key(file.data, settings, file.path.stem, os.path.relpath(os.path.realpath(file.path), root))
+        docid = os.path.relpath(os.path.realpath(file.path), root)
+        return key_of("settled", file.data, settings, os.fsencode(file.path.stem), os.fsencode(docid))
 
     def _settings_of(self, root: Path) -> bytes | None:
-        """Return all in a project that the work depends on."""
+        """Return all in a project that the work depends on: settings, options that replace some of them, the model, and
+        the keys there are (a header may name any model)."""
         if self.work.opts or self.work.annotator or self.work.refresh:
             return None
         try:
-            return settled_settings(load_project(root / "-"), self.work.models, self.work.changes)
+            project = load_project(root / "-")
+            name = str(self.work.models.name(project, "minor"))
         except (ConfigError, ModelError):  # reported when the work is done
             return None
+        return repr((digest(project), name, sorted(self.work.changes.items()), _keys(project))).encode()
+
+
+def _keys(project: Project) -> list[str]:
+    """Return the variables that hold the key of a model's source."""
+    sources = known_sources(project.sources).values()
+    return sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
 
 
 def _annotated(path: Path) -> MarkdownFile | None:

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.files import remembered
 from lmm_core.models import cache_file
 from lmm_core.scan.check.type_words import nearly_more_used
-from lmm_core.workflows.known import forks, overviews, remember, settled
+from lmm_core.workflows.known import forks, keys, overviews, remember, settled
 from lmm_core.workflows.known.cache import Known
-from lmm_core.workflows.known.remember import digest, key_of
+from lmm_core.workflows.known.keys import key_of
+from lmm_core.workflows.known.remember import digest
 from tests.commands import write
 from tests.model_server import ModelServer
 
@@ -90,7 +90,7 @@ def test_a_damaged_finding_is_unknown(tmp_path, damage):
 
 def test_another_version_of_the_program_knows_nothing(monkeypatch):
     before = key_of("overview", b"text")
-    monkeypatch.setattr(remembered, "program_mark", lambda: b"another")
+    monkeypatch.setattr(keys, "program_mark", lambda: b"another")
     assert key_of("overview", b"text") != before
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ....logging import ListLogger
-from ....workflows.known.remember import key_of
+from ....workflows.known.keys import key_of
 from ..comments import find_comments
 from ..figures import named_figures
 from ..short_parts import elements_of, names_in

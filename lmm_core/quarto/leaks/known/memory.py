@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ....logging import Report
 from ....workflows.known.forks import find_in_all
-from ....workflows.known.remember import key_of
+from ....workflows.known.keys import key_of
 from .keys import Keys
 from .said import Packed, Said, pack
 

@@ -13,7 +13,8 @@ from typing import Any
 from ....markdown.rag_only import KnitRules
 from ....settings.project import Project
 from ....settings.quarto_inputs import INCLUDE, named_in
-from ....workflows.known.remember import digest, key_of
+from ....workflows.known.keys import key_of
+from ....workflows.known.remember import digest
 from ..figures import makes_figures
 from ..short_parts import lines_of
 from ..sources import Document, annotation_texts, stays_in

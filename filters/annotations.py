@@ -1,0 +1,66 @@
+"""The work of `lmm-rag`: a document annotated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lmm_core.errors import ModelError
+from lmm_core.markdown.blocks import Block, serialize_blocks
+from lmm_core.models.sources import STAND_IN_NAME
+from lmm_core.scan.annotations.tally import Tally
+from lmm_core.scan.header import scan
+from lmm_core.workflows.document import docid_of, new_rag_run
+from lmm_core.workflows.models import Models
+
+from .pandoc.document import FilterDocument, FilterOutput
+from .pass_run import apply_pass
+
+
+def annotate(document: FilterDocument) -> FilterOutput:
+    """Run the header and RAG passes on a document, and return the output."""
+    settled = False
+
+    def work(blocks: list[Block]) -> list[Block]:
+        nonlocal settled
+        made, tally = _work(document, blocks)
+        is_unasked = tally is not None and tally.names <= {STAND_IN_NAME}
+        settled = is_unasked and serialize_blocks(made) == serialize_blocks(blocks)
+        return made
+
+    output = apply_pass(document, work, "annotations")
+    return replace(output, is_settled=settled)
+
+
+def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], Tally | None]:
+    """Return the blocks, annotated, and the tally of what was made, None if something went wrong."""
+    path = document.path
+    docid = docid_of(path) if path is not None else ""
+    scanned = scan(blocks, path.stem if path else "", docid, document.logger)
+    project = document.project_for(blocks)
+    if project is None:
+        return scanned, None
+    models = Models(document.options.model, warn=document.logger.warning)
+    try:
+        run = new_rag_run(project, models.annotator(project), docid, document.logger)
+    except ModelError as error:
+        document.logger.error(f"The document was not annotated: {error}")
+        return scanned, None
+    run.verbatim = document.source is not None
+    run.start(scanned)
+    if run.open:
+        run.ask_alone()
+        if models.usage.requests or models.usage.cached:
+            document.logger.info(str(models.usage))
+    made = run.finish()
+    is_kept = document.call.to_markdown or bool(document.options.save)
+    if is_kept and serialize_blocks(made) != serialize_blocks(blocks):
+        _say_who(document, run.tally)
+    return made, None if run.tally.failed else run.tally
+
+
+def _say_who(document: FilterDocument, tally: Tally) -> None:
+    """Say that no model was asked, if that is so, and what was therefore left out."""
+    if tally.names == {STAND_IN_NAME}:
+        document.logger.info(f"annotated{tally.who}")
+    if tally.left_out:
+        document.logger.info(tally.left_out)
