@@ -19,7 +19,6 @@ from ..settings.quarto_inputs import (
     find_inputs,
     follow_includes,
     included_in,
-    named_in,
     only_inside,
     with_included,
 )
@@ -170,7 +169,7 @@ def site_pages(project_dir: Path) -> Iterator[SitePage]:
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
     """Return the document of a page and those in the project that it includes."""
     path = page.file.path
-    return only_inside(with_included([path], project_dir), project_dir) if "{{<" in page.file.text else [path]
+    return only_inside(with_included([path], project_dir), project_dir) if page.includes else [path]
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
@@ -200,10 +199,10 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
-    texts = {page.file.path: page.file.text for page in pages}
+    known = {page.file.path: page.includes for page in pages}
 
-    def included(path: Path) -> list[Path]:
-        return named_in(texts[path], path, project_dir) if path in texts else included_in(path, project_dir)
+    def included(path: Path) -> Sequence[Path]:
+        return known[path] if path in known else included_in(path, project_dir)
 
     published = [*follow_includes(find_inputs(project_dir), included)]
     project, ask = _knitted(project_dir), read_ask(project_dir)

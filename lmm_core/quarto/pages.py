@@ -19,10 +19,11 @@ from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_optio
 
 @dataclass
 class Page(MarkdownDocument):
-    """A file that is rendered, or included in one that is. outside: the file lies outside the
-    project, links followed; it is checked, but neither changed nor indexed."""
+    """A file that is rendered, or included in one that is. includes: the files that its text includes itself; outside:
+    the file lies outside the project, links followed; it is checked, but neither changed nor indexed."""
 
     options: RenderOptions
+    includes: Sequence[Path] = ()
     included: bool = False
     outside: bool = False
 
@@ -44,8 +45,10 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
     try:
-        for path in follow_includes(there, lambda path: named_in(pages[path].file.text, path, project_dir)):
-            pages[path] = Page(read_markdown(path), in_folder(path.parent), path not in named, not is_in(path))
+        for path in follow_includes(there, lambda path: pages[path].includes):
+            file, options = read_markdown(path), in_folder(path.parent)
+            includes = named_in(file.text, path, project_dir)
+            pages[path] = Page(file, options, includes, path not in named, not is_in(path))
     finally:  # if one cannot be read, what is wrong with those before it is said first
         recall_headers([*pages.values()])
         for page in pages.values():

@@ -361,11 +361,12 @@ def encode_files(
     return found
 
 
-def source_of(path: Path, project: Project) -> str:
-    """Return a file's path from the root of the project that is indexed.
+def source_of(path: Path, project: Project, place: Path | None = None) -> str:
+    """Return a file's path from the root of the project that is indexed. place: the path with links followed, if that
+    is known.
 
     It tells files of several projects in one index apart."""
-    return Path(os.path.relpath(os.path.realpath(path), project.root)).as_posix()
+    return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
 
 
 def split_work(project_for: Callable[[Path], Project], models: Models, documents: bool = False) -> Work:

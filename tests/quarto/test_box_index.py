@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -69,13 +70,18 @@ def postings(index):
     found = {}
     for _, shard in index.shards:
         for line in shard.split("\n"):
-            word, *fields = line.split(" ")
-            for field, packed in zip(FIELDS, fields, strict=False):
-                left = iter(numbers(packed)[1:])
-                text = 0
-                for step in left:
+            word, packed = line.split(" ")
+            left, start = iter(numbers(packed)), 0
+            for head in left:
+                number, field = divmod(head, len(FIELDS) + 1)
+                if field == len(FIELDS):
+                    start = index.groups[number]
+                    continue
+                text = start
+                for _ in range(number):
+                    step = next(left)
                     text += step >> 1
-                    found[word, field, text] = next(left) + 2 if step & 1 else 1
+                    found[word, FIELDS[field], text] = next(left) + 2 if step & 1 else 1
     return found
 
 
@@ -126,12 +132,15 @@ DOCUMENTS = st.lists(ROWS.map(lambda rows: [[0, 0, "", "", 1.0, "", [], []], *ro
 
 
 @given(DOCUMENTS, st.data())
-def test_rows_counted_by_parts_have_the_same_index(documents, data):
+def test_rows_counted_by_groups_have_the_same_index(documents, data):
     cuts = sorted(data.draw(st.sets(st.integers(0, len(documents)))) | {0, len(documents)})
     parts = [[row for rows in documents[start:end] for row in rows] for start, end in pairwise(cuts)]
     whole = [row for rows in documents for row in rows]
     types = types_in(whole)
-    assert index_words([count_words(part, "the", types) for part in parts], types) == index_of(whole, "the")
+    index, alone = index_words([count_words(part, "the", types) for part in parts], types), index_of(whole, "the")
+    assert postings(index) == postings(alone)
+    assert index.groups == [sum(len([*texts(rows)]) for rows in documents[:start]) for start in cuts[:-1]]
+    assert replace(index, shards=alone.shards, groups=alone.groups) == alone
 
 
 def section(title, text, depth=1):

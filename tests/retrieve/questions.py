@@ -143,7 +143,7 @@ def write_box_data(folder, data):
     points = list(store.scroll(project.index.collection))
     store.close()
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
-    page, rows = PageText(frozenset(one.anchor for one in material.walk()), {}), Rows(kinds=material.kinds)
+    page, rows = PageText(json.dumps([[one.anchor for one in material.walk()], {}])), Rows(kinds=material.kinds)
     for one in material.documents:
         rows.add(one.source, one.source, rows_of([[*section_rows(one, page)]]))
     for name, script in data_files(box_data(rows, "en")).items():

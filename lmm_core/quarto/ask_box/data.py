@@ -24,7 +24,7 @@ from .rows import Rows, data_json
 from .word_index import describe_index, index_words, parts_of, paths_of
 
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
-FORMAT = 6  # of the data; ask.js reads no other
+FORMAT = 7  # of the data; ask.js reads no other
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from .plain_text import in_unicode
 from .rows import Rows
 from .word_index import CountedWords, count_words, parts_of
 
-USUAL = 32  # documents in a group: fewer are more to put together, more are more to find again after an edit
+LEAST = 8  # documents in a group: fewer are more to put together, more are more to find again after an edit
+MORE = 7  # documents, as it happens, until a group of so many ends
 _CODE = re.compile(r"^ {4}.*$", re.M)  # in a row
 
 
@@ -70,13 +71,18 @@ class Groups:
 
 
 def _bounds(rows: Rows) -> Iterator[tuple[int, int]]:
-    """Yield where the rows of each group begin and end. A group ends where the name of a document says so, so that
-    a new document changes its own group alone."""
-    ends = {
-        at for at, (_, source) in enumerate(rows.documents) if zlib.crc32(source.encode(errors="replace")) % USUAL == 0
-    }
-    cuts = [at for at, (one, other) in enumerate(pairwise(rows.numbers), 1) if one != other and one in ends]
-    return pairwise([0, *cuts, len(rows.numbers)])
+    """Yield where the rows of each group begin and end. A group that is large enough ends where the name of a document
+    says so, so that a new document changes those near it alone."""
+    cuts, first = [0], 0
+    for at, (one, other) in enumerate(pairwise(rows.numbers), 1):
+        if one != other and one - first + 1 >= LEAST and _ends(rows.documents[one][1]):
+            cuts.append(at)
+            first = other
+    return pairwise([*cuts, len(rows.numbers)])
+
+
+def _ends(source: str) -> bool:
+    return zlib.crc32(source.encode(errors="replace")) % MORE == 0  # an odd number: names may differ in a digit alone
 
 
 def without_code(text: str) -> str:

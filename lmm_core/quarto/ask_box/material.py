@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +24,7 @@ from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
 from ...workflows.document import docid_of, project_of
-from ...workflows.encode import encode_passages
+from ...workflows.encode import encode_passages, source_of
 from .visibility import PageConditions
 
 RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
@@ -67,11 +66,6 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
     return replace(block, source=f"{'#' * block.level} {block.title} {{#{anchor_of(block, counts)}}}\n\n")
 
 
-def source_of(page: SitePage, project: Project) -> str:
-    """Return the path of a page's document from the project's folder."""
-    return Path(os.path.relpath(os.path.realpath(page.source), os.path.realpath(project.root))).as_posix()
-
-
 def read_material(
     page: SitePage, text: str, project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> Material:
@@ -87,7 +81,7 @@ def read_material(
     conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
     on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
     kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
-    chunks = encode_passages(kept, own, logger, docid_of(page.source), source_of(page, project))
+    chunks = encode_passages(kept, own, logger, docid_of(page.source), source_of(page.source, project))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
 

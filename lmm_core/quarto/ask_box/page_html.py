@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ...errors import ChangedError
@@ -25,14 +27,23 @@ BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is kn
 _TELLS = re.compile(r"\b[iI][dD]\b|quarto-xref|data-cites")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageText:
-    """What a page has: the identifiers of its elements, and what it shows for labels: for each that it refers to, and
-    for each work that it cites in its text. tag: the script of the ask box, if there is just one."""
+    """What a page has. said: its `ids` and `words` as JSON, which are read where a document of the page has changed;
+    tag: the script of the ask box, if there is just one."""
 
-    ids: frozenset[str]
-    words: Mapping[str, str]
+    said: str
     tag: str = ""
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The identifiers of its elements."""
+        return frozenset(json.loads(self.said)[0])
+
+    @cached_property
+    def words(self) -> Mapping[str, str]:
+        """What it shows for labels: for each that it refers to, and for each work that it cites in its text."""
+        return json.loads(self.said)[1]  # type: ignore[no-any-return]  # a JSON value
 
 
 def read_pages(pages: Mapping[str, Path], place: bytes) -> dict[str, PageText]:
@@ -41,16 +52,15 @@ def read_pages(pages: Mapping[str, Path], place: bytes) -> dict[str, PageText]:
     with FileDigests(place) as digests:
         things = [(digest, (path, digest)) for path in pages.values() for digest in [digests.of(path)]]
     found = remembered("page", b"", things, _read_file, size_of=lambda thing: thing[0].stat().st_size)
-    return {name: PageText(frozenset(ids), *rest) for name, (ids, *rest) in zip(pages, found, strict=True)}
+    return {name: PageText(*one) for name, one in zip(pages, found, strict=True)}
 
 
 def read_page(page: str) -> PageText:
     """Return what an HTML page has."""
-    ids, words, tag = _read(page.encode("utf-8", "surrogateescape"))
-    return PageText(frozenset(ids), words, tag)
+    return PageText(*_read(page.encode("utf-8", "surrogateescape")))
 
 
-def _read_file(page: tuple[Path, bytes]) -> tuple[list[str], dict[str, str], str]:
+def _read_file(page: tuple[Path, bytes]) -> tuple[str, str]:
     path, digest = page
     data = path.read_bytes()
     if digest_of(data) != digest:
@@ -58,14 +68,14 @@ def _read_file(page: tuple[Path, bytes]) -> tuple[list[str], dict[str, str], str
     return _read(data)
 
 
-def _read(page: bytes) -> tuple[list[str], dict[str, str], str]:
+def _read(page: bytes) -> tuple[str, str]:
     text = page.decode("utf-8", "surrogateescape")
     ids: set[str] = set()
     words: dict[str, str] = {}
     for label, shown in _elements(text, ids):
         if shown and not shown.startswith(("(", "[", "?")):
             words.setdefault(label, shown)
-    return sorted(ids), words, _box_tag(text)
+    return json.dumps([sorted(ids), words]), _box_tag(text)
 
 
 def _box_tag(page: str) -> str:

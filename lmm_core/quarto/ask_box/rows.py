@@ -22,9 +22,10 @@ from ...retrieve.ranking.lexical import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
+from ...workflows.encode import source_of
 from ...workflows.known.keys import HASH
 from ...workflows.known.remember import digest, remembered
-from .material import SitePage, read_material, source_of
+from .material import SitePage, read_material
 from .page_html import PageText
 from .plain_text import in_unicode, plain_line, plain_text, with_formulas
 from .word_index import Title, types_in
@@ -128,10 +129,10 @@ def read_rows(
         (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
     packed = remembered("ask rows", digest(project), things, read, effort=10)
-    for page, found in zip(pages, map(unpacked, packed), strict=True):
+    for page, file, found in zip(pages, files, map(unpacked, packed), strict=True):
         for report in found.reports:
             in_file(logger, page.source).report(Report(**report))
-        made.add(page.page, source_of(page, project), found)
+        made.add(page.page, source_of(page.source, project, file.place), found)
     return made
 
 
@@ -143,7 +144,7 @@ def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[Site
     def find(page: SitePage, file: MarkdownFile, shown: PageText) -> bytes:
         header = header_content(parse_markdown_text(file.text)) if b"metadata-files" in file.data else {}
         own = settings_of(page.source, header), rules_key(rules_of(page.source, header))
-        beside = (str(page.source), page.page, page.is_included, profiles, own, sorted(shown.ids), shown.words)
+        beside = (str(page.source), page.page, page.is_included, profiles, own, shown.said)
         return repr(beside).encode("utf-8", "surrogatepass") + file.data
 
     return find

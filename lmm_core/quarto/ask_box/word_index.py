@@ -1,7 +1,8 @@
 """The index of the words in an ask box's rows, in shards of which a browser loads those that it needs.
 
-Its texts are, for each section in its order, what is said about it (if anything is) and its passages; they are
-numbered from 0. Numbers are written with five bits a character, the lowest first (`pack`), or, where a browser is to
+Its texts are, for each section in its order, what is said about it (if anything is) and its passages. They are
+numbered from 0, in the postings of words anew in each group of documents, so that those of a group hang on nothing
+else (`groups`). Numbers are written with five bits a character, the lowest first (`pack`), or, where a browser is to
 find each at its place without reading those before it, as one character (`sign`). index.js reads this.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from ...models.languages.words import find_words, fold
@@ -22,13 +23,13 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 ABOUT = ("title", "questions", "summary")  # the fields of what is said about a section
 PASSAGE = ("terms", "text")  # those of a passage
 _NAMES = tuple(FIELDS)
+_GROUP = len(_NAMES)  # stands in the place of a field where a group begins
 _ZERO = "#"  # the sign of 0: JSON escapes those before it
 _MOST = 55_000  # the largest number that is a sign: halves of characters follow
 _QUICK = 4096  # numbers that are not packed anew each time
 
 Title = tuple[int, str]  # of a section, after its depth
 Posting = tuple[int, int]  # a text, and how often it has the word
-Runs = list[list[Any]]  # the postings of words in consecutive texts, in columns: see `CountedWords`
 
 
 @dataclass
@@ -37,15 +38,15 @@ class WordIndex:
 
     sections: of each, packed: 4 x its passages + 2 if it has a summary + 1 if something is said about it. columns:
     three numbers of each text, as signs: the lengths of its fields (`ABOUT` or `PASSAGE`) as numbers of different
-    words, and in the last column the type of a passage (0: none, else from 1 in `types`). count: of the texts. usual:
-    the mean length of each field. shards: each with its first word, a line a word: the word, and after blanks its
-    postings in each field, packed: how many texts have it; of each how many texts further it is, doubled, and 1 more
-    where the word stands there twice or more, with 2 less than that after it. spelling: all words by their length,
-    with blanks between."""
+    words, and in the last column the type of a passage (0: none, else from 1 in `types`). count: of the texts. groups:
+    the number of the first text of each group. usual: the mean length of each field. shards: each with its first word,
+    a line a word: the word, and after a blank its postings, packed: for each group that has it, 6 x the group's number
+    + 5, and then what `CountedWords` says. spelling: all words by their length, with blanks between."""
 
     sections: str
     columns: list[str]
     count: int
+    groups: list[int]
     types: Sequence[str]
     usual: list[float]
     shards: list[tuple[str, str]]
@@ -54,18 +55,20 @@ class WordIndex:
 
 @dataclass
 class CountedWords:
-    """The words of the rows of some documents, as plain values, of which those of all documents are put together.
+    """The words of the rows of a group of documents, as plain values, of which those of all groups are put together.
 
     sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many
-    texts have it. runs: of each field, in columns, which are sooner read from a file than rows: the words; how many
-    texts have each; what is said of the first, counted from 0; the last; what is said of those after it, packed."""
+    texts have it. words: with blanks between. postings: of each of them, packed, with blanks between: for each field
+    that has it, 6 x how many texts have it there + the number of the field; of each of these texts how many texts
+    further it is, doubled, and 1 more where the word stands there twice or more, with 2 less than that after it."""
 
     sections: str
     columns: list[str]
     count: int
     lengths: list[int]
     having: list[int]
-    runs: list[Runs]
+    words: str
+    postings: str
 
 
 def types_in(rows: Iterable[list[Any]]) -> list[str]:
@@ -87,27 +90,24 @@ def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> C
             texts.append([*counting.add(PASSAGE, (terms, text)), types.index(kind) + 1 if kind else 0])
     columns = ["".join(sign(text[at]) for text in texts) for at in range(len(ABOUT))]
     lengths, having = ([counts[name] for name in _NAMES] for counts in (counting.lengths, counting.texts))
-    runs = [_runs(counting.postings[name]) for name in _NAMES]
-    return CountedWords("".join(sections), columns, counting.count, lengths, having, runs)
+    packed = _packed(counting.postings)
+    joined = (" ".join(packed), " ".join(packed.values()))
+    return CountedWords("".join(sections), columns, counting.count, lengths, having, *joined)
 
 
 def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIndex:
-    """Return the index of the words in rows that were counted by parts. types: those of all rows."""
-    joined: list[dict[str, _Joined]] = [{} for _ in _NAMES]
-    count = 0
-    for one in counted:
-        for known, runs in zip(joined, one.runs, strict=True):
-            _join(known, runs, count)
-        count += one.count
-    words = sorted(set().union(*joined), key=_order)
+    """Return the index of the words in rows that were counted by groups. types: those of all rows."""
+    *groups, count = accumulate((one.count for one in counted), initial=0)
+    postings = _joined(counted)
+    words = sorted(postings, key=_order)
     sizes = [
         (sum(one.lengths[at] for one in counted), sum(one.having[at] for one in counted)) for at in range(len(_NAMES))
     ]
     usual = [length / max(texts, 1) for length, texts in sizes]
-    shards = list(_shards((word, _line(word, joined)) for word in words))
+    shards = list(_shards((word, f"{word} {''.join(postings[word])}") for word in words))
     sections = "".join(one.sections for one in counted)
     columns = ["".join(one.columns[at] for one in counted) for at in range(len(ABOUT))]
-    return WordIndex(sections, columns, count, types, usual, shards, _by_length(words))
+    return WordIndex(sections, columns, count, groups, types, usual, shards, _by_length(words))
 
 
 def describe_index(words: WordIndex) -> dict[str, Any]:
@@ -116,6 +116,7 @@ def describe_index(words: WordIndex) -> dict[str, Any]:
         "sections": words.sections,
         "columns": words.columns,
         "count": words.count,
+        "groups": words.groups,
         "types": words.types,
         "usual": words.usual,
         "shards": [first for first, _ in words.shards],
@@ -155,7 +156,6 @@ def sign(number: int) -> str:
     return chr(ord(_ZERO) + min(number, _MOST))
 
 
-_Joined = list[Any]  # of a word: how many texts have it, the last, the pieces of what is said of all
 _PACKED: list[str] = []
 _PACKED += [pack(number) for number in range(_QUICK)]
 
@@ -191,37 +191,40 @@ def _count(text: str) -> Counter[str]:
     return Counter(words if text.isascii() else map(fold, words))  # words in ASCII are folded
 
 
-def _runs(postings: Mapping[str, Sequence[Posting]]) -> Runs:
-    columns = zip(*map(_run, postings.values()), strict=True)
-    return [[*postings], *map(list, columns)] if postings else [[]] * 5
+def _packed(postings: Mapping[str, Mapping[str, Sequence[Posting]]]) -> dict[str, str]:
+    """Return the postings of words, given by field, as `CountedWords` has them."""
+    packed: dict[str, str] = {}
+    for number, name in enumerate(_NAMES):
+        for word, texts in postings[name].items():
+            packed[word] = packed.get(word, "") + pack(_head(len(texts), number)) + _texts(texts)
+    return packed
 
 
-def _run(postings: Sequence[Posting]) -> tuple[int, int, int, str]:
-    first, times = postings[0]
-    signs, before = [pack(times - 2)] if times > 1 else [], first
-    for text, more in postings[1:]:
-        signs.append(pack(2 * (text - before) + (more > 1)))
-        if more > 1:
-            signs.append(pack(more - 2))
+def _head(number: int, field: int) -> int:
+    """Return what stands before the texts of a field, and, with the group's number for theirs, before a group."""
+    return number * (_GROUP + 1) + field
+
+
+def _texts(postings: Sequence[Posting]) -> str:
+    signs, before = list[str](), 0
+    for text, times in postings:
+        signs.append(pack(2 * (text - before) + (times > 1)))
+        if times > 1:
+            signs.append(pack(times - 2))
         before = text
-    return len(postings), 2 * first + (times > 1), before, "".join(signs)
+    return "".join(signs)
 
 
-def _join(known: dict[str, _Joined], runs: Runs, count: int) -> None:
-    """Put the runs of further texts behind those of so many texts."""
-    for word, texts, first, last, packed in zip(*runs, strict=True):
-        run = known.get(word)
-        if run is None:
-            known[word] = [texts, count + last, [pack(2 * count + first), packed]]
-        else:
-            run[0] += texts
-            run[2] += (pack(2 * (count - run[1]) + first), packed)
-            run[1] = count + last
-
-
-def _line(word: str, joined: Sequence[Mapping[str, _Joined]]) -> str:
-    runs = (known.get(word) for known in joined)
-    return " ".join([word, *(pack(run[0]) + "".join(run[2]) if run else "" for run in runs)]).rstrip()
+def _joined(counted: Iterable[CountedWords]) -> dict[str, list[str]]:
+    """Return the postings of each word in the groups that have it."""
+    joined: dict[str, list[str]] = defaultdict(list)
+    for number, one in enumerate(counted):
+        group = pack(_head(number, _GROUP))
+        postings = group + one.postings.replace(" ", f" {group}")
+        for word, packed in zip(one.words.split(" "), postings.split(" "), strict=True):
+            joined[word].append(packed)
+    joined.pop("", None)  # of a group without words
+    return joined
 
 
 def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
   const COLUMNS = [0, 1, 2, 0, 1]; // where the length of a field stands: title, questions, summary; of a passage: terms, text
   const TYPE = 2; // where the type of a passage stands
+  const GROUP = COLUMNS.length; // stands in the place of a field where a group of texts begins
   const ZERO = "#".charCodeAt(0); // the sign of 0 in a column
   const MOST_EDITS = 6; // of a word with typing errors
 
@@ -131,36 +132,41 @@
     return before[other.length];
   }
 
+  // Visit the postings of a word of a loaded shard: field, text, and how often it has the word there. The numbers are: for
+  // each group of texts that has it, 6 x the group's number + 5; then for each field 6 x how many texts have it there + the
+  // field; of each of these how many texts further in the group it is, doubled, and 1 more where the word stands there
+  // twice or more, with 2 less than that after it.
+  function eachPosting(postings, visit) {
+    for (let at = 0, start = 0; at < postings.length; ) {
+      const head = postings[at++], field = head % (GROUP + 1);
+      const number = (head - field) / (GROUP + 1);
+      if (field === GROUP) start = told.groups[number];
+      else for (let left = number, id = start; left; left--) {
+        id += postings[at] >> 1;
+        visit(field, id, postings[at++] & 1 ? postings[at++] + 2 : 1);
+      }
+    }
+  }
+
   // Add the BM25+ scores of all texts that have a word of a loaded shard. marks: of the texts that have a word that is
   // meant, 1; found: how many words they have, 1 more for those that were not marked. Returns how many these are.
   function addScores(word, weight, scores, marks, found) {
     const { words, lines } = shards[shardOf(word)];
-    const shares = Object.values(ask.about.weights.fields);
-    const packed = lines[placeOf(word, words)].split(" ");
+    const postings = numbers(lines[placeOf(word, words)].slice(word.length + 1));
+    const having = new Uint32Array(GROUP); // by field, how many texts have the word
+    eachPosting(postings, (field) => having[field]++);
+    const { k, b, d, fields } = ask.about.weights;
+    const rarities = Object.values(fields).map((share, field) => weight * share * Math.log(1 + (told.count - having[field] + 0.5) / (having[field] + 0.5)));
+    const slopes = told.usual.map((usual) => (k * b) / usual);
     let more = 0;
-    for (let field = 0; field + 1 < packed.length; field++) {
-      if (packed[field + 1]) more += addField(field, numbers(packed[field + 1]), weight * shares[field], scores, marks, found);
-    }
-    return more;
-  }
-
-  // postings: how many texts have the word; of each how many texts further it is, doubled, and 1 more where the word
-  // stands there twice or more, with 2 less than that after it.
-  function addField(field, postings, weight, scores, marks, found) {
-    const { k, b, d } = ask.about.weights;
-    const lengths = told.columns[COLUMNS[field]];
-    const slope = (k * b) / told.usual[field];
-    const rarity = weight * Math.log(1 + (told.count - postings[0] + 0.5) / (postings[0] + 0.5));
-    let more = 0;
-    for (let at = 1, id = 0; at < postings.length; at++) {
-      id += postings[at] >> 1;
-      const times = postings[at] & 1 ? postings[++at] + 2 : 1;
-      scores[id] += rarity * (d + (times * (k + 1)) / (times + k * (1 - b) + slope * (lengths.charCodeAt(id) - ZERO)));
-      if (marks[id]) continue;
+    eachPosting(postings, (field, id, times) => {
+      const length = told.columns[COLUMNS[field]].charCodeAt(id) - ZERO;
+      scores[id] += rarities[field] * (d + (times * (k + 1)) / (times + k * (1 - b) + slopes[field] * length));
+      if (marks[id]) return;
       marks[id] = 1;
       found[id]++;
       more++;
-    }
+    });
     return more;
   }
 
