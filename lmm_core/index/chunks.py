@@ -224,7 +224,7 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
     elif isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
         content = strip_metadata(node.content).strip("\n")
         kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
-        if _WORD.search(_MARKS.sub("", content)):
+        if _WORD.search(_MARKS.sub("", content) if ":::" in content or "<!--" in content else content):
             yield content, {"type": kind} if kind else {}
 
 

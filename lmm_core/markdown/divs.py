@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from .containers.explorer import Cut, Explorer, Goes, Part, has_marks
 
-__all__ = ["Cut", "Goes", "Part", "cut", "find_cuts", "find_parts", "parts_by_line", "without"]
+__all__ = ["Cut", "Goes", "Part", "cut", "find_cuts", "find_parts", "has_marks", "parts_by_line", "without"]
 
 _QUOTED = re.compile(r"^[ \t]*>[ ]?", re.M)
 

@@ -28,6 +28,7 @@ _SOLUTION_LINE = re.compile(
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n]{1,200}?)\1")
 _FENCE_LINE = re.compile(r"^[ \t]*(?::{3,}[^\n]*|</?(?:div|section)\b[^<>\n]*>[ \t]*)(?:\n|\Z)", re.M | re.I)
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
+_BLANK_LINES = re.compile(r"\n{3,}")
 _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 
@@ -94,7 +95,12 @@ def without_fences(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\n{3,}", "\n\n", _COMMENT.sub("", _FENCE_LINE.sub("", text)))
+    return join_blank_lines(_COMMENT.sub("", _FENCE_LINE.sub("", text)))
+
+
+def join_blank_lines(text: str) -> str:
+    """Return a text with one blank line for each two or more."""
+    return _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
 def lead_of(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, count_lead, ends_blank
-from ..markdown.divs import Cut, Part, find_cuts, without
+from ..markdown.divs import Cut, Part, find_cuts, has_marks, without
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
 from ..markdown.spelling import make_block
@@ -51,7 +51,7 @@ def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     extracted: list[Block] = []
     around: list[MetadataBlock] = []
     for block in close_parts(blocks, rules):
-        if isinstance(block, TextBlock) and type(block) is TextBlock:
+        if type(block) is TextBlock and has_marks(block.source):
             extracted += _extract(block, rules, around)
         else:
             extracted.append(block)

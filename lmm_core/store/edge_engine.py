@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collection needs none
 IN_MEMORY = 12_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
+# The same where all vectors are of words: the payload takes twice as much as they, and a rebuild has all of it twice.
+OF_WORDS = 5_000
 FEW = 500  # points that are compared in less time than it is found out which candidates are among them
 REMOVED = 0.2  # share of removed points at which a segment is rebuilt
 
@@ -30,7 +32,8 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
     (14 ms for 100,000 x 384)."""
     import qdrant_edge as edge
 
-    cold, no_graph = edge.Memory.Cold, edge.HnswIndexConfig(0, 100, IN_MEMORY)
+    most = IN_MEMORY if spec.dense or spec.multi else min(IN_MEMORY, OF_WORDS)
+    cold, no_graph = edge.Memory.Cold, edge.HnswIndexConfig(0, 100, most)
     most_similar = edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
     dense = {
         name: edge.EdgeVectorParams(
@@ -49,8 +52,8 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
             deleted_threshold=REMOVED,
             vacuum_min_vector_number=1,
             default_segment_number=1,
-            max_segment_size=IN_MEMORY,  # KB; up to this size segments are merged
-            indexing_threshold=IN_MEMORY,
+            max_segment_size=most,  # KB; up to this size segments are merged
+            indexing_threshold=most,
         ),
         id_tracker_memory=cold,
     )

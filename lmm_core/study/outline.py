@@ -33,9 +33,11 @@ _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-�
 _KEPT = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
-_MARK = re.compile(
-    r"(?<![\w\\])([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>"
+_MARK = re.compile(  # first, how all of them begin
+    r"(?=[*_~\\\[<])(?:(?<![\w\\])([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"
+    r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
 )
+_MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def page_title(path: Path, rules: KnitRules) -> str:
 
 def _without_marks(text: str) -> str:
     text = _LINK.sub(r"\1", text) if "[" in text else text
-    for _ in range(3):  # marks may be nested, as in bold italics
+    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # marks may be nested, as in bold italics
         text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
         if not count:
             break

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.rag_only import KnitRules
-from lmm_core.quarto.leaks import look_for_leaks
+from lmm_core.quarto.leaks import check, look_for_leaks, sources
 from lmm_core.quarto.leaks.known import files, memory
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
@@ -55,6 +55,21 @@ def test_what_has_not_changed_is_not_read_again(read):
     first = look()
     assert (first.leaks, first.parts, first.files) == ([], 2, 2)
     assert read == ([], [])
+
+
+def test_a_document_is_parsed_for_what_is_left_out_and_not_again_for_what_stays_in(monkeypatch):
+    """Other processes do the first, and hand over what the second needs."""
+    look_at_kept = check.look_at_kept
+
+    def without_blocks(notes, memory):
+        for note in notes:
+            note.document.__dict__.pop("blocks", None)
+        monkeypatch.setattr(sources, "parse_markdown_text", None)
+        return look_at_kept(notes, memory)
+
+    monkeypatch.setattr(check, "look_at_kept", without_blocks)
+    found = look(ask=AskBoxSettings())
+    assert (found.leaks, found.parts) == ([], 2)
 
 
 def test_an_edit_takes_a_look_at_what_was_edited(read):

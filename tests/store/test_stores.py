@@ -767,6 +767,20 @@ def test_a_large_collection_has_left_memory_before_it_is_closed(tmp_path, monkey
     assert len(rebuilt) == 3
 
 
+def test_words_leave_memory_sooner_than_what_has_a_meaning_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(edge_engine, "OF_WORDS", 1)
+    monkeypatch.setattr(edge_store, "SEGMENT", 300)
+    store, segments = open_store(LocalStorage(tmp_path / "index")), {}
+    for name, dense in (("words", {}), ("both", {"content": DIMENSIONS})):
+        store.create(name, VectorSpec(dense, sparse=("words",)), {}, {})
+        for at in range(0, 600, 300):
+            points = [Point(key(n), {"words": Sparse([n % 7], [1.0])}, {"n": n}) for n in range(at, at + 300)]
+            store.upsert(name, points)
+        segments[name] = store._shards[name].info().segments_count
+    store.close()
+    assert segments == {"words": 3, "both": 1}
+
+
 def test_points_of_a_rare_type_are_found_in_one_request(tmp_path, monkeypatch):
     """Nothing is asked about the candidates; the hits are those of memory, which asks."""
     vectors = [{"content": near(n % 50), "words": Sparse([n % 9], [1.0])} for n in range(900)]

@@ -86,4 +86,5 @@ def read_material(
 
 
 def _visible(block: Block, conditions: PageConditions) -> Block:
-    return replace(block, source=conditions.visible_text(block.source)) if isinstance(block, TextBlock) else block
+    shown = conditions.visible_text(block.source) if isinstance(block, TextBlock) else block.source
+    return block if shown == block.source else replace(block, source=shown)

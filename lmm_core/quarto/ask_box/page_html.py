@@ -16,12 +16,19 @@ from ...workflows.known.remember import remembered
 
 # A comment; or a tag, to the end of a script, a style sheet or a block of code if it begins one. Python's own parser
 # takes ten times as long, most of it for the colours of code, each line of which has an identifier that no text names.
-_TAG = re.compile(
-    r"<!--.*?(?:-->|\Z)|"
-    r"<(?:(?P<hides>script|style|pre)(?=[\s/>])|(?P<name>/?[a-z][^\s<>/]*))"
-    r"(?P<attributes>[^<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*)*)>(?(hides)[^<]*(?:<(?!/(?P=hides)[\s>])[^<]*)*)",
-    re.I | re.S,
-)
+_NAME = r"/?[a-z][^\s<>/]*"
+
+
+def _tags(name: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"<!--.*?(?:-->|\Z)|<(?:(?P<hides>script|style|pre)(?=[\s/>])|(?P<name>{name}))"
+        r"(?P<attributes>[^<>\"']*(?:(?:\"[^\"]*\"|'[^']*')[^<>\"']*)*)>(?(hides)[^<]*(?:<(?!/(?P=hides)[\s>])[^<]*)*)",
+        re.I | re.S,
+    )
+
+
+_TAG = _tags(_NAME)
+_TELLING = _tags(rf"{_NAME}(?=[\s/\"'])")  # without the tags that have no attributes, which most are
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?""")
 BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is known
 _TELLS = re.compile(r"\b[iI][dD]\b|quarto-xref|data-cites")
@@ -87,21 +94,31 @@ def _box_tag(page: str) -> str:
 
 def _elements(page: str, ids: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the label of each reference and citation with its text; add the identifiers of all elements to `ids`."""
-    name, label, start, depth = "", "", 0, 0  # of the element that is open; how many of its name are, with it
-    for tag in _TAG.finditer(page):
-        _, tag_name, written = tag.groups("")
-        if label and tag_name.lower() in (name, f"/{name}"):
-            depth += -1 if tag_name.startswith("/") else 1
-            if depth == 0:
-                yield label, _shown(page[start : tag.start()])
-                label = ""
+    end = 0  # of the last element with a label: those in it are not looked for
+    for tag in _TELLING.finditer(page):
+        written = tag["attributes"]
         if not written or not _TELLS.search(written):
             continue
-        attributes = _attributes(written)
+        attributes, name = _attributes(written), (tag["name"] or "").lower()
         if found := attributes.get("id"):
             ids.add(found)
-        if not label and (label := _label(tag_name.lower(), attributes)):
-            name, start, depth = tag_name.lower(), tag.end(), 1
+        if tag.start() >= end and (label := _label(name, attributes)):
+            end = _end_of(page, name, tag.end())
+            if end < len(page):
+                yield label, _shown(page[tag.end() : end])
+
+
+def _end_of(page: str, name: str, start: int) -> int:
+    """Return where the tag begins that closes an element, given where that element's content begins; the end of the
+    page if none does."""
+    depth = 1
+    for tag in _TAG.finditer(page, start):
+        found = (tag["name"] or "").lower()
+        if found in (name, f"/{name}"):
+            depth += -1 if found.startswith("/") else 1
+            if depth == 0:
+                return tag.start()
+    return len(page)
 
 
 def _attributes(written: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...markdown.formulas import readable_math
 from ...markdown.regions import split_fences
-from ...retrieve.items import without_fences
+from ...retrieve.items import join_blank_lines, without_fences
 from ...scan.references import LEFT_OUT, is_cross_reference
 from ...study.outline import plain_title
 
@@ -18,9 +18,11 @@ _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
 # Parts that a reader does not see: rules and lines between parts, marks of captions, definitions
-# of links, citations, shortcodes, marks of footnotes, raw text. (First, how all of them begin.)
+# of links, citations, shortcodes, marks of footnotes, raw text. (First, how all of them begin: with which signs, and
+# which of these not anywhere.)
 _NOT_READ = re.compile(
-    r"(?=^|[ \t]*\[|[{`])(?:^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
+    r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
+    r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
@@ -58,7 +60,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
             parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", piece)))
         else:
             parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
-    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip("\n").rstrip()
+    return join_blank_lines("".join(parts)).strip("\n").rstrip()
 
 
 def plain_line(markdown: str) -> str:

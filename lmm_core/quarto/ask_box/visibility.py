@@ -70,7 +70,8 @@ class PageConditions:
         return bool(found)
 
     def _words(self, text: str) -> str:
-        text = _SPAN.sub(lambda span: "" if self.hides(parse_attributes(span[1])) else span[0], text)
+        if ".content-" in text:
+            text = _SPAN.sub(lambda span: "" if self.hides(parse_attributes(span[1])) else span[0], text)
         return _COMPUTED.sub("", text) if self.runs else text
 
     def _code(self, cell: str) -> str:

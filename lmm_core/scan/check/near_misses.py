@@ -138,13 +138,17 @@ class _NearMissFinder:
     def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Finding]:
         """Yield near misses among the keys of a block; `is_kept` says that the block keeps its part in the notes."""
         for key, value in content.items() if not is_kept else ():
-            at = line + line_of(key, source)
-            if key == "knit" and not isinstance(value, bool):
-                yield Finding(at, "knit-value", _no_switch(value))
-            elif key in self.types and value is True:
-                yield Finding(at, "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?")
-            elif meant := self._key(key, value):
-                yield Finding(at, "near-miss", f"unknown key {key!r}: did you mean {meant!r}?")
+            if found := self._block_key(key, value):
+                yield Finding(line + line_of(key, source), *found)
+
+    def _block_key(self, key: str, value: Any) -> tuple[str, str] | None:
+        """Return code and message about a key of a block; None if it is nearly none of ours."""
+        if key == "knit" and not isinstance(value, bool):
+            return "knit-value", _no_switch(value)
+        if key in self.types and value is True:
+            return "near-miss", f"unknown key {key!r}: did you mean `type: {key}`?"
+        meant = self._key(key, value)
+        return ("near-miss", _unknown(key, meant)) if meant else None
 
     def _key(self, key: str, value: Any) -> str:
         """Return the key of ours that an unknown key is meant for; "" for none."""
@@ -159,11 +163,10 @@ class _NearMissFinder:
             return
         block = node.metadata[0]
         for key, value in block.content.items():
-            at = block.line + line_of(key, block.source)
             if key in self.allowed:
                 continue
             if found := self._header_key(key, value) or self._header_type(key, value, node):
-                yield Finding(at, *found)
+                yield Finding(block.line + line_of(key, block.source), *found)
         for name in options_in(block.content):
             if name not in OPTIONS and (meant := nearest(name, sorted(OPTIONS))):
                 yield Finding(

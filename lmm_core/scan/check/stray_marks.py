@@ -147,9 +147,9 @@ def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str, int | None]]
             if end is None and comment is not None:
                 yield *comment, number
                 comment = None
-        elif opened := _FENCE.match(line):
+        elif ("```" in line or "~~~" in line) and (opened := _FENCE.match(line)):
             end = opened[1]
-        elif opened := _VERBATIM.match(line):
+        elif "<" in line and (opened := _VERBATIM.match(line)):
             end = None if f"</{opened[1].lower()}" in line.lower() else f"</{opened[1].lower()}"
         elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
             end, comment = "-->", (number, line)
@@ -162,7 +162,7 @@ def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str, int | None]]
 
 
 def _is_stray(line: str, types: frozenset[str]) -> bool:
-    found = _COLONS.match(line)
+    found = _COLONS.match(line) if "::" in line or "\uff1a" in line else None
     if not found:
         return False
     return len(found["colons"]) > 2 or not {"lmm", *types}.isdisjoint(_WORD.findall(found["rest"]))

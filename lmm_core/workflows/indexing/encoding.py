@@ -78,4 +78,5 @@ def _encode(
     made = encode_document(task.file, task.project, encoding, embedder, task.is_annotated, kept)
     if made is None:
         return None, kept.reports
-    return Waiting(replace(made, chunks=with_words(made.chunks, words)), task.fingerprint), kept.reports
+    whole = replace(made, chunks=with_words(made.chunks, words))
+    return Waiting(whole, task.fingerprint, is_long=embedder is not None), kept.reports

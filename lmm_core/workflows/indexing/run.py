@@ -197,7 +197,7 @@ class Upload:
             source=source,
             embedder=self.encoder.embedder,
         )
-        waiting = [Waiting(one, "")]
+        waiting = [Waiting(one, "", is_long=False)]
         docids = {one.source: one.docid}
         check_docids(docids, self.records, self.project.root)
         await self._begin(docids)

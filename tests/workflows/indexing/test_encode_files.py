@@ -16,6 +16,7 @@ from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.indexing import encoding
 from lmm_core.workflows.indexing.encoding import Task, encode_files
+from lmm_core.workflows.indexing.waiting import Waiting
 from tests.commands import write
 
 TEXT = "The mean of a sample is the sum of its values, divided by their number.\n\n"
@@ -60,6 +61,13 @@ def test_what_an_ended_process_has_not_made_is_made_here(tasks, monkeypatch):
     made, reports, _ = encoded(tasks, 1)
     monkeypatch.setattr(workers, "begin_work", partial(os._exit, 9))
     assert encoded(tasks, 2) == (made, reports, True)
+
+
+def test_a_document_is_compressed_only_if_it_waits_for_all_others(tasks):
+    (_, made), *_ = encoded(tasks, 1)[0]
+    short, long = (Waiting(made, "", is_long) for is_long in (False, True))
+    assert len(long._packed) < len(short._packed) / 3
+    assert short.unpack() == long.unpack() == made
 
 
 def test_words_are_weighed_where_a_text_is_cut(tasks):

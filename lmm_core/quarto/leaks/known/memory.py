@@ -73,14 +73,15 @@ class Memory:
         self._known.keep(self._new)
         self._known.close()
 
-    def recall(self, tasks: Sequence[Task[Any]]) -> list[Any]:
-        """Return what comes out of some tasks."""
+    def recall(self, tasks: Sequence[Task[tuple[Any, Made]]]) -> list[tuple[Any, Made | None]]:
+        """Return what comes out of some tasks: what is remembered of it, and the rest, None if the first was known."""
         found = self._find({task.key for task in tasks})
         new = [*{task.key: task for task in tasks if task.key not in found}.values()]
-        for task, finding in zip(new, find_in_all(new, lambda task: task.do(), _size(new)), strict=True):
-            found[task.key] = finding
-            self._keep(task.key, finding)
-        return [found[task.key] for task in tasks]
+        rest: dict[bytes, Made] = {}
+        for task, made in zip(new, find_in_all(new, lambda task: task.do(), _size(new)), strict=True):
+            found[task.key], rest[task.key] = made
+            self._keep(task.key, found[task.key])
+        return [(found[task.key], rest.get(task.key)) for task in tasks]
 
     def look_for(self, documents: Mapping[bytes, Set[str]]) -> None:
         """Say what is looked for from now on: the keys of some documents, which are given by the hash of all

@@ -10,6 +10,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from ....markdown.blocks import Block
 from ....markdown.rag_only import KnitRules
 from ....settings.project import Project
 from ....settings.quarto_inputs import INCLUDE, named_in
@@ -26,15 +27,30 @@ from .said import Said
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
+@dataclass(frozen=True, slots=True)
+class Staying:
+    """What stays in of a document: the texts that knitting leaves, and their questions and summaries."""
+
+    texts: list[str]
+    annotations: list[str]
+
+
 @dataclass(frozen=True)
 class Note:
     """A document with what is known of it. is_hidden: nothing of it stays in, since only parts that are left
-    out include it; key: the hash of all that `record` depends on (see `_record_of`)."""
+    out include it; key: the hash of all that `record` depends on (see `_record_of`); read: what stays in, if it was
+    read with the record, so that the document is not parsed again."""
 
     document: Document
     is_hidden: bool
     key: bytes
     record: Mapping[str, Any]
+    read: Staying | None
+
+    @cached_property
+    def staying(self) -> Staying:
+        """What stays in of the document, hidden or not."""
+        return self.read or _staying(self.document.blocks, self.document.rules)
 
     @property
     def parts(self) -> Sequence[tuple[int, bool, list[str]]]:
@@ -60,9 +76,17 @@ def read_notes(documents: Sequence[Document], project: Project, memory: Memory) 
 
 def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> list[Note]:
     keys = [_key_of(one, is_hidden) for one in documents]
-    made = (partial(_record_of, one, is_hidden) for one in documents)
-    records = memory.recall([*map(Task, keys, map(_size, documents), made)])
-    return [Note(*found) for found in zip(documents, [is_hidden] * len(keys), keys, records, strict=True)]
+    made = (partial(_read, one, is_hidden) for one in documents)
+    found = memory.recall([*map(Task, keys, map(_size, documents), made)])
+    return [Note(one, is_hidden, key, *parts) for one, key, parts in zip(documents, keys, found, strict=True)]
+
+
+def _read(document: Document, is_hidden: bool) -> tuple[dict[str, Any], Staying]:
+    return _record_of(document, is_hidden), _staying(document.blocks, document.rules)
+
+
+def _staying(blocks: Sequence[Block], rules: KnitRules) -> Staying:
+    return Staying([*stays_in(blocks, rules)], [*annotation_texts(blocks, rules)])
 
 
 def _key_of(document: Document, is_hidden: bool) -> bytes:
@@ -147,7 +171,7 @@ def _size(document: Document) -> int:
 
 
 def _kept(note: Note, with_marks: bool) -> Said:
-    texts = [*stays_in(note.document.blocks, note.document.rules)]
+    texts = note.staying.texts
     said = say(texts, with_marks)
     if with_marks:
         names = (name for text in texts for name in _NAMES.findall(text))
@@ -156,13 +180,11 @@ def _kept(note: Note, with_marks: bool) -> Said:
 
 
 def _data(note: Note, include: frozenset[str]) -> Said:
-    rules, blocks = note.document.rules, note.document.blocks
-    texts: list[list[str]] = []
-    if not include <= rules.keep or note.is_hidden:
-        rules = replace(rules, keep=rules.keep | include)
-        texts.append([*stays_in(blocks, rules)])  # else it is among what stays in
-    texts.append([*annotation_texts(blocks, rules)])
-    return Said([stream for one in texts for stream in say(one, False).streams])
+    rules = note.document.rules
+    if include <= rules.keep and not note.is_hidden:  # the rest is among what stays in
+        return Said(say(note.staying.annotations, False).streams)
+    found = _staying(note.document.blocks, replace(rules, keep=rules.keep | include))
+    return Said([stream for one in (found.texts, found.annotations) for stream in say(one, False).streams])
 
 
 def say(texts: Sequence[str], with_marks: bool) -> Said:
