@@ -15,7 +15,7 @@ from ..models.languages.recognize import NotPlainError, recognize_language, reco
 from .points import as_text, snippet_from, texts_of
 from .snippets import Snippet, slice_text, write_snippet
 
-INLINE = 1_000_000  # characters that are cut in this process before others are started
+INLINE = 1_000_000  # bytes of text that are cut in this process; if there is more, others are started
 
 
 class CutText(NamedTuple):
@@ -64,15 +64,20 @@ class TextCutter:
     language: str = ""
     encoder: Encoder | None = None
     folder: Path | None = None
-    _seen: int = field(default=0, init=False)  # characters
+    _foreseen: int = field(default=0, init=False)  # bytes
+
+    def foresee(self, size: int) -> None:
+        """Take note of a text of so many bytes that is going to be cut.
+
+        Files are found before they are read, so that other processes start while this one has not yet begun to cut."""
+        self._foreseen += size
+        if self.workers.most > 1 and not self.workers.are_started and self._foreseen > INLINE:
+            self.workers.start()
 
     def cut(self, texts: Sequence[CutText]) -> asyncio.Future[Cut]:
         """Return the snippets of texts, to be awaited if other processes cut them.
 
         They are None where these cannot tell the language, so that `cut_here` has to."""
-        self._seen += sum(len(one.text) for one in texts)
-        if self.workers.most > 1 and not self.workers.are_started and self._seen > INLINE:
-            self.workers.start()
         if self.workers.are_started:
             return self.workers.begin(_cut_plain, self._work, texts)
         made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()

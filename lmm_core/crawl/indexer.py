@@ -291,6 +291,8 @@ class _Run:
                 touched = replace(before, size=found.size, mtime_ns=found.mtime_ns)
                 await asyncio.to_thread(write_record, self.store, self.collection, touched)
             else:
+                if before is not None:
+                    self.cutter.foresee(found.size)
                 yield record, text
 
     def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
@@ -306,6 +308,8 @@ class _Run:
                 self.done.unchanged += 1
                 self.left.pop(found.doc_path, None)
             else:
+                if before is None:
+                    self.cutter.foresee(found.size)
                 is_new = time.time_ns() - found.mtime_ns < JUST_WRITTEN
                 yield replace(found, mtime_ns=-1) if is_new else found
 

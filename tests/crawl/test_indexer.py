@@ -137,6 +137,26 @@ def test_small_files_are_handed_over_together(monkeypatch):
     assert together == [41]
 
 
+def test_other_processes_start_before_the_first_text_is_cut(monkeypatch):
+    """Files are found before they are read. Those that were merely touched need no other process."""
+    steps = []
+    cut = TextCutter.cut
+    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [steps.append("cut"), cut(self, texts)][1])
+    monkeypatch.setattr(workers.Workers, "start", lambda self: steps.append("start"))
+    monkeypatch.setattr(cutter, "INLINE", 1000)
+    pages = {f"page{at}": page(f"word{at}") for at in range(3)}
+    fill("docs", **pages)
+    index(workers=2)
+    assert steps == ["start", "start", "cut"]  # nothing has started here, so that each further file asks for it
+    for name in pages:
+        os.utime(f"docs/{name}.md", (1, 1))
+    index(workers=2)
+    assert steps == ["start", "start", "cut"]
+    fill("docs", **{name: text + "More.\n" for name, text in pages.items()})
+    index(workers=2)
+    assert steps[3:] == ["start", "start", "cut"]
+
+
 @pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
     names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no plain language
