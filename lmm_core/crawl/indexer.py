@@ -2,9 +2,9 @@
 
 A file whose size and time are those on record is not read, and one that was merely touched
 is not cut. The time of a file that has just been written is not recorded, since it may be
-written again within the same tick of the file system's clock. A file is recorded as begun
-before its snippets change, and with its size and time afterwards, so that the next run can
-continue one that was interrupted at whatever moment.
+written again within the same tick of the file system's clock. A file with a record is recorded as
+begun before its snippets change, and each one with its size and time afterwards, so that the next run
+can continue one that was interrupted at whatever moment.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ class _Run:
         self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
         self.new: deque[CutSnippet] = deque()
         self.files: deque[_File] = deque()
-        self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
+        self.to_begin: list[FileRecord] = []  # of files in `files` that have another one, not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
         self.new_files = 0  # that are recorded now and were not before
         # What snippets depend on besides the text. Each file's fingerprint begins with it.
@@ -334,7 +334,8 @@ class _Run:
         self.expect(len(new))
         gone = [snippet for ident, snippet in known.items() if ident not in wanted]
         self.files.append(_File(replace(record, count=len(wanted)), gone, self.sent))
-        self.to_begin.append(record)
+        if record.source in self.records:  # a file without a record is looked at by the next run in any case
+            self.to_begin.append(record)
 
     async def _store(self) -> None:
         """Store a batch of new snippets, and close the files whose last snippets it held."""

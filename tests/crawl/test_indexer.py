@@ -24,6 +24,7 @@ from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index import workers
 from lmm_core.index.refresh import FILES
+from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
@@ -487,6 +488,24 @@ def test_files_are_counted_though_the_records_of_new_ones_are_not_kept(monkeypat
     fill("docs", e=page("oak"))
     assert index().files == 4
     assert kept == [[], ["a.md", "c.md"], ["a.md", "c.md", "d.md"]]
+
+
+def test_a_file_is_recorded_once_if_it_is_new_and_twice_if_it_changes(monkeypatch):
+    recorded = []
+    upsert = EdgeStore.upsert
+
+    def counted(store, name, points):
+        recorded.extend(point.payload["source"] for point in points if name == VECTORS + FILES)
+        upsert(store, name, points)
+
+    monkeypatch.setattr(EdgeStore, "upsert", counted)
+    first_version()
+    index()
+    assert recorded == ["a.md", "b.md", "c.md"]
+    recorded.clear()
+    fill("docs", a=page("may"), d=page("fig"))
+    index()
+    assert sorted(recorded) == ["a.md", "a.md", "d.md"]
 
 
 def test_the_records_of_files_have_no_index_which_would_be_in_memory():
