@@ -1,5 +1,6 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
+import asyncio
 import gc
 import json
 import os
@@ -24,6 +25,7 @@ from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index import workers
 from lmm_core.index.refresh import FILES
+from lmm_core.models.languages.recognize import _identifier
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
@@ -168,6 +170,33 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     monkeypatch.setattr(cutter, "INLINE", 1000)
     index(workers=2)
     assert made() == before
+
+
+def test_languages_that_are_not_plain_are_recognized_together_and_the_model_is_forgotten(monkeypatch):
+    def begin(self, work, *given):
+        made = asyncio.get_running_loop().create_future()
+        made.set_result(work(*given))
+        return made
+
+    def recognize_and_note(self, texts):
+        together.append([one.source for one in texts])
+        return recognize(self, texts)
+
+    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
+    fill("docs", a=names, b=page("oak"), c=f"{names} c", d=f"{names} d")
+    index()
+    wanted, recognize = made(), TextCutter.recognize
+    monkeypatch.setattr(workers.Workers, "are_started", True)
+    monkeypatch.setattr(workers.Workers, "begin", begin)
+    monkeypatch.setattr(TextCutter, "recognize", recognize_and_note)
+    for most, groups in ((4_000_000, [["a.md", "c.md", "d.md"]]), (len(names), [["a.md", "c.md"], ["d.md"]])):
+        together = []
+        monkeypatch.setattr(indexer, "UNCLEAR", most)
+        shutil.rmtree(".md_index")
+        index()
+        assert together == groups
+        assert made() == wanted
+        assert not _identifier.cache_info().currsize
 
 
 def test_no_process_that_cuts_loads_the_model_of_languages():
