@@ -11,22 +11,24 @@ from typing import NamedTuple
 from ..index.encoding import Encoder, EncodingModel, weigh_words
 from ..index.workers import Workers
 from ..models.embedders.embedder import Sparse, SparseEncoder
-from ..models.languages.recognize import NotPlainError, recognize_language, recognize_plainly
+from ..models.languages.recognize import NotPlainError, forget_library, recognize_language, recognize_plainly
+from ..store.edge_engine import give_back_memory
 from .points import as_text, snippet_from, texts_of
-from .snippets import Snippet, slice_text, write_snippet
+from .snippets import Snippet, find_language, slice_text, write_snippet
 
-INLINE = 1_000_000  # characters that are cut in this process before others are started
+INLINE = 1_000_000  # bytes of text that are cut in this process; if there is more, others are started
 
 
 class CutText(NamedTuple):
     """A text to be cut.
 
     source: its file; is_new: True if nothing of this file can be stored yet, so that the files of all its
-    snippets are to be written."""
+    snippets are to be written; language: its code or "" if it was recognized (see `TextCutter.recognize`)."""
 
     source: str
     text: str
     is_new: bool = False
+    language: str | None = None
 
 
 class CutSnippet(NamedTuple):
@@ -64,24 +66,34 @@ class TextCutter:
     language: str = ""
     encoder: Encoder | None = None
     folder: Path | None = None
-    _seen: int = field(default=0, init=False)  # characters
+    _foreseen: int = field(default=0, init=False)  # bytes
+
+    def foresee(self, size: int) -> None:
+        """Take note of a text of so many bytes that is going to be cut.
+
+        Files are found before they are read, so that other processes start while this one has not yet begun to cut."""
+        self._foreseen += size
+        if self.workers.most > 1 and not self.workers.are_started and self._foreseen > INLINE:
+            self.workers.start()
 
     def cut(self, texts: Sequence[CutText]) -> asyncio.Future[Cut]:
         """Return the snippets of texts, to be awaited if other processes cut them.
 
-        They are None where these cannot tell the language, so that `cut_here` has to."""
-        self._seen += sum(len(one.text) for one in texts)
-        if self.workers.most > 1 and not self.workers.are_started and self._seen > INLINE:
-            self.workers.start()
+        They are None where these cannot tell the language: see `recognize`."""
         if self.workers.are_started:
             return self.workers.begin(_cut_plain, self._work, texts)
         made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()
-        made.set_result([self.cut_here(one) for one in texts])
+        made.set_result([_cut(self._work, one, recognize_language) for one in texts])
         return made
 
-    def cut_here(self, text: CutText) -> list[CutSnippet]:
-        """Return the snippets of a text, cut in this process."""
-        return _cut(self._work, text, recognize_language)
+    def recognize(self, texts: Sequence[CutText]) -> list[CutText]:
+        """Return texts with their languages, so that `cut` can cut them.
+
+        The model that tells these takes half a second to load and 75 MB, which are free again afterwards."""
+        known = [one._replace(language=find_language(one.text, self.language)) for one in texts]
+        forget_library()
+        give_back_memory()
+        return known
 
     @property
     def _work(self) -> _Work:
@@ -114,6 +126,8 @@ def _cut_plain(work: _Work, texts: Sequence[CutText]) -> Cut:
 
 def _cut(work: _Work, text: CutText, recognize: Callable[[str], str]) -> list[CutSnippet]:
     """Return the snippets of a text, with their BM25 vectors if the encoding has them; write those of a new file."""
+    known = text.language
+    recognize = recognize if known is None else lambda _: known
     snippets = slice_text(text.text, text.source, work.index, language=work.usual, recognize=recognize)
     has_files = text.is_new and work.folder is not None
     if has_files and work.folder is not None:

@@ -2,9 +2,9 @@
 
 A file whose size and time are those on record is not read, and one that was merely touched
 is not cut. The time of a file that has just been written is not recorded, since it may be
-written again within the same tick of the file system's clock. A file is recorded as begun
-before its snippets change, and with its size and time afterwards, so that the next run can
-continue one that was interrupted at whatever moment.
+written again within the same tick of the file system's clock. A file with a record is recorded as
+begun before its snippets change, and each one with its size and time afterwards, so that the next run
+can continue one that was interrupted at whatever moment.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,6 +45,7 @@ from .walk import CrawledFile, crawl, read_all
 
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 AT_ONCE = 100_000  # … that are handed to another process at once
+UNCLEAR = 4_000_000  # … whose language is asked of the library at once
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 SLICING = 3  # increased when the same text gives other snippets
 
@@ -171,6 +172,26 @@ class _Group:
         self.size += len(text.text)
 
 
+_Changed = tuple[FileRecord, CutText]
+
+
+async def _one_by_one(texts: Iterable[_Changed]) -> AsyncIterator[_Changed]:
+    for one in texts:
+        yield one
+
+
+async def _grouped(texts: AsyncIterator[_Changed]) -> AsyncIterator[_Group]:
+    """Yield files in groups, since handing over each alone would take as long as cutting."""
+    group = _Group()
+    async for record, text in texts:
+        group.add(record, text)
+        if group.size > AT_ONCE:
+            yield group
+            group = _Group()
+    if group.records:
+        yield group
+
+
 @dataclass
 class _Run:
     """A run of the indexer over a folder."""
@@ -190,7 +211,7 @@ class _Run:
         self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
         self.new: deque[CutSnippet] = deque()
         self.files: deque[_File] = deque()
-        self.to_begin: list[FileRecord] = []  # of files in `files` that are not yet recorded as begun
+        self.to_begin: list[FileRecord] = []  # of files in `files` that have another one, not yet recorded as begun
         self.sent = 0  # snippets that have ever been in `new`
         self.new_files = 0  # that are recorded now and were not before
         # What snippets depend on besides the text. Each file's fingerprint begins with it.
@@ -248,31 +269,45 @@ class _Run:
     async def _cut(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
         """Yield the files that have changed, each with its snippets.
 
-        Other processes cut some of them in advance, while others are stored."""
-        async for group, cut in in_order(self._begun(ignore, max_fibers), IN_WORK):
-            for record, text, snippets in zip(group.records, group.texts, await cut, strict=True):
-                yield record, self.cutter.cut_here(text) if snippets is None else snippets
+        Those whose language is not plain come last, or when they are many: what tells it takes much memory."""
+        unclear = _Group()
+        async for record, text, snippets in self._cut_texts(self._changed(ignore, max_fibers)):
+            if snippets is not None:
+                yield record, snippets
+                continue
+            unclear.add(record, text)
+            if unclear.size > UNCLEAR:
+                async for one in self._cut_unclear(unclear):
+                    yield one
+                unclear = _Group()
+        if unclear.texts:
+            async for one in self._cut_unclear(unclear):
+                yield one
 
-    async def _begun(
-        self, ignore: Sequence[str], max_fibers: int
-    ) -> AsyncIterator[tuple[_Group, int, asyncio.Future[Cut]]]:  # fmt: skip
-        async for group in self._groups(ignore, max_fibers):
+    async def _cut_unclear(self, unclear: _Group) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
+        """Yield files, each with its snippets, once all their languages are known."""
+        texts = await asyncio.to_thread(self.cutter.recognize, unclear.texts)
+        again = _one_by_one(zip(unclear.records, texts, strict=True))
+        async for record, _, snippets in self._cut_texts(again):
+            assert snippets is not None  # nobody has to tell the language
+            yield record, snippets
+
+    async def _cut_texts(
+        self, texts: AsyncIterator[_Changed]
+    ) -> AsyncIterator[tuple[FileRecord, CutText, list[CutSnippet] | None]]:
+        """Yield files with their snippets; None where the language is not plain.
+
+        Other processes cut some of them in advance, while others are stored."""
+        async for group, cut in in_order(self._begun(texts), IN_WORK):
+            for made in zip(group.records, group.texts, await cut, strict=True):
+                yield made
+
+    async def _begun(self, texts: AsyncIterator[_Changed]) -> AsyncIterator[tuple[_Group, int, asyncio.Future[Cut]]]:
+        async for group in _grouped(texts):
             self.stored.begin()  # before files of snippets are written
             yield group, group.size, self.cutter.cut(group.texts)
 
-    async def _groups(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[_Group]:
-        """Yield the files that have changed in groups, since handing over each alone would take as long as cutting."""
-        group = _Group()
-        async for record, text in self._changed(ignore, max_fibers):
-            is_new = record.source not in self.records and record.source not in self.unsure
-            group.add(record, CutText(record.source, text, is_new))
-            if group.size > AT_ONCE:
-                yield group
-                group = _Group()
-        if group.records:
-            yield group
-
-    async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, str]]:
+    async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[_Changed]:
         """Yield the files whose text has changed, each with its text."""
         async for found, text in read_all(self._to_read(ignore), max_fibers):
             if isinstance(text, Skipped):
@@ -291,7 +326,10 @@ class _Run:
                 touched = replace(before, size=found.size, mtime_ns=found.mtime_ns)
                 await asyncio.to_thread(write_record, self.store, self.collection, touched)
             else:
-                yield record, text
+                if before is not None:
+                    self.cutter.foresee(found.size)
+                is_new = record.source not in self.records and record.source not in self.unsure
+                yield record, CutText(record.source, text, is_new)
 
     def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
         """Yield the files whose size or time has changed."""
@@ -306,6 +344,8 @@ class _Run:
                 self.done.unchanged += 1
                 self.left.pop(found.doc_path, None)
             else:
+                if before is None:
+                    self.cutter.foresee(found.size)
                 is_new = time.time_ns() - found.mtime_ns < JUST_WRITTEN
                 yield replace(found, mtime_ns=-1) if is_new else found
 
@@ -330,7 +370,8 @@ class _Run:
         self.expect(len(new))
         gone = [snippet for ident, snippet in known.items() if ident not in wanted]
         self.files.append(_File(replace(record, count=len(wanted)), gone, self.sent))
-        self.to_begin.append(record)
+        if record.source in self.records:  # a file without a record is looked at by the next run in any case
+            self.to_begin.append(record)
 
     async def _store(self) -> None:
         """Store a batch of new snippets, and close the files whose last snippets it held."""

@@ -96,8 +96,7 @@ def slice_text(
 
     A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
     `skip: true` are left out. Of an edit that is not decided, the old text counts."""
-    blocks = without_anchors(parse_markdown_text(text))
-    tree = blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
+    blocks, tree = _read(text)
     if tree is None:
         return []
     title, language = _title(tree), _language(tree, blocks, language, recognize)
@@ -108,6 +107,18 @@ def slice_text(
             ident = _ident([index, doc_path, title, f"{first}-{last}", header, body, language], seen)
             made.append(Snippet(ident, index, doc_path, title, first, last, body, header, language))
     return made
+
+
+def find_language(text: str, usual: str = "") -> str:
+    """Return the language of a text's snippets, as `slice_text` finds it; usual: of texts that name none, or ""."""
+    blocks, tree = _read(text)
+    return "" if tree is None else _language(tree, blocks, usual, recognize_language)
+
+
+def _read(text: str) -> tuple[list[Block], HeadingNode | None]:
+    """Return the blocks of a text, and their tree with the old texts in place of edits."""
+    blocks = without_anchors(parse_markdown_text(text))
+    return blocks, blocks_to_tree(restore_originals(blocks).blocks if "{#lmm-" in text else blocks)
 
 
 def _title(tree: HeadingNode) -> str:

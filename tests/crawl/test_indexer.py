@@ -1,5 +1,6 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
+import asyncio
 import gc
 import json
 import os
@@ -24,6 +25,8 @@ from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index import workers
 from lmm_core.index.refresh import FILES
+from lmm_core.models.languages.recognize import _identifier
+from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
@@ -137,6 +140,26 @@ def test_small_files_are_handed_over_together(monkeypatch):
     assert together == [41]
 
 
+def test_other_processes_start_before_the_first_text_is_cut(monkeypatch):
+    """Files are found before they are read. Those that were merely touched need no other process."""
+    steps = []
+    cut = TextCutter.cut
+    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [steps.append("cut"), cut(self, texts)][1])
+    monkeypatch.setattr(workers.Workers, "start", lambda self: steps.append("start"))
+    monkeypatch.setattr(cutter, "INLINE", 1000)
+    pages = {f"page{at}": page(f"word{at}") for at in range(3)}
+    fill("docs", **pages)
+    index(workers=2)
+    assert steps == ["start", "start", "cut"]  # nothing has started here, so that each further file asks for it
+    for name in pages:
+        os.utime(f"docs/{name}.md", (1, 1))
+    index(workers=2)
+    assert steps == ["start", "start", "cut"]
+    fill("docs", **{name: text + "More.\n" for name, text in pages.items()})
+    index(workers=2)
+    assert steps[3:] == ["start", "start", "cut"]
+
+
 @pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
     names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no plain language
@@ -147,6 +170,33 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     monkeypatch.setattr(cutter, "INLINE", 1000)
     index(workers=2)
     assert made() == before
+
+
+def test_languages_that_are_not_plain_are_recognized_together_and_the_model_is_forgotten(monkeypatch):
+    def begin(self, work, *given):
+        made = asyncio.get_running_loop().create_future()
+        made.set_result(work(*given))
+        return made
+
+    def recognize_and_note(self, texts):
+        together.append([one.source for one in texts])
+        return recognize(self, texts)
+
+    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
+    fill("docs", a=names, b=page("oak"), c=f"{names} c", d=f"{names} d")
+    index()
+    wanted, recognize = made(), TextCutter.recognize
+    monkeypatch.setattr(workers.Workers, "are_started", True)
+    monkeypatch.setattr(workers.Workers, "begin", begin)
+    monkeypatch.setattr(TextCutter, "recognize", recognize_and_note)
+    for most, groups in ((4_000_000, [["a.md", "c.md", "d.md"]]), (len(names), [["a.md", "c.md"], ["d.md"]])):
+        together = []
+        monkeypatch.setattr(indexer, "UNCLEAR", most)
+        shutil.rmtree(".md_index")
+        index()
+        assert together == groups
+        assert made() == wanted
+        assert not _identifier.cache_info().currsize
 
 
 def test_no_process_that_cuts_loads_the_model_of_languages():
@@ -467,6 +517,24 @@ def test_files_are_counted_though_the_records_of_new_ones_are_not_kept(monkeypat
     fill("docs", e=page("oak"))
     assert index().files == 4
     assert kept == [[], ["a.md", "c.md"], ["a.md", "c.md", "d.md"]]
+
+
+def test_a_file_is_recorded_once_if_it_is_new_and_twice_if_it_changes(monkeypatch):
+    recorded = []
+    upsert = EdgeStore.upsert
+
+    def counted(store, name, points):
+        recorded.extend(point.payload["source"] for point in points if name == VECTORS + FILES)
+        upsert(store, name, points)
+
+    monkeypatch.setattr(EdgeStore, "upsert", counted)
+    first_version()
+    index()
+    assert recorded == ["a.md", "b.md", "c.md"]
+    recorded.clear()
+    fill("docs", a=page("may"), d=page("fig"))
+    index()
+    assert sorted(recorded) == ["a.md", "a.md", "d.md"]
 
 
 def test_the_records_of_files_have_no_index_which_would_be_in_memory():

@@ -76,6 +76,12 @@ def foresee_recognizing(text: str) -> None:
         _load_early()
 
 
+def forget_library() -> None:
+    """Free the library's model, which is loaded again when it is asked: for who has asked all that there was to ask."""
+    _identifier.cache_clear()
+    _loading.clear()
+
+
 def _prose(text: str) -> str:
     return _ASIDE.sub(" ", text[:MOST_CHARACTERS])
 
