@@ -9,10 +9,11 @@ from __future__ import annotations
 import glob
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -107,15 +108,29 @@ def is_inside(path: str | Path, folder: str | Path) -> bool:
 
 
 def inside_finder(folder: str | Path) -> Callable[[str | Path], bool]:
-    """Return a function that does for paths what `is_inside` does, and follows the folder's links once."""
+    """Return a function that does for paths what `is_inside` does, and follows the links of folders once."""
     root = os.path.normcase(os.path.realpath(folder))
     below = os.path.join(root, "")  # noqa: PTH118 (for each of a thousand files, so it has to be fast)
+    place_of = place_finder()
 
     def is_in(path: str | Path) -> bool:
-        place = os.path.normcase(os.path.realpath(path))
+        place = os.path.normcase(place_of(path))
         return place == root or place.startswith(below)
 
     return is_in
+
+
+def place_finder() -> Callable[[str | Path], str]:
+    """Return a function that returns paths with links followed, and follows the links of a folder once."""
+    place_of_folder = cache(os.path.realpath)
+
+    def find(path: str | Path) -> str:
+        folder, name = os.path.split(path)
+        if sys.platform == "win32" or name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 (as above)
+            return os.path.realpath(path)  # on Windows a name may be written in several ways
+        return os.path.join(place_of_folder(folder), name)  # noqa: PTH118 (as above)
+
+    return find
 
 
 # The documents of a folder

@@ -78,12 +78,13 @@ def save_markdown(path: str | Path, content: str | Sequence[Block], logger: Logg
     return True
 
 
-def read_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`).
+def read_markdown(path: Path, place: Path | None = None) -> MarkdownFile:
+    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`). place: the path with links followed,
+    if that is known.
 
     Raise OSError; MarkdownError (with the byte's offset) if it is not UTF-8, a device, or not
     really a notebook; TornError if pandoc was ended while it wrote the file."""
-    place = _place(path)
+    place = place or _place(path)
     _refuse_device(path)
     data = path.read_bytes()
     if problem := torn_problem(path, data, place):

@@ -8,7 +8,7 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.ask_box import rows as module
 from lmm_core.quarto.ask_box.material import SitePage
-from lmm_core.quarto.ask_box.page_html import read_page
+from lmm_core.quarto.ask_box.page_html import PageText, read_page
 from lmm_core.quarto.ask_box.rows import read_rows
 from lmm_core.settings.project import load_project
 from lmm_core.settings.quarto_project import read_project
@@ -66,6 +66,17 @@ def test_what_is_known_is_not_found_again(site, looked_into):
     write("d7.md", document(7).replace("More", "Less"))
     assert read(site)[0] == read_anew(site)[0] != first
     assert looked_into[:1] == ["d7"]
+
+
+def test_pages_of_unchanged_documents_are_not_unpacked(site, monkeypatch):
+    read(site)
+    unpacked = []
+    monkeypatch.setattr(PageText, "ids", property(lambda page: unpacked.append(page) or frozenset()))
+    read(site)
+    assert not unpacked
+    write("d7.md", document(7).replace("More", "Less"))
+    read(site)
+    assert unpacked
 
 
 @pytest.mark.parametrize(

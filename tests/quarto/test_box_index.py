@@ -143,6 +143,13 @@ def test_rows_counted_by_groups_have_the_same_index(documents, data):
     assert replace(index, shards=alone.shards, groups=alone.groups) == alone
 
 
+def test_the_words_of_a_group_are_not_put_together_again(monkeypatch):
+    counted = [count_words(many(20), "", []) for _ in range(5)]
+    packed = counting(monkeypatch, word_index, "pack")
+    assert index_words(counted, []).groups == [0, 40, 80, 120, 160]
+    assert len(packed) == len(counted)
+
+
 def section(title, text, depth=1):
     return [0, depth, title, "", 1.0, "", [], [text]]
 
@@ -211,7 +218,7 @@ def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
     counted, searched = [], counting(monkeypatch, groups, "words_said")
     monkeypatch.setattr(groups, "count_words", lambda *given: counted.append(len(given[0])) or count_words(*given))
     changed = made(book(change(names)))
-    assert 0 < sum(counted) < 100 and len(counted) == len(searched) <= 2
+    assert 0 < sum(counted) < 50 and len(counted) == len(searched) <= 2
     assert json.loads(changed.texts["data"])["synonyms"] == [[1, "BOT", "best old trees"], [0, "best old trees", "BOT"]]
     monkeypatch.setattr(
         groups, "remembered", lambda _kind, _settings, things, find, *_, **__: [find(one) for _, one in things]

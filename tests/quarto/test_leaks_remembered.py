@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.quarto import after_render, pages
 from lmm_core.quarto.leaks import check, look_for_leaks, sources
 from lmm_core.quarto.leaks.known import files, memory
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
+from lmm_core.settings.quarto_inputs import find_inputs
 from lmm_core.workflows.known import forks, remember
 from tests.commands import write
 from tests.workflows.known.test_known_findings import counting
@@ -202,3 +204,14 @@ def test_what_is_remembered_changes_nothing(monkeypatch, edits, ask):
         with monkeypatch.context() as patch:
             patch.setattr(remember, "WORTH", 10**9)
             assert look(ask=ask) == remembered
+
+
+def test_what_pages_include_is_looked_for_once(monkeypatch):
+    write("_quarto.yml", "project:\n  type: website\n")
+    write("three.md", "# Three\n\n{{< include _more.md >}}\n")
+    write("_more.md", "More of it.\n")
+    searched, read_again = counting(monkeypatch, pages, "named_in"), counting(monkeypatch, after_render, "included_in")
+    found = pages.read_pages(find_inputs(Path()), Path())
+    after_render.report_leaks([Path("site")], found, Path(), ListLogger())
+    assert [Path(path).name for _, path, _ in searched] == ["one.md", "three.md", "two.md", "_more.md"]
+    assert read_again == []
