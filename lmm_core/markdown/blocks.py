@@ -205,7 +205,7 @@ def newline_of(text: str) -> str:
 
 def ends_blank(source: str) -> bool:
     """Return True if a source ends with a blank line, or is blank."""
-    if blank(source.removeprefix(BOM)):
+    if blank(source):
         return True
     last = source.rstrip(" \t")
     return last.endswith("\n") and last[:-1].rstrip(" \t\r").endswith("\n")

@@ -323,6 +323,12 @@ def test_what_is_added_is_read_where_it_was_put_and_removed_without_a_trace(docu
     assert squeezed(serialize_tree(tree)) == squeezed(before)
 
 
+def test_a_section_is_set_apart_from_a_byte_order_mark_that_is_text():
+    tree = tree_of("---\ntitle: T\n---\n\n\ufeff\n")
+    tree.add_child(HeadingNode.from_content("Added", {"added": True}, 1))
+    assert [node.get("added") for node in traverse(tree_of(serialize_tree(tree))) if node.content == "Added"] == [True]
+
+
 def test_texts_stand_before_sections():
     tree = tree_of(BOOK)
     find(tree, "One").add_child(TextNode.from_content("added"))
