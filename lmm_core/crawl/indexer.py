@@ -241,9 +241,18 @@ class _Run:
             await asyncio.to_thread(self.stored.remove_other_files)
         await ainitialize_collection(self.store, self.collection, encoder, INDEXES)
         self.records = await asyncio.to_thread(read_records, self.store, self.collection)
-        self.left = dict(self.records)
         if known is not None and not (remembered and self.stored.is_whole()):
-            self.unsure = await self.stored.recover()
+            self._doubt(await self.stored.recover())
+        self.left = dict(self.records)
+
+    def _doubt(self, stored: Mapping[str, int]) -> None:
+        """Look at files anew that an interrupted run may have left unfinished. stored: the snippets of each.
+
+        A power cut may take snippets and leave the record that they are stored."""
+        self.unsure = set(stored)
+        for source, record in self.records.items():
+            if record.count != stored.get(source, 0):
+                self.records[source] = replace(record, fingerprint="", size=-1)
 
     async def _drop(self, encoder: Encoder) -> None:
         """Remove what an earlier version stored, once it is sure that its place can be taken.

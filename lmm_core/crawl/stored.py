@@ -6,6 +6,7 @@ import asyncio
 import re
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -70,17 +71,17 @@ class StoredSnippets:
         """Mark the index as finished."""
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
-    async def recover(self) -> set[str]:
-        """Count the stored snippets, write all their files again, and return their sources.
+    async def recover(self) -> Counter[str]:
+        """Count the stored snippets, write all their files again, and return how many each source has.
 
         This is for a run after one that was interrupted: files may be missing, and others may be of
         snippets that were not stored any more."""
-        tally, sources, numbers = self.begin(Tally()), set[str](), array("Q")
+        tally, sources, numbers = self.begin(Tally()), Counter[str](), array("Q")
         points = self.opened.store.scroll(self.opened.collection)
         while batch := await asyncio.to_thread(_next, points):
             await self._count(batch, tally.add)
             await asyncio.to_thread(self._write_files, batch)
-            sources |= {snippet.doc_path for snippet in batch}
+            sources.update(snippet.doc_path for snippet in batch)
             numbers.extend(_number(snippet.id) for snippet in batch)  # in their order, as the points come by id
         await asyncio.to_thread(self.remove_other_files, numbers)
         return sources
