@@ -115,6 +115,22 @@ def test_after_a_change_a_run_gives_what_it_gives_to_those_who_know_nothing(
     assert answer(pandoc, command) == with_memory
 
 
+def test_an_input_of_any_name_is_put_aside_each_time_that_pandoc_writes_over_it(annotated, pandoc):
+    shutil.rmtree(".lmm")
+    write("notes.txt", annotated.replace("notes.md", "notes.txt"))
+    for count in (1, 2, 3):
+        assert run("pandoc -F lmm-rag notes.txt -t markdown -o notes.txt", pandoc).returncode == 0
+        assert len([*Path(".lmm/recover").glob("*.rec")]) == count
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="Linux alone has a file that nobody can read")
+def test_a_folder_above_the_project_whose_settings_cannot_be_read_says_nothing(annotated, pandoc):
+    write("config.toml", "")
+    Path("../config.toml").symlink_to("/proc/self/mem")
+    assert answer(pandoc) == (0, annotated, "")
+    assert known() == 0
+
+
 @pytest.mark.parametrize("command", [COMMAND, IN_PLACE])
 def test_a_file_that_pandoc_has_torn_is_refused_although_the_rest_was_known_to_need_nothing(command, annotated, pandoc):
     answer(pandoc, command)

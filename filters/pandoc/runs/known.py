@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lmm_core.errors import RecoveryError
+from lmm_core.errors import ConfigError, RecoveryError
 from lmm_core.files.recovery import put_aside, torn_problem
 from lmm_core.files.remembered import code_mark
 from lmm_core.workflows.known.cache import Known
@@ -73,8 +74,11 @@ class RunMemory:
     def keep(self, document: FilterDocument, output: FilterOutput, written: str) -> None:
         """Remember that the work has left a document as it is, without a word to anybody, if that hangs on nothing but
         what is looked at. written: what the filter writes."""
-        if self._key and self._pandoc and (run := _known_run(document, output, written, self._pandoc.ident)):
-            self._known.keep({self._key: run})
+        if not self._key or self._pandoc is None:
+            return
+        with suppress(OSError, ConfigError):  # what cannot be read, or has changed meanwhile, is not known
+            if run := _known_run(document, output, written, self._pandoc.ident):
+                self._known.keep({self._key: run})
 
 
 def _key(name: str, data: bytes, arguments: list[str], pandoc: Ancestor) -> bytes:
