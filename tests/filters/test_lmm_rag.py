@@ -9,7 +9,7 @@ import pytest
 
 from lmm_core.files.recovery import put_aside
 from lmm_core.workflows.known.cache import Known
-from tests.commands import run, text, write
+from tests.commands import BIN, run, text, write
 
 TEXT = "---\ntitle: Means\n---\n\n# The mean\n\nThe **mean** is the sum of all values, divided by their number.\n"
 COMMAND = "pandoc -F lmm-rag notes.md -t markdown"
@@ -129,6 +129,17 @@ def test_a_folder_above_the_project_whose_settings_cannot_be_read_says_nothing(a
     Path("../config.toml").symlink_to("/proc/self/mem")
     assert answer(pandoc) == (0, annotated, "")
     assert known() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder can be removed there in which a program works")
+def test_a_working_folder_that_is_gone_is_told_in_a_sentence(annotated, pandoc):
+    Path("gone").mkdir()
+    write("lmm-rag", f'#!/bin/sh\nrmdir "$PWD"\nexec {BIN}/lmm-rag "$@"\n').chmod(0o755)
+    os.chdir("gone")
+    done = run("pandoc -F ../lmm-rag ../notes.md -t markdown", pandoc)
+    assert done.returncode != 0
+    assert b"lmm-rag: [Errno" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("command", [COMMAND, IN_PLACE])

@@ -53,8 +53,10 @@ class RunMemory:
 
     def __init__(self, name: str, data: bytes, arguments: list[str]) -> None:
         self._pandoc = None if os.environ.get("QUARTO_DOCUMENT_FILE") else find_pandoc()
-        self._key = _key(name, data, arguments, self._pandoc) if self._pandoc else b""
-        self._known = Known()
+        self._known, self._key = Known(), b""
+        if self._pandoc:
+            with suppress(FileNotFoundError):  # the working folder is gone: told when the work is done
+                self._key = _key(name, data, arguments, self._pandoc)
 
     def answer(self) -> bytes | None:
         """Return what the filter would write, or None if that is not known. The text is put aside where pandoc is about
