@@ -87,13 +87,13 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def start_to_put_aside(call: FilterCall, text: str | None) -> Callable[[], None]:
-    """Start to keep copies of the markdown file that pandoc is about to write over, and of its new text.
+    """Start to keep copies of the markdown or the input that pandoc is about to write over, and of its new text.
 
     Pandoc empties the file before it writes, and may be ended in between. text: what goes out
     verbatim, or None. Return a function that waits for the end of the work, and raises RecoveryError
     if it has failed for a file that is an input, so that pandoc leaves it alone."""
     run, output = call.run, call.output
-    if run is None or output is None or call.is_followed or not holds_markdown(output):
+    if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
         return lambda: None
     after = None if text is None else as_pandoc_writes(run, text)
     is_filtered_on = call.place is None or call.place + 1 < len(run.filters)

@@ -9,7 +9,7 @@ import pytest
 
 from lmm_core.files.recovery import put_aside
 from lmm_core.workflows.known.cache import Known
-from tests.commands import run, text, write
+from tests.commands import BIN, run, text, write
 
 TEXT = "---\ntitle: Means\n---\n\n# The mean\n\nThe **mean** is the sum of all values, divided by their number.\n"
 COMMAND = "pandoc -F lmm-rag notes.md -t markdown"
@@ -113,6 +113,33 @@ def test_after_a_change_a_run_gives_what_it_gives_to_those_who_know_nothing(
     write("notes.md", before)
     Known().clear()
     assert answer(pandoc, command) == with_memory
+
+
+def test_an_input_of_any_name_is_put_aside_each_time_that_pandoc_writes_over_it(annotated, pandoc):
+    shutil.rmtree(".lmm")
+    write("notes.txt", annotated.replace("notes.md", "notes.txt"))
+    for count in (1, 2, 3):
+        assert run("pandoc -F lmm-rag notes.txt -t markdown -o notes.txt", pandoc).returncode == 0
+        assert len([*Path(".lmm/recover").glob("*.rec")]) == count
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="Linux alone has a file that nobody can read")
+def test_a_folder_above_the_project_whose_settings_cannot_be_read_says_nothing(annotated, pandoc):
+    write("config.toml", "")
+    Path("../config.toml").symlink_to("/proc/self/mem")
+    assert answer(pandoc) == (0, annotated, "")
+    assert known() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder can be removed there in which a program works")
+def test_a_working_folder_that_is_gone_is_told_in_a_sentence(annotated, pandoc):
+    Path("gone").mkdir()
+    write("lmm-rag", f'#!/bin/sh\nrmdir "$PWD"\nexec {BIN}/lmm-rag "$@"\n').chmod(0o755)
+    os.chdir("gone")
+    done = run("pandoc -F ../lmm-rag ../notes.md -t markdown", pandoc)
+    assert done.returncode != 0
+    assert b"lmm-rag: [Errno" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("command", [COMMAND, IN_PLACE])

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from lmm_core.errors import RecoveryError
+from lmm_core.errors import ConfigError, RecoveryError
 from lmm_core.files.recovery import put_aside, torn_problem
 from lmm_core.files.remembered import code_mark
 from lmm_core.workflows.known.cache import Known
@@ -52,8 +53,10 @@ class RunMemory:
 
     def __init__(self, name: str, data: bytes, arguments: list[str]) -> None:
         self._pandoc = None if os.environ.get("QUARTO_DOCUMENT_FILE") else find_pandoc()
-        self._key = _key(name, data, arguments, self._pandoc) if self._pandoc else b""
-        self._known = Known()
+        self._known, self._key = Known(), b""
+        if self._pandoc:
+            with suppress(FileNotFoundError):  # the working folder is gone: told when the work is done
+                self._key = _key(name, data, arguments, self._pandoc)
 
     def answer(self) -> bytes | None:
         """Return what the filter would write, or None if that is not known. The text is put aside where pandoc is about
@@ -73,8 +76,11 @@ class RunMemory:
     def keep(self, document: FilterDocument, output: FilterOutput, written: str) -> None:
         """Remember that the work has left a document as it is, without a word to anybody, if that hangs on nothing but
         what is looked at. written: what the filter writes."""
-        if self._key and self._pandoc and (run := _known_run(document, output, written, self._pandoc.ident)):
-            self._known.keep({self._key: run})
+        if not self._key or self._pandoc is None:
+            return
+        with suppress(OSError, ConfigError):  # what cannot be read, or has changed meanwhile, is not known
+            if run := _known_run(document, output, written, self._pandoc.ident):
+                self._known.keep({self._key: run})
 
 
 def _key(name: str, data: bytes, arguments: list[str], pandoc: Ancestor) -> bytes:
