@@ -443,7 +443,7 @@ class _Run:
             terms.centroid, said, words,
         )  # fmt: skip
         await asyncio.to_thread(self.database.write, entry)
-        self.stored.end()
+        await asyncio.to_thread(self.stored.end)
 
     async def _said(self, description: str, language: str) -> tuple[list[float], dict[int, float]]:
         """Return a description's dense vector and the weights of its words, for the catalogue."""

@@ -68,7 +68,8 @@ class StoredSnippets:
         return self.tally
 
     def end(self) -> None:
-        """Mark the index as finished."""
+        """Mark the index as finished, once all its snippets survive a power cut."""
+        self.opened.store.sync(self.opened.collection)
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
     async def recover(self) -> Counter[str]:

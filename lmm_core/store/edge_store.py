@@ -6,7 +6,7 @@ collection exists once that file does. The folder and those of its collections a
 
 The engine logs each change before making it, so that everything written survives the end of
 the process; what survives a power cut is synced when a collection is made, after every `SEGMENT`
-points and when it is closed, and at no other time is the disk waited for. The process does not
+points, by `sync`, and when it is closed, and at no other time is the disk waited for. The process does not
 survive a full disk (it writes through memory maps: SIGBUS); therefore the free space is checked
 before each batch.
 
@@ -302,6 +302,11 @@ class EdgeStore:
         return dict(sorted(counts.items()))
 
     # Opening and closing
+
+    def sync(self, name: str) -> None:
+        """Wait until what was written to a collection survives a power cut."""
+        with self._shard(name, "synced") as shard:
+            shard.flush()
 
     def close(self) -> None:
         """Close all shards, and unlock the folder."""

@@ -280,6 +280,9 @@ class QdrantStore:
         hits = self._ask(lambda: self._client.facet(name, key=key, limit=ALL, exact=True)).hits
         return {str(hit.value): hit.count for hit in sorted(hits, key=lambda hit: str(hit.value))}
 
+    def sync(self, name: str) -> None:
+        """Do nothing: a server sees to that itself, and what is in memory is not kept."""
+
     def close(self) -> None:
         """Close all connections; collections in memory are lost."""
         if not self._closed:

@@ -145,6 +145,10 @@ class VectorStore(Protocol):
         """Return the number of points for each value of a keyword in the payload."""
         ...
 
+    def sync(self, name: str) -> None:
+        """Wait until what was written to a collection survives a power cut."""
+        ...
+
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""
         ...

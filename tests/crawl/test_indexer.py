@@ -89,6 +89,21 @@ def test_snippets_that_a_power_cut_took_are_stored_again(reads):
     assert made() == whole
 
 
+def test_an_index_is_marked_as_whole_once_its_snippets_survive_a_power_cut(monkeypatch):
+    synced = []
+
+    def sync(store, name):
+        synced.append(((DATABASE.folder("docs") / UNFINISHED).exists(), store.count(name)))
+
+    monkeypatch.setattr(EdgeStore, "sync", sync)
+    fill("docs", trees=page("oak", "birch"))
+    index()
+    assert synced == [(True, 2)]
+    assert not (DATABASE.folder("docs") / UNFINISHED).exists()
+    index()
+    assert len(synced) == 1, "nothing has changed"
+
+
 def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
     for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
         assert snippet_of(payload_of(snippet.doc_path, as_text(snippet))) == snippet

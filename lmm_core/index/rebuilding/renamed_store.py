@@ -79,6 +79,10 @@ class RenamedStore:
         """See `VectorStore`."""
         return self.store.facet(self._of(name), key)
 
+    def sync(self, name: str) -> None:
+        """See `VectorStore`."""
+        self.store.sync(self._of(name))
+
     def close(self) -> None:
         """See `VectorStore`."""
         self.store.close()
