@@ -10,9 +10,17 @@ from pathlib import Path
 def cache_folder() -> Path:
     """Return the user's cache folder for this program.
 
-    XDG_CACHE_HOME counts on every system; otherwise the system's usual place."""
+    XDG_CACHE_HOME counts on every system; otherwise the system's usual place. A user without a home has a folder that
+    cannot be made, so that nothing is kept."""
     if base := os.environ.get("XDG_CACHE_HOME", ""):
         return Path(base, "lmm")
+    try:
+        return _usual_cache_folder()
+    except RuntimeError:  # there is no home, as for a number in a container that is no user
+        return Path(os.devnull, "lmm")
+
+
+def _usual_cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "lmm"
     if sys.platform == "win32":

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -312,12 +313,21 @@ def test_where_it_is(environment, folder, monkeypatch):
     assert ReplyCache().path == Path(folder, "replies.sqlite")
 
 
+def test_without_a_home_nothing_is_kept(monkeypatch):
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
+    with pytest.raises(CacheError):
+        ReplyCache().keep(b"k", "x")
+
+
 # Several at once
 
 
 KEEPER = """
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 print("ready", flush=True)
@@ -367,6 +377,7 @@ def test_threads_that_use_one_cache_at_once(cache):
 KILLED = """
 import os, sys
 from pathlib import Path
+from unittest.mock import Mock
 from lmm_core.models.reply_cache import ReplyCache
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(60):
