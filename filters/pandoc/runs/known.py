@@ -17,6 +17,7 @@ from lmm_core.errors import ConfigError, RecoveryError
 from lmm_core.files.recovery import put_aside, torn_problem
 from lmm_core.files.remembered import code_mark
 from lmm_core.workflows.known.cache import Known
+from lmm_core.workflows.known.digests import digest_of
 from lmm_core.workflows.known.keys import key_of
 
 from .ancestors import Ancestor, find_pandoc
@@ -111,7 +112,7 @@ def _unchanged_text(path: Path, place: str, digest: str) -> bytes | None:
     if not path.is_file() or os.path.realpath(path) != place:
         return None
     data = path.read_bytes()
-    return data if _digest(data) == digest and not torn_problem(path, data, Path(place)) else None
+    return data if digest_of(data).hex() == digest and not torn_problem(path, data, Path(place)) else None
 
 
 def _state(path: Path) -> str:
@@ -119,13 +120,7 @@ def _state(path: Path) -> str:
     folder is like any other, and "" stands for nothing. Raise OSError."""
     if not path.exists():
         return ""
-    return _digest(path.read_bytes()) if path.is_file() else "there"
-
-
-def _digest(data: bytes) -> str:
-    import hashlib  # loads OpenSSL
-
-    return hashlib.blake2b(data, digest_size=20).hexdigest()
+    return digest_of(path.read_bytes()).hex() if path.is_file() else "there"
 
 
 # What is kept
@@ -144,7 +139,7 @@ def _known_run(document: FilterDocument, output: FilterOutput, written: str, pro
     parts = written.split(process) if call.is_followed else [written]
     if root is None or len(parts) != 1 + call.is_followed or not _hangs_on_marks(document):
         return None
-    sources = {str(file.path): (str(file.place), _digest(file.data)) for file in source.files}
+    sources = {str(file.path): (str(file.place), digest_of(file.data).hex()) for file in source.files}
     is_filtered_on = call.place is None or call.place + 1 < len(call.run.filters)
     return KnownRun(sources, marks, str(call.output or ""), root, is_filtered_on, parts)
 
