@@ -45,12 +45,17 @@ class PageText:
     @cached_property
     def ids(self) -> frozenset[str]:
         """The identifiers of its elements."""
-        return frozenset(json.loads(self.said)[0])
+        return frozenset(self._values[0])
 
     @cached_property
     def words(self) -> Mapping[str, str]:
         """What it shows for labels: for each that it refers to, and for each work that it cites in its text."""
-        return json.loads(self.said)[1]  # type: ignore[no-any-return]  # a JSON value
+        return self._values[1]
+
+    @cached_property
+    def _values(self) -> tuple[list[str], dict[str, str]]:
+        ids, words = json.loads(self.said)
+        return ids, words
 
 
 def read_pages(pages: Mapping[str, Path], place: bytes) -> dict[str, PageText]:
