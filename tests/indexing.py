@@ -17,6 +17,7 @@ from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
+WRITES = ("write_ahead", "upsert", "set_payload", "delete", "create", "drop")  # of a store
 LONG = "that is told at some length, so that the text is no short one which is pooled with what stands around it."
 
 EXERCISE = (

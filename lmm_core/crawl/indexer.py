@@ -373,14 +373,13 @@ class _Run:
         known: dict[str, Snippet] = {}
         if record.source in self.records or record.source in self.unsure:
             known = {one.id: one for one in await asyncio.to_thread(self.stored.of_file, record.source)}
+            self.to_begin.append(record)  # any other file is looked at by the next run, as its snippets are counted
         new = [one for ident, one in wanted.items() if ident not in known]
         self.new.extend(new)
         self.sent += len(new)
         self.expect(len(new))
         gone = [snippet for ident, snippet in known.items() if ident not in wanted]
         self.files.append(_File(replace(record, count=len(wanted)), gone, self.sent))
-        if record.source in self.records:  # a file without a record is looked at by the next run in any case
-            self.to_begin.append(record)
 
     async def _store(self) -> None:
         """Store a batch of new snippets, and close the files whose last snippets it held."""

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..files.marked import write_own
+from ..files.writing import sync_folder
 from ..index.encoding import SPARSE, ChunkTexts, Encoder, has_dense
+from ..index.refresh import FILES
 from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
 from .cutter import CutSnippet
@@ -64,12 +66,17 @@ class StoredSnippets:
         tally: the one to begin with, if it is not that of the last run."""
         if self.tally is None:
             write_own(self.folder / UNFINISHED, b"")
+            sync_folder(self.folder)
             self.tally = tally or Tally(self.database.terms(self.name))
         return self.tally
 
     def end(self) -> None:
-        """Mark the index as finished, once all its snippets survive a power cut."""
-        self.opened.store.sync(self.opened.collection)
+        """Mark the index as finished, once its snippets and the records of files survive a power cut.
+
+        What is in the files of snippets is not waited for: that would take longer than all else."""
+        for name in (self.opened.collection, self.opened.collection + FILES):
+            self.opened.store.sync(name)
+        sync_folder(self.files)
         (self.folder / UNFINISHED).unlink(missing_ok=True)
 
     async def recover(self) -> Counter[str]:

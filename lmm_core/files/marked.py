@@ -23,7 +23,14 @@ WORD = "lmm-folder 1"
 LONGEST = 100  # bytes of a mark
 # The kinds of folders that we may remove, with patterns for the names that we put into them
 REMOVABLE = {
-    "collection": ("collection.json", "lengths.json", ".collection.json.*.tmp", ".lengths.json.*.tmp", "shard"),
+    "collection": (
+        "collection.json",
+        "lengths.json",
+        "ahead.jsonl",
+        ".collection.json.*.tmp",
+        ".lengths.json.*.tmp",
+        "shard",
+    ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
     "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them
@@ -219,7 +226,7 @@ def remove_marked(folder: Path, kind: str) -> None:
         return
     import shutil
 
-    _check_removable(folder, kind)
+    check_removable(folder, kind)
     for entry in sorted(folder.iterdir()):
         if entry.name == MARK:
             continue
@@ -231,7 +238,8 @@ def remove_marked(folder: Path, kind: str) -> None:
     folder.rmdir()
 
 
-def _check_removable(folder: Path, kind: str) -> None:
+def check_removable(folder: Path, kind: str) -> None:
+    """Raise FolderError or OSError unless `remove_marked` removes a folder."""
     check_inside(folder.parent, folder)
     is_ours(folder, kind)
     if others := list(_others(folder, kind)):

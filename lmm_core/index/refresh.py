@@ -5,7 +5,8 @@ failure half-way leaves the old version complete. A companion collection `NAME.f
 the points of each file were made from, so that an unchanged file is not even parsed. A file is
 recorded there as begun before the first of its points changes, and as done after the last: a run
 that ends in between, however it ends, leaves a record that fits no file, whatever the file holds by
-then.
+then. That a file is begun is written ahead: it holds until the store is closed, since a power cut may
+take points and leave the record that they are done.
 """
 
 from __future__ import annotations
@@ -187,17 +188,21 @@ def _record(point: ScoredPoint) -> FileRecord:
 
 def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
     """Remember files. Raise StoreError."""
-    store.upsert(collection + FILES, [Point(_record_id(record.source), {}, asdict(record)) for record in records])
+    store.upsert(collection + FILES, _points(records))
+
+
+def _points(records: Iterable[FileRecord]) -> list[Point]:
+    return [Point(_record_id(record.source), {}, asdict(record)) for record in records]
 
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
     """Record that the points of files are about to change.
 
-    A file counts as changed until it is recorded anew. Raise StoreError.
+    A file counts as changed until it is recorded anew and the store is closed. Raise StoreError.
     """
     begun = [replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1) for one in records if one.fingerprint != BEGUN]
     if begun:
-        write_record(store, collection, *begun)
+        store.write_ahead(collection + FILES, _points(begun))
 
 
 def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:

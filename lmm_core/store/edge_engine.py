@@ -136,6 +136,12 @@ def payload_size(payload: Mapping[str, Any]) -> int:
     return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
 
 
+def texts_in(value: Any) -> list[str]:
+    """Return the different texts in a value of a payload, sorted."""
+    values = value if isinstance(value, list) else [value]
+    return sorted({text for text in values if isinstance(text, str)})
+
+
 def give_back_memory() -> None:
     """Return the memory that the engine's threads have freed to the system; glibc would keep it."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
@@ -161,6 +167,6 @@ def engine_errors(what: str) -> Iterator[None]:
         raise StoreError(f"{what}: {error}") from error
 
 
-def cause_of(error: StoreError) -> str:
+def cause_of(error: Exception) -> str:
     """Return the first 300 characters of the engine's own message."""
     return str(error).removeprefix(": ").replace("Service runtime error: ", "")[:300]

@@ -6,9 +6,10 @@ collection exists once that file does. The folder and those of its collections a
 
 The engine logs each change before making it, so that everything written survives the end of
 the process; what survives a power cut is synced when a collection is made, after every `SEGMENT`
-points, by `sync`, and when it is closed, and at no other time is the disk waited for. The process does not
-survive a full disk (it writes through memory maps: SIGBUS); therefore the free space is checked
-before each batch.
+points, by `sync`, and when it is closed. What `write_ahead` writes is on the disk at once, in a file of
+ours (`ahead`), and a collection that is removed is gone before the next is. At no other time is the disk
+waited for. The process does not survive a full disk (it writes through memory maps: SIGBUS); therefore
+the free space is checked before each batch.
 
 New points are in one segment that the engine holds in memory. After every `SEGMENT` points (more in
 a large collection) it is rebuilt as one that lies in files only. So the memory used does not grow with
@@ -19,7 +20,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import StoreError
 from ..files.holes import cut_holes, put_back_holes
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
-from ..markdown.files import write_markdown
 from .edge_engine import (
     ShardSearch,
     cause_of,
@@ -42,8 +41,12 @@ from .edge_engine import (
     payload_size,
     point_size,
     retrieve_points,
+    texts_in,
 )
 from .filters import filter_from
+from .folder.ahead import forget_points, note_points, noted_points
+from .folder.collection_record import COLLECTION, RECORD, load_record, remove_collection, save_record
+from .folder.room import check_room, has_room_to_copy
 from .folder_lock import FolderLock
 from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
@@ -52,16 +55,13 @@ from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-INDEX, COLLECTION = "index", "collection"  # the kinds of the folders
-RECORD = "collection.json"
-FORMAT = 1
+INDEX = "index"  # the kind of the folder
 BATCH = 256  # points in one operation
 PAGE = 1000  # points read at once
 SEGMENT = 8_192  # points written to one segment; those not flushed are replayed from the log when opening
 SHARE, MOST = 8, 16_384  # an eighth of a larger collection, at most so many: each segment costs 5 ms at opening
 ALL = 1_000_000  # more values than any key has
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
-SPARE = 64 * 1024 * 1024  # bytes that stay free on the disk
 
 
 class EdgeStore:
@@ -76,6 +76,7 @@ class EdgeStore:
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
         self._unsettled: Counter[str] = Counter()  # changed points that `_settle` has not seen
+        self._ahead: set[str] = set()  # collections with points that are noted
         self._revision = object()
         self._closed = False
         if self._is_there():
@@ -112,12 +113,12 @@ class EdgeStore:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
             self._check_case(name)
             self._own_folder()
-            self._check_room(0)
+            check_room(self.folder, 0)
             self._revision = object()
             with engine_errors(f"The collection {name!r} cannot be created in {self.folder}"):
                 self._make_shard(name, spec)
-                record = {"format": FORMAT, "spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
-                write_markdown(self._path(name) / RECORD, json.dumps(record, ensure_ascii=False))
+                record = {"spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
+                save_record(self._path(name), record)
 
     def _check_case(self, name: str) -> None:
         """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""
@@ -153,10 +154,7 @@ class EdgeStore:
             return None if record is None else json.loads(json.dumps(record["metadata"]))
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if it is there.
-
-        `remove_marked` goes by name, so the record is removed first. From then on the collection does
-        not exist, whatever happens."""
+        """Remove a collection, if it is there."""
         with self._alone:
             if self._record(name) is None:
                 return
@@ -164,7 +162,7 @@ class EdgeStore:
             with engine_errors(f"The collection {name!r} cannot be removed from {self.folder}"):
                 self._forget(name)
                 del self._records[name]
-                remove_marked(self._path(name), COLLECTION)
+                remove_collection(self._path(name))
 
     def _forget(self, name: str) -> None:
         """Close a shard, which syncs its files."""
@@ -184,10 +182,20 @@ class EdgeStore:
         with self._written(name) as shard:
             fitting = checked_points(points, self._spec(name))
             for batch in in_batches(fitting, BATCH):
-                self._check_room(sum(map(point_size, batch)))
+                check_room(self.folder, sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
                 self._note_written(name, shard, len(batch))
             self._settle_at_times(name, shard)
+
+    def write_ahead(self, name: str, points: Sequence[Point]) -> None:
+        """Write points without vectors that tell what is about to change, and wait until the disk has them.
+
+        They hold again, whatever is written after them, unless the store is closed."""
+        with self._written(name):
+            check_room(self.folder, 0)
+            note_points(self._path(name), points)
+            self._ahead.add(name)
+            self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the whole payloads of points, given by id; unknown ids are ignored."""
@@ -196,7 +204,7 @@ class EdgeStore:
         with self._written(name) as shard:
             wanted = {checked_id(at): payload for at, payload in payloads.items()}
             for batch in in_batches(list(wanted), BATCH):
-                self._check_room(sum(payload_size(wanted[at]) for at in batch))
+                check_room(self.folder, sum(payload_size(wanted[at]) for at in batch))
                 for record in shard.retrieve(list(batch), False, False):
                     payload = dict(wanted[str(record.id)])
                     shard.update(edge.UpdateOperation.overwrite_payload([record.id], payload))
@@ -209,7 +217,7 @@ class EdgeStore:
 
         with self._written(name) as shard:
             for batch in in_batches([checked_id(at) for at in ids], PAGE):
-                self._check_room(0)
+                check_room(self.folder, 0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
             self._settle_at_times(name, shard)
@@ -229,7 +237,7 @@ class EdgeStore:
 
     def _settle(self, name: str, shard: EdgeShard) -> None:
         """Rebuild segments that have grown too large for memory, or lost many points."""
-        if self._has_room_to_copy(name):
+        if has_room_to_copy(self._path(name)):
             shard.optimize()
 
     def _index_payload(self, name: str, shard: EdgeShard, there: Collection[str]) -> None:
@@ -240,21 +248,6 @@ class EdgeStore:
         for key, kind in self._records[name].get("indexes", {}).items():
             if key not in there:
                 shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
-
-    def _has_room_to_copy(self, name: str) -> bool:
-        size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
-        return shutil.disk_usage(self.folder).free > SPARE + 2 * size
-
-    def _check_room(self, size: int) -> None:
-        """Raise StoreError if the disk is nearly full.
-
-        A point takes about three times its size: stored, logged, and copied when segments are rebuilt."""
-        free = shutil.disk_usage(self.folder).free
-        if free < SPARE + 3 * size:
-            raise StoreError(
-                f"Only {free / 1e6:,.0f} MB are free on the disk of {self.folder}. Make room and run this again; "
-                "what is stored so far is kept."
-            )
 
     # Reading
 
@@ -298,15 +291,17 @@ class EdgeStore:
             if key in shard.info().payload_schema:
                 found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
                 return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
-        counts = Counter(text for point in self.scroll(name, keys=[key]) for text in _texts(point.payload.get(key)))
+        counts = Counter(text for point in self.scroll(name, keys=[key]) for text in texts_in(point.payload.get(key)))
         return dict(sorted(counts.items()))
 
     # Opening and closing
 
     def sync(self, name: str) -> None:
-        """Wait until what was written to a collection survives a power cut."""
+        """Wait until what was written to a collection survives a power cut.
+
+        It is closed, as closing syncs it anyway, and opened again when it is needed."""
         with self._shard(name, "synced") as shard:
-            shard.flush()
+            self._put_away(name, shard)
 
     def close(self) -> None:
         """Close all shards, and unlock the folder."""
@@ -315,12 +310,23 @@ class EdgeStore:
             try:
                 for name, shard in list(self._shards.items()):
                     with engine_errors(f"The collection {name!r} in {self.folder} cannot be closed"):
-                        if self._unsettled[name] and self._lock.is_of_folder:
-                            self._settle(name, shard)
-                        self._forget(name)
+                        self._put_away(name, shard)
+                self._forget_ahead()
             finally:
                 self._shards.clear()
                 self._lock.release()
+
+    def _put_away(self, name: str, shard: EdgeShard) -> None:
+        """Close a shard with its segments rebuilt where they need it."""
+        if self._unsettled[name] and self._lock.is_of_folder:
+            self._settle(name, shard)
+        self._forget(name)
+
+    def _forget_ahead(self) -> None:
+        """Forget what was written ahead: all is on the disk."""
+        for name in self._ahead if self._lock.is_of_folder else ():
+            with suppress(OSError):  # the next run looks again into what had been begun
+                forget_points(self._path(name))
 
     @contextmanager
     def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
@@ -346,13 +352,23 @@ class EdgeStore:
         try:
             with engine_errors(""):
                 path = str(self._path(name) / "shard")
-                self._shards[name] = edge.EdgeShard.load(path, edge_config(self._spec(name)))
-        except StoreError as error:
+                shard = edge.EdgeShard.load(path, edge_config(self._spec(name)))
+                self._write_noted(name, shard)
+        except (StoreError, ValueError, TypeError) as error:
             raise StoreError(
                 f"The collection {name!r} in {self.folder} is damaged ({cause_of(error)}). "
                 f"Remove {self._path(name)} and index again."
             ) from error
-        return self._shards[name]
+        self._shards[name] = shard
+        return shard
+
+    def _write_noted(self, name: str, shard: EdgeShard) -> None:
+        """Write again what was written ahead in a store that was not closed."""
+        import qdrant_edge as edge
+
+        if name not in self._ahead and (noted := noted_points(self._path(name))):
+            shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in noted]))
+            self._ahead.add(name)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -372,15 +388,9 @@ class EdgeStore:
             return self._records[name]
         if not self._lock.held and self._is_there():
             self._lock.take()  # another program has created it in the meantime
-        path = self._path(name) / RECORD
-        try:
-            self._check_own(path.parent)
-            record = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, RecursionError) as error:
-            raise StoreError(f"{path} cannot be read ({error}). Remove {path.parent} and index again.") from error
-        return self._records.setdefault(name, _checked_record(record, path))
+        self._check_own(self._path(name))
+        record = load_record(self._path(name))
+        return record and self._records.setdefault(name, record)
 
     def _check_own(self, folder: Path) -> None:
         """Raise StoreError if a collection's folder is not ours or is a link: the engine writes into it."""
@@ -388,15 +398,3 @@ class EdgeStore:
             check_inside(self.folder, folder)
             is_ours(folder, COLLECTION)
             check_no_links(folder)
-
-
-def _checked_record(record: Any, path: Path) -> dict[str, Any]:
-    if isinstance(record, dict) and record.get("format") == FORMAT and {"spec", "metadata"} <= set(record):
-        return record
-    raise StoreError(f"{path} was written by another version of this program. Remove {path.parent} and index again.")
-
-
-def _texts(value: Any) -> list[str]:
-    """Return the different keywords in a value of a payload."""
-    values = value if isinstance(value, list) else [value]
-    return sorted({text for text in values if isinstance(text, str)})

@@ -193,6 +193,10 @@ class QdrantStore:
             written = [_written_point(point) for point in batch]
             self._ask(partial(self._client.upsert, name, written, wait=True))
 
+    def write_ahead(self, name: str, points: Sequence[Point]) -> None:
+        """Write points: a server sees itself to what survives, and what is in memory is not kept."""
+        self.upsert(name, points)
+
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the whole payloads of points, given by id.
 

@@ -114,7 +114,14 @@ class VectorStore(Protocol):
     def upsert(self, name: str, points: Sequence[Point]) -> None:
         """Write points, replacing those with the same ids.
 
-        They are safe on disk (or on the server) when this returns."""
+        They outlive this process when this returns, and a power cut after `sync` or `close`."""
+        ...
+
+    def write_ahead(self, name: str, points: Sequence[Point]) -> None:
+        """Write points without vectors that tell what is about to change, and survive a power cut.
+
+        They hold again, whatever is written after them, unless the store is closed: of what was
+        written then, a power cut may have taken any part."""
         ...
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import catalogue, cutter, indexer, walk
+from lmm_core.crawl import catalogue, cutter, indexer, stored, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, UNFINISHED, VECTORS, Database
 from lmm_core.crawl.cutter import TextCutter
 from lmm_core.crawl.points import as_text, payload_of, snippet_of
@@ -31,7 +31,7 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
-from tests.indexing import FailingStore
+from tests.indexing import WRITES, FailingStore
 from tests.qdrant_server import QdrantServer
 
 REPOSITORY = Path(__file__).parents[2]
@@ -90,18 +90,23 @@ def test_snippets_that_a_power_cut_took_are_stored_again(reads):
 
 
 def test_an_index_is_marked_as_whole_once_its_snippets_survive_a_power_cut(monkeypatch):
-    synced = []
+    synced, folder = [], DATABASE.folder("docs")
 
     def sync(store, name):
-        synced.append(((DATABASE.folder("docs") / UNFINISHED).exists(), store.count(name)))
+        synced.append((name, (folder / UNFINISHED).exists(), store.count(name)))
+
+    def sync_folder(path):
+        synced.append((path.name, (folder / UNFINISHED).exists(), len([*(folder / SNIPPETS).iterdir()])))
 
     monkeypatch.setattr(EdgeStore, "sync", sync)
+    monkeypatch.setattr(stored, "sync_folder", sync_folder)
     fill("docs", trees=page("oak", "birch"))
     index()
-    assert synced == [(True, 2)]
-    assert not (DATABASE.folder("docs") / UNFINISHED).exists()
+    whole = [("vectors", True, 2), ("vectors.files", True, 1), ("snippets", True, 2)]
+    assert synced == [("docs", True, 0), *whole], "the mark is on the disk before anything changes"
+    assert not (folder / UNFINISHED).exists()
     index()
-    assert len(synced) == 1, "nothing has changed"
+    assert len(synced) == 4, "nothing has changed"
 
 
 def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
@@ -131,8 +136,8 @@ def test_snippets_that_an_earlier_version_stored_are_found_and_replaced():
     index()
     wanted = made()
     opened = DATABASE.open("docs")
-    stored = {point.id: snippet_of(point.payload) for point in opened.store.scroll(opened.collection)}
-    opened.store.set_payload(opened.collection, {at: as_earlier(one) for at, one in stored.items()})
+    there = {point.id: snippet_of(point.payload) for point in opened.store.scroll(opened.collection)}
+    opened.store.set_payload(opened.collection, {at: as_earlier(one) for at, one in there.items()})
     opened.close()
     fill("docs", trees=page("oak"))
     done = index()
@@ -570,15 +575,15 @@ def test_a_file_is_recorded_once_if_it_is_new_and_twice_if_it_changes(monkeypatc
 def test_the_records_of_files_have_no_index_which_would_be_in_memory():
     first_version()
     index()
-    stored = Path(".md_index/docs", VECTORS + FILES, "collection.json")
-    assert json.loads(stored.read_text(encoding="utf-8"))["indexes"] == {}
+    record = Path(".md_index/docs", VECTORS + FILES, "collection.json")
+    assert json.loads(record.read_text(encoding="utf-8"))["indexes"] == {}
 
 
 class InMemory(FailingStore):
     """A store that outlives the runs. It is fast, and fails when told to."""
 
     def __init__(self):
-        super().__init__(open_store(":memory:"), 10_000, ("upsert", "delete", "create", "drop"))
+        super().__init__(open_store(":memory:"), 10_000, WRITES)
 
     def close(self):
         pass

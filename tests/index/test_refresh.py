@@ -29,7 +29,7 @@ from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import drop_collections
 from lmm_core.workflows.models import Models
 from tests.commands import write
-from tests.indexing import FailingStore, document, send, without_time
+from tests.indexing import WRITES, FailingStore, document, send, without_time
 
 WORDS = [f"word{number}" for number in range(12)]
 
@@ -52,7 +52,7 @@ def paragraphs(content):
 def test_the_same_again_writes_nothing(store):
     write("notes.md", document(*WORDS))
     assert send(store, "notes.md").written == 12
-    unwritable = FailingStore(store, 0, ("upsert", "delete", "set_payload", "create", "drop"))
+    unwritable = FailingStore(store, 0, WRITES)
     again = send(unwritable, "notes.md")
     assert (again.written, again.unchanged, again.documents, again.same) == (0, 12, 0, 1)
 
@@ -81,7 +81,7 @@ def test_the_same_text_twice_is_two_chunks(store):
 
 
 @pytest.mark.parametrize("after", [0, 1, 2, 3, 5])
-@pytest.mark.parametrize("method", ["upsert", "set_payload", "delete"])
+@pytest.mark.parametrize("method", ["write_ahead", "upsert", "set_payload", "delete"])
 def test_a_failure_leaves_the_old_version_complete_and_the_next_run_completes(store, method, after):
     old = {"notes.md": document(*WORDS), "other.md": document("other")}
     new = {"notes.md": document("new", *WORDS[1:], "newer"), "other.md": document("another")}
@@ -130,8 +130,6 @@ def test_documents_that_swap_their_ids_end_well(store):
 
 
 # Files that go back after a run that was not ended
-
-WRITES = ("upsert", "set_payload", "delete", "create", "drop")
 
 
 def everything(store):
@@ -305,7 +303,7 @@ def test_a_file_whose_points_are_about_to_change_is_recorded_so(store):
     record = FileRecord("a.md", "a", "f", 3, 120, 7)
     begin_files(store, "chunks", [record])
     assert read_records(store, "chunks") == {"a.md": FileRecord("a.md", "a", BEGUN, 3)}
-    unwritable = FailingStore(store, 0, ("upsert",))
+    unwritable = FailingStore(store, 0, ("write_ahead",))
     begin_files(unwritable, "chunks", read_records(store, "chunks").values())
 
 

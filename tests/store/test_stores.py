@@ -18,6 +18,7 @@ import pytest
 from lmm_core.errors import StoreError
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_engine, edge_store, folder_lock, qdrant_store
+from lmm_core.store.folder import room
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where, revision_of
@@ -702,7 +703,7 @@ def test_a_full_disk_is_noticed_before_the_engine_does(tmp_path, monkeypatch):
     store = open_store(LocalStorage(tmp_path / "index"))
     store.create("notes", SPEC, {}, {})
     store.upsert("notes", [point(1)])
-    monkeypatch.setattr(edge_store, "SPARE", 10**18)
+    monkeypatch.setattr(room, "SPARE", 10**18)
     for use in (lambda: store.upsert("notes", [point(2)]), lambda: store.delete("notes", [key(1)])):
         with pytest.raises(
             StoreError, match=r"Only [\d,]+ MB are free on the disk of .*\. Make room and run this again"

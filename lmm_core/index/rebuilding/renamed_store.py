@@ -51,6 +51,10 @@ class RenamedStore:
         """See `VectorStore`."""
         self.store.upsert(self._of(name), points)
 
+    def write_ahead(self, name: str, points: Sequence[Point]) -> None:
+        """See `VectorStore`."""
+        self.store.write_ahead(self._of(name), points)
+
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """See `VectorStore`."""
         self.store.set_payload(self._of(name), payloads)

@@ -113,7 +113,10 @@ def test_a_document_that_is_sent_alone_says_so(earlier):
 
 @pytest.mark.parametrize(
     ("method", "after"),
-    [("drop", 0), ("drop", 1), ("create", 0), ("create", 1), ("upsert", 0), ("upsert", 1), ("upsert", 3)],
+    [
+        *(("drop", 0), ("drop", 1), ("create", 0), ("create", 1)),
+        *(("write_ahead", 0), ("write_ahead", 1), ("upsert", 0), ("upsert", 1)),
+    ],
 )
 def test_a_run_that_fails_is_ended_by_the_next_one_whichever_files_it_is_given(earlier, method, after):
     before = stored("chunks"), stored("documents")

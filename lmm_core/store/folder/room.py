@@ -1,0 +1,28 @@
+"""Room on the disk: the engine writes through memory maps, and its process does not survive a full disk."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ...errors import StoreError
+
+SPARE = 64 * 1024 * 1024  # bytes that stay free
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raise StoreError if the disk is nearly full for points of some size, and OSError if there is no such folder.
+
+    A point takes about three times its size: stored, logged, and copied when segments are rebuilt."""
+    free = shutil.disk_usage(folder).free
+    if free < SPARE + 3 * size:
+        raise StoreError(
+            f"Only {free / 1e6:,.0f} MB are free on the disk of {folder}. Make room and run this again; "
+            "what is stored so far is kept."
+        )
+
+
+def has_room_to_copy(folder: Path) -> bool:
+    """Return True if a folder can be copied."""
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return shutil.disk_usage(folder).free > SPARE + 2 * size

@@ -1,0 +1,159 @@
+"""What is written ahead holds again where a store was not closed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lmm_core.store.edge_store import EdgeStore
+from lmm_core.store.folder import ahead
+from lmm_core.store.folder.ahead import AHEAD, forget_points, note_points, noted_points
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import LocalStorage
+from lmm_core.store.vector_store import Point, VectorSpec
+from tests.store.points import key
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def record(number, state):
+    return Point(key(number), {}, {"state": state})
+
+
+def states(store):
+    return [point.payload["state"] for point in store.scroll("files")]
+
+
+def made(folder):
+    """An index with a collection of two points."""
+    store = open_store(LocalStorage(folder))
+    store.create("files", VectorSpec(), {}, {})
+    store.upsert("files", [record(1, "old"), record(2, "old")])
+    store.close()
+    return folder / "files" / AHEAD
+
+
+# The file
+
+
+def test_each_point_is_as_it_was_noted_last(tmp_path):
+    assert noted_points(tmp_path) == []
+    note_points(tmp_path, [record(1, "ä\ud800"), record(2, "begun")])
+    note_points(tmp_path, [record(1, "again")])
+    assert noted_points(tmp_path) == [record(1, "again"), record(2, "begun")]
+    forget_points(tmp_path)
+    forget_points(tmp_path)
+    assert noted_points(tmp_path) == []
+
+
+def test_a_line_that_a_power_cut_tore_takes_no_other_with_it(tmp_path):
+    note_points(tmp_path, [record(1, "begun")])
+    whole = (tmp_path / AHEAD).read_bytes()
+    for length in range(1, len(whole)):
+        for rest in (b"", b"\0" * 50):
+            (tmp_path / AHEAD).write_bytes(whole + whole[:length] + rest)
+            note_points(tmp_path, [record(2, "begun")])
+            assert noted_points(tmp_path) == [record(1, "begun"), record(2, "begun")]
+
+
+@pytest.mark.parametrize("line", ["", "[", "{}", "3", "[3]", '[["x", {}]]', "[[3, {}]]", "[[[], {}]]", "[" * 100_000])
+def test_a_forged_line_says_nothing(tmp_path, line):
+    (tmp_path / AHEAD).write_text(line)
+    assert noted_points(tmp_path) == []
+
+
+def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collection(tmp_path, monkeypatch):
+    made(tmp_path / "index")
+    synced = []
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert states(store) == ["old", "old"]
+
+    def sync(file):
+        synced.append((file, (tmp_path / "index" / "files" / AHEAD).stat().st_size > 0, states(store)))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda file: sync("file"))
+        patched.setattr(ahead, "sync_folder", lambda folder: sync(folder.name))
+        store.write_ahead("files", [record(1, "begun"), record(2, "begun")])
+    assert synced == [("file", True, ["old", "old"]), ("files", True, ["old", "old"])]
+    assert states(store) == ["begun", "begun"]
+    store.close()
+
+
+# The store
+
+
+@pytest.mark.parametrize("synced", ["", "store.sync('files')"])
+def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path, synced):
+    noted = made(tmp_path / "index")
+    script = f"""
+import os
+from lmm_core.store.places import LocalStorage
+from lmm_core.store.opening import open_store
+from tests.store.test_ahead import record, states
+store = open_store(LocalStorage({str(tmp_path / "index")!r}))
+store.write_ahead("files", [record(1, "begun")])
+store.upsert("files", [record(1, "done"), record(2, "done"), record(3, "done")])
+{synced}
+assert states(store) == ["done", "done", "done"]
+os._exit(7)
+"""
+    assert subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY).returncode == 7
+    assert noted.exists()
+    for _ in range(2):  # whoever opens it first, and all after
+        store = open_store(LocalStorage(tmp_path / "index"))
+        assert states(store) == ["begun", "done", "done"]
+        store.close()
+        assert not noted.exists()
+
+
+def test_a_store_that_is_closed_has_what_was_written_last(tmp_path):
+    noted = made(tmp_path / "index")
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.write_ahead("files", [record(1, "begun")])
+    store.upsert("files", [record(1, "done")])
+    store.sync("files")
+    assert states(store) == ["done", "old"]
+    store.close()
+    assert not noted.exists()
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert states(store) == ["done", "old"]
+    store.close()
+
+
+def test_what_is_noted_stays_until_all_collections_are_closed(tmp_path, monkeypatch):
+    noted = made(tmp_path / "index")
+    store, there = open_store(LocalStorage(tmp_path / "index")), []
+    store.create("points", VectorSpec(), {}, {})
+    store.write_ahead("files", [record(1, "begun")])
+    forget = EdgeStore._forget
+    monkeypatch.setattr(
+        EdgeStore, "_forget", lambda store, name: (forget(store, name), there.append((name, noted.exists())))
+    )
+    store.close()
+    assert (there, noted.exists()) == ([("points", True), ("files", True)], False)
+
+
+def test_points_that_the_engine_does_not_take_say_what_to_do(tmp_path):
+    noted = made(tmp_path / "index")
+    noted.write_text(f'[["{key(1)}", {{"state": NaN}}]]')
+    store = open_store(LocalStorage(tmp_path / "index"))
+    for _ in range(2):
+        with pytest.raises(Exception, match=r"'files' .* is damaged \(.*\)\. Remove .*files and index again"):
+            states(store)
+    store.close()
+
+
+def test_a_collection_is_gone_from_the_disk_before_its_files(tmp_path, monkeypatch):
+    noted, names = made(tmp_path / "index"), []
+    noted.write_bytes(b"")
+    store = open_store(LocalStorage(tmp_path / "index"))
+    monkeypatch.setattr(
+        "lmm_core.store.folder.collection_record.sync_folder",
+        lambda synced: names.extend(path.name for path in synced.iterdir()),
+    )
+    store.drop("files")
+    assert "shard" in names and "collection.json" not in names and not noted.parent.exists()
+    store.close()
