@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import add, mul
@@ -25,7 +25,7 @@ from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
 from .spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
-from .words import FUZZY, PREFIX, Vocabulary, asked_words
+from .words import FUZZY, PREFIX, CountedStems, Stems, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # The usual ones: how soon repetitions stop counting, how much the length of a text counts,
@@ -71,37 +71,71 @@ class Match:
     share: float
 
 
+@dataclass
+class Counts:
+    """What is counted of the words of a material.
+
+    lengths, texts: of each field, its words and its texts; texts_in: the texts of each document, by its docid;
+    stems_in: the stems of each document, with its texts that have each; stems: those of all texts; synonyms: the
+    names that mean the same."""
+
+    lengths: Counter[str]
+    texts: Counter[str]
+    texts_in: Mapping[str, int]
+    stems_in: Mapping[str, Mapping[str, int]]
+    stems: Stems
+    synonyms: Synonyms
+
+
 class LexicalIndex:
     """The statistics of a material's words, by which its passages are ranked.
 
     language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms:
     further names that mean the same."""
 
-    def __init__(self, material: Material, language: str, synonyms: Synonymous | None = None) -> None:
+    def __init__(
+        self,
+        material: Material,
+        language: str,
+        synonyms: Synonymous | None = None,
+        counts: Callable[[Stemmers], Counts] | None = None,
+    ) -> None:
+        """counts: gives those that are known already; by default the words are counted."""
         self.material, self.language = material, language
         self.stemmers = Stemmers(language)
-        self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
-        self._counts_in: dict[str, Counter[str]] = {}  # of each document: the stems, with its texts that have each
-        self._texts_in = Counter[str]()
         self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(material.sections[key])))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(material.passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
-        every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
-        self.vocabulary = Vocabulary(self.stemmers, every)
-        texts = [passage.text for section in material.walk() for passage in section.passages]
-        self.synonyms = Synonyms(texts, self.stemmers.of(""), language, synonyms or {})
+        self.counts = counts(self.stemmers) if counts else self._count(synonyms or {})
+        self.synonyms = self.counts.synonyms
+        self.vocabulary = Vocabulary(self.stemmers, self.counts.stems)
+        self._size = sum(self.counts.texts_in.values())
 
-    def _every(self) -> Iterator[Fields]:
-        """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
-        for section in self.material.walk():
-            counts_in = self._counts_in.setdefault(section.docid, Counter())
-            for fields in (self._about(section), *map(self._fields, section.passages)):
+    def _count(self, synonyms: Synonymous) -> Counts:
+        """Count the words of all texts. These are not kept, since they may be many."""
+        lengths, texts, texts_in = Counter[str](), Counter[str](), Counter[str]()
+        stems_in: dict[str, Counter[str]] = {}
+
+        def every() -> Iterator[set[str]]:
+            for docid, fields in self._every():
                 for name, counts in fields.items():
-                    self._lengths[name] += counts.total()
-                    self._texts[name] += 1
-                counts_in.update({stem for counts in fields.values() for stem in counts})
-                self._texts_in[section.docid] += 1
-                yield fields
+                    lengths[name] += counts.total()
+                    texts[name] += 1
+                stems = {stem for counts in fields.values() for stem in counts}
+                stems_in.setdefault(docid, Counter()).update(stems)
+                texts_in[docid] += 1
+                yield stems
+
+        counted = CountedStems(self.stemmers, every())
+        said = [passage.text for section in self.material.walk() for passage in section.passages]
+        names = Synonyms(said, self.stemmers.of(""), self.language, synonyms)
+        return Counts(lengths, texts, texts_in, stems_in, counted, names)
+
+    def _every(self) -> Iterator[tuple[str, Fields]]:
+        """Yield the fields of all texts, each with its document's docid."""
+        for section in self.material.walk():
+            yield section.docid, self._about(section)
+            yield from ((section.docid, self._fields(passage)) for passage in section.passages)
 
     def _about(self, section: Section) -> Fields:
         titles, questions = " ".join(section.titles), " ".join(section.questions)
@@ -168,8 +202,8 @@ class LexicalIndex:
         """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown.
 
         docid: a document, of whose texts alone it is said."""
-        size = self.vocabulary.size if docid is None else self._texts_in[docid]
-        counts = self.vocabulary.counts if docid is None else self._counts_in[docid]
+        size = self._size if docid is None else self.counts.texts_in[docid]
+        counts = self.vocabulary.counts if docid is None else self.counts.stems_in[docid]
         likely = max(meant.values(), default=0.0)
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
@@ -178,8 +212,12 @@ class LexicalIndex:
         """Return the scores of the stems in each field of a text. No question changes them."""
         return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
 
+    def _usual(self, name: str) -> float:
+        """Return the usual number of stems in a field."""
+        return max(self.counts.lengths[name] / max(self.counts.texts[name], 1), 1.0)
+
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
-        length, usual = counts.total(), max(self._lengths[name] / max(self._texts[name], 1), 1.0)
+        length, usual = counts.total(), self._usual(name)
         return {stem: FIELDS[name] * term_score(times, length, usual) for stem, times in counts.items()}
 
 
