@@ -23,7 +23,10 @@ WORD = "lmm-folder 1"
 LONGEST = 100  # bytes of a mark
 # The kinds of folders that we may remove, with patterns for the names that we put into them
 REMOVABLE = {
-    "collection": ("collection.json", "lengths.json", ".collection.json.*.tmp", ".lengths.json.*.tmp", "shard"),
+    "collection": (
+        *("collection.json", "lengths.json", "kept-*", "shard"),
+        *(".collection.json.*.tmp", ".lengths.json.*.tmp", ".kept-*.tmp"),
+    ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),
     "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them

@@ -71,7 +71,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
             if sys.platform == "win32":
                 file.close()
             Path(name).unlink(missing_ok=True)  # if it did not become the target
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
@@ -109,7 +109,8 @@ def _copy_mode(target: Path, name: str) -> None:
         os.chmod(name, 0o666 & ~mask)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Wait until what has been renamed and removed in a folder survives a power cut, where the system has that."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

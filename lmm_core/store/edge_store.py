@@ -45,6 +45,7 @@ from .edge_engine import (
 )
 from .filters import filter_from
 from .folder_lock import FolderLock
+from .kept_files import forget_kept, read_kept, write_kept
 from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
 from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where
@@ -301,6 +302,21 @@ class EdgeStore:
         counts = Counter(text for point in self.scroll(name, keys=[key]) for text in _texts(point.payload.get(key)))
         return dict(sorted(counts.items()))
 
+    # What is kept of it
+
+    def recall(self, name: str, key: str) -> bytes | None:
+        """Return what was kept of a collection under a key, or None."""
+        with self._alone:
+            return read_kept(self._path(checked_name(name)), key) if self._lock.is_of_folder else None
+
+    def keep(self, name: str, key: str, made: bytes, revision: object) -> None:
+        """Keep what was made of a collection under a key, unless the store has changed since a revision."""
+        with self._alone, suppress(StoreError, OSError):
+            if revision is self.revision is not None and self._lock.is_of_folder:
+                self._check_room(len(made))
+                self.sync(name)  # so that no power cut leaves it beside an earlier state
+                write_kept(self._path(name), key, made)
+
     # Opening and closing
 
     def sync(self, name: str) -> None:
@@ -336,6 +352,7 @@ class EdgeStore:
         """Open a collection to change it. Who looks at the revision first and reads then waits for the lock."""
         with self._shard(name, "written to") as shard:
             self._revision = object()
+            forget_kept(self._path(name))
             yield shard
 
     def _loaded(self, name: str) -> EdgeShard:
