@@ -248,13 +248,18 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
 
     order: sources in the order in which they are read; other sources follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
-    read = [(read_passage(point), point.payload) for point in points]
+    read = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
     read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
     making = _Making()
-    for passage, payload in read:
-        making.add(passage, payload)
+    for passage, paths, anchors in read:
+        making.add(passage, paths, anchors)
     making.give_questions()
     return Material(making.documents, making.sections, making.passages, making.kinds, making.languages)
+
+
+def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths of the sections that a passage is in, the smallest last, and their anchors."""
+    return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
 
 
 @dataclass
@@ -267,9 +272,9 @@ class _Making:
     kinds: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
 
-    def add(self, passage: Passage, payload: Mapping[str, Any]) -> None:
-        """Put a passage into its section."""
-        section = self._section_for(passage, payload)
+    def add(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
+        """Put a passage into its section; see `_place`."""
+        section = self._section_for(passage, ["", *paths], ["", *anchors])
         self.passages[passage.id] = passage
         _extend(section, passage)
         self.kinds.update(passage.kinds)
@@ -291,10 +296,8 @@ class _Making:
         for (docid, question), found in paths.items():
             self.sections[docid, _common(found)].questions.append(question)
 
-    def _section_for(self, passage: Passage, payload: Mapping[str, Any]) -> Section:
+    def _section_for(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
         """Return the section of a passage. It and those around it are made if they are missing."""
-        paths = ["", *_texts(payload.get("section_path"))]
-        anchors = ["", *_texts(payload.get("anchors"))]
         above = len(passage.titles) - len(paths) + 1  # how many titles the document itself has
         parent: Section | None = None
         for depth, path in enumerate(paths):
