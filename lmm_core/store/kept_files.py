@@ -30,10 +30,11 @@ def read_kept(folder: Path, key: str) -> bytes | None:
 
 def write_kept(folder: Path, key: str, made: bytes) -> None:
     """Keep something under a key, in place of the oldest if there are too many. Raise OSError."""
-    newest = sorted(_names(folder), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for path in newest[MOST - 1 :]:
+    own = folder / (START + key)
+    others = sorted((one for one in _names(folder) if one != own), key=lambda one: one.stat().st_mtime_ns)
+    for path in others[: len(others) - MOST + 1]:
         path.unlink()
-    replace_file(folder / (START + key), _sum(made) + made)
+    replace_file(own, _sum(made) + made)
 
 
 def forget_kept(folder: Path) -> None:
