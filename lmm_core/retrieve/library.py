@@ -15,9 +15,10 @@ from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.refresh import FILES, FileRecord, read_records
 from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint, VectorStore, Where, revision_of
-from .kept.collection import keep_tables, key_for, recall_tables
+from ..store.vector_store import KeepingStore, ScoredPoint, VectorStore, Where, revision_of
+from .kept.collection import KeptCollection
 from .kept.counts import read_counts
+from .kept.making import Settings
 from .kept.material import KeptMaterial
 from .kept.tables import Tables
 from .passages import Material, Passage, build_material
@@ -43,17 +44,6 @@ class Found:
         return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
 
 
-@dataclass(frozen=True)
-class Made:
-    """What a material was made of.
-
-    key: what it is kept under; revision: of the store; tables: that it is in, None if it was not kept."""
-
-    key: str
-    revision: object | None
-    tables: Tables | None
-
-
 def records_in(state: State) -> list[FileRecord]:
     """Return the records of files in a state."""
     return [one for one in state if isinstance(one, FileRecord)]
@@ -76,7 +66,7 @@ class Library:
     _material: Material | None = field(default=None, init=False)
     _lexical: LexicalIndex | None = field(default=None, init=False)
     _state: State = field(default=frozenset(), init=False)
-    _made: Made = field(default=Made("", None, None), init=False)
+    _tables: Tables | None = field(default=None, init=False)  # that the material is in, None for none
     _revision: object | None = field(default=None, init=False)  # of the store, when it was last looked at
     _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -110,11 +100,10 @@ class Library:
         revision = revision_of(self.store)
         state = self._look()
         if self._material is None or state != self._state:
-            key, first = self._key(state), self._first_system(state)
-            tables = recall_tables(self.store, self.collection, key)
+            tables = self._find_tables(state, revision)
             read = KeptMaterial(tables) if tables else build_material(self.store.scroll(self.collection), self.order)
-            read.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, first])))
-            self._material, self._state, self._made = read, state, Made(key, revision, tables)
+            read.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system(state)])))
+            self._material, self._tables, self._state = read, tables, state
         if not self._material.passages:
             raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
         self._revision = revision
@@ -126,10 +115,13 @@ class Library:
         found = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records_in(state))
         return min(found, default=(0, "", ""))[2]
 
-    def _key(self, state: State) -> str:
-        """Return what the material and its words are kept under."""
+    def _find_tables(self, state: State, revision: object | None) -> Tables | None:
+        """Return the tables that are kept of the collection, None if the store keeps none, or it is small."""
+        if not isinstance(self.store, KeepingStore):
+            return None
         language = self.encoder.sparse.language if self.encoder.sparse else ""
-        return key_for(records_in(state), self.order, self.synonyms, language)
+        settings = Settings(self.order, self.synonyms, language)
+        return KeptCollection(self.store, self.collection, records_in(state), settings, revision).tables()
 
     async def lexical(self) -> LexicalIndex:
         """Return the ranking by words of what `material` returned last."""
@@ -142,17 +134,9 @@ class Library:
         with self._reading:
             material = self._material or self._read_alone()
             if self._lexical is None or self._lexical.material is not material:
-                self._lexical = self._counted(material)
+                counts = partial(read_counts, self._tables, self.language) if self._tables else None
+                self._lexical = LexicalIndex(material, self.language, self.synonyms, counts)
             return self._lexical
-
-    def _counted(self, material: Material) -> LexicalIndex:
-        """Return the words of the material, as they were kept, or counted now, and kept."""
-        made = self._made
-        if (tables := made.tables) is not None:
-            return LexicalIndex(material, self.language, counts=partial(read_counts, tables, language=self.language))
-        lexical = LexicalIndex(material, self.language, self.synonyms)
-        keep_tables(self.store, self.collection, made.key, lexical, made.revision)
-        return lexical
 
     def compares(self) -> Compared:
         """Return what a search compares."""

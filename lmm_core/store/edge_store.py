@@ -45,7 +45,7 @@ from .edge_engine import (
 )
 from .filters import filter_from
 from .folder_lock import FolderLock
-from .kept_files import forget_kept, read_kept, write_kept
+from .kept_files import note_changes, read_kept, write_kept
 from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
 from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where
@@ -184,6 +184,7 @@ class EdgeStore:
 
         with self._written(name) as shard:
             fitting = checked_points(points, self._spec(name))
+            note_changes(self._path(name), [point.id for point in fitting])
             for batch in in_batches(fitting, BATCH):
                 self._check_room(sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
@@ -196,6 +197,7 @@ class EdgeStore:
 
         with self._written(name) as shard:
             wanted = {checked_id(at): payload for at, payload in payloads.items()}
+            note_changes(self._path(name), list(wanted))
             for batch in in_batches(list(wanted), BATCH):
                 self._check_room(sum(payload_size(wanted[at]) for at in batch))
                 for record in shard.retrieve(list(batch), False, False):
@@ -209,7 +211,9 @@ class EdgeStore:
         import qdrant_edge as edge
 
         with self._written(name) as shard:
-            for batch in in_batches([checked_id(at) for at in ids], PAGE):
+            gone = [checked_id(at) for at in ids]
+            note_changes(self._path(name), gone)
+            for batch in in_batches(gone, PAGE):
                 self._check_room(0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
@@ -304,8 +308,8 @@ class EdgeStore:
 
     # What is kept of it
 
-    def recall(self, name: str, key: str) -> bytes | None:
-        """Return what was kept of a collection under a key, or None."""
+    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
+        """Return what was kept of a collection under a key, with the ids of points that have changed since, or None."""
         with self._alone:
             return read_kept(self._path(checked_name(name)), key) if self._lock.is_of_folder else None
 
@@ -352,7 +356,6 @@ class EdgeStore:
         """Open a collection to change it. Who looks at the revision first and reads then waits for the lock."""
         with self._shard(name, "written to") as shard:
             self._revision = object()
-            forget_kept(self._path(name))
             yield shard
 
     def _loaded(self, name: str) -> EdgeShard:

@@ -1,54 +1,96 @@
-"""Files with what was made of a collection, beside it: they are removed before the collection changes.
+"""Files with what was made of a collection, beside it, and the ids of the points that have changed since.
 
-So there is no question whether one is of an earlier state, whatever ended a run. Each begins with a
-checksum, since it may be a copy that is not whole.
+The ids are on the disk before their points change, so that there is no question of which state a file is, whatever
+ended a run. A file begins with a checksum, since it may be a copy that is not whole, and with the length that the
+list of ids had when it was written.
 """
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..files.writing import replace_file, sync_folder
 
 START = "kept-"
-MOST = 2  # made under other keys, as by a search that knows the order of chapters and one that does not
-SUM = 4  # bytes
+CHANGES = START + "changes"
+MOST = 2  # files under other keys, as of a search that knows the order of chapters and one that does not
+SUM, LENGTH = 4, 8  # bytes
+LINE = 37  # bytes of an id in the list
+MOST_CHANGES = 4_000  # ids; if more points have changed, nothing is kept
 
 
-def read_kept(folder: Path, key: str) -> bytes | None:
-    """Return what was kept under a key, None for nothing whole."""
+def read_kept(folder: Path, key: str) -> tuple[bytes, list[str]] | None:
+    """Return what was kept under a key, with the ids of the points that have changed since; None for nothing whole."""
     try:
-        data = (folder / (START + key)).read_bytes()
+        with (folder / (START + key)).open("rb") as file:
+            total, length, made = file.read(SUM), file.read(LENGTH), file.read()
+        changes = _read_changes(folder)
     except OSError:
         return None
-    made = data[SUM:]
-    return made if data[:SUM] == _sum(made) else None
+    before = int.from_bytes(length, "big")
+    if total != _sum(length, made) or before > len(changes) or len(changes) % LINE:
+        return None
+    return made, list(dict.fromkeys(changes[before:].decode("ascii", "replace").split()))
 
 
 def write_kept(folder: Path, key: str, made: bytes) -> None:
     """Keep something under a key, in place of the oldest if there are too many. Raise OSError."""
     own = folder / (START + key)
-    others = sorted((one for one in _names(folder) if one != own), key=lambda one: one.stat().st_mtime_ns)
-    for path in others[: len(others) - MOST + 1]:
-        path.unlink()
-    replace_file(own, _sum(made) + made)
+    others = sorted((one for one in _kept(folder) if one != own), key=lambda one: one.stat().st_mtime_ns)
+    while len(others) >= MOST:
+        others.pop(0).unlink()
+    before = len(_read_changes(folder)) if others else 0
+    length = before.to_bytes(LENGTH, "big")
+    replace_file(own, b"".join([_sum(length, made), length, made]))
+    if not others:
+        (folder / CHANGES).unlink(missing_ok=True)
+
+
+def note_changes(folder: Path, ids: Sequence[str]) -> None:
+    """Note that points are about to change, if anything is kept. Raise OSError."""
+    if not _kept(folder):
+        return
+    try:
+        _append(folder / CHANGES, ids)
+    except OSError:
+        forget_kept(folder)
+
+
+def _append(changes: Path, ids: Sequence[str]) -> None:
+    with changes.open("ab") as file:
+        size = file.tell()
+        if size % LINE or size // LINE + len(ids) > MOST_CHANGES:
+            raise OSError("too many changes, or a line that is not whole")
+        file.write("".join(f"{ident}\n" for ident in ids).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    if not size:
+        sync_folder(changes.parent)
 
 
 def forget_kept(folder: Path) -> None:
     """Remove all that was kept, also by a run that was killed while it wrote. Raise OSError."""
-    if names := list(_names(folder)):
-        for path in names:
-            path.unlink()
-        sync_folder(folder)  # so that no power cut brings back what is no longer true
+    for path in _kept(folder):
+        path.unlink()
+    sync_folder(folder)  # before the list goes, without which they would count as unchanged
+    (folder / CHANGES).unlink(missing_ok=True)
 
 
-def _names(folder: Path) -> Iterator[Path]:
+def _kept(folder: Path) -> list[Path]:
     with os.scandir(folder) as entries:
-        yield from (Path(one.path) for one in entries if one.name.removeprefix(".").startswith(START))
+        names = [one.name for one in entries if one.name.removeprefix(".").startswith(START)]
+    return [folder / name for name in names if name != CHANGES]
 
 
-def _sum(made: bytes) -> bytes:
-    return zlib.crc32(made).to_bytes(SUM, "big")
+def _read_changes(folder: Path) -> bytes:
+    try:
+        return (folder / CHANGES).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _sum(length: bytes, made: bytes) -> bytes:
+    return zlib.crc32(made, zlib.crc32(length)).to_bytes(SUM, "big")

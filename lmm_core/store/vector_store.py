@@ -177,10 +177,11 @@ def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
 
 @runtime_checkable
 class KeepingStore(VectorStore, Protocol):
-    """A store that keeps what was made of a collection until the collection changes."""
+    """A store that keeps what was made of a collection, and knows which points have changed since."""
 
-    def recall(self, name: str, key: str) -> bytes | None:
-        """Return what was kept of a collection under a key, or None."""
+    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
+        """Return what was kept of a collection under a key, with the ids of the points that were written or removed
+        since, or None."""
         ...
 
     def keep(self, name: str, key: str, made: bytes, revision: object) -> None:

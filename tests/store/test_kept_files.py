@@ -1,10 +1,11 @@
-"""What is kept beside a collection is gone as soon as the collection changes, however that ends."""
+"""Of what is kept beside a collection it is known which points have changed since, however a run ended."""
 
 import os
 import sys
 
 import pytest
 
+from lmm_core.errors import StoreError
 from lmm_core.store import edge_store, kept_files
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
@@ -24,12 +25,17 @@ def store(tmp_path):
     opened.close()
 
 
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "index" / "notes"
+
+
 def keep(store, under="a", made=MADE):
     store.keep("notes", under, made, revision_of(store))
 
 
-def kept(tmp_path):
-    return sorted(path.name for path in (tmp_path / "index" / "notes").glob("*kept-*"))
+def kept(folder):
+    return sorted(path.name for path in folder.glob("*kept-*"))
 
 
 def reopened(store):
@@ -40,112 +46,189 @@ def reopened(store):
 def test_what_is_kept_is_found_again_under_its_key_alone(store):
     keep(store)
     store = reopened(store)
-    assert (store.recall("notes", "a"), store.recall("notes", "b")) == (MADE, None)
+    assert (store.recall("notes", "a"), store.recall("notes", "b")) == ((MADE, []), None)
     store.close()
 
 
 CHANGES = {
-    "written": lambda store: store.upsert("notes", [point(9)]),
-    "written anew": lambda store: store.upsert("notes", [point(1)]),
-    "payload": lambda store: store.set_payload("notes", {key(1): {"n": 1}}),
-    "removed": lambda store: store.delete("notes", [key(1)]),
-    "dropped": lambda store: store.drop("notes"),
+    "written": (lambda store: store.upsert("notes", [point(9), point(10)]), [9, 10]),
+    "written anew": (lambda store: store.upsert("notes", [point(1)]), [1]),
+    "payload": (lambda store: store.set_payload("notes", {key(1): {"n": 1}, key(2): {}}), [1, 2]),
+    "removed": (lambda store: store.delete("notes", [key(3), key(3).upper()]), [3]),
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_nothing_is_kept_of_a_collection_that_changed(store, tmp_path, change):
+@pytest.mark.parametrize(("change", "changed"), CHANGES.values(), ids=CHANGES)
+def test_the_points_that_were_changed_since_are_known(store, change, changed):
     keep(store)
-    keep(store, "b")
     change(store)
-    assert (store.recall("notes", "a"), kept(tmp_path)) == (None, [])
+    store = reopened(store)
+    assert store.recall("notes", "a") == (MADE, list(map(key, changed)))
+    keep(store, made=b"anew")
+    assert store.recall("notes", "a") == (b"anew", [])
+    store.close()
 
 
-def test_what_was_made_before_a_change_is_not_kept_after_it(store, tmp_path):
+def test_each_knows_what_changed_since_it_was_written_itself(store, folder):
+    keep(store, "a")
+    store.upsert("notes", [point(1)])
+    keep(store, "b")
+    store.delete("notes", [key(2)])
+    assert [store.recall("notes", one)[1] for one in "ab"] == [[key(1), key(2)], [key(2)]]
+    keep(store, "b")
+    assert [store.recall("notes", one)[1] for one in "ab"] == [[key(1), key(2)], []]
+    keep(store, "a")
+    assert [store.recall("notes", one)[1] for one in "ab"] == [[], []]
+    assert kept(folder) == ["kept-a", "kept-b", "kept-changes"]
+
+
+def test_nothing_is_kept_of_a_collection_that_was_removed(store, folder):
+    keep(store)
+    store.drop("notes")
+    assert (store.recall("notes", "a"), folder.exists()) == (None, False)
+
+
+def test_what_was_made_before_a_change_is_not_kept_after_it(store, folder):
     revision = revision_of(store)
     store.upsert("notes", [point(9)])
     store.keep("notes", "a", MADE, revision)
     store.keep("notes", "a", MADE, None)
-    assert kept(tmp_path) == []
+    assert kept(folder) == []
 
 
 def test_a_change_in_another_collection_is_none(store):
     store.create("others", SPEC, {}, {})
     keep(store)
     store.upsert("others", [point(1)])
-    assert store.recall("notes", "a") == MADE
+    assert store.recall("notes", "a") == (MADE, [])
 
 
 @pytest.mark.parametrize("write", ["upsert('notes', [point(3)])", "delete('notes', [key(3)])"])
-def test_it_is_gone_before_the_first_change_of_a_process_that_is_killed(store, tmp_path, write):
+def test_a_change_is_noted_before_it_is_made(store, tmp_path, write):
+    """The process is killed after the note, before the engine is told."""
     keep(store)
     store.close()
     code = (
         "import os, sys\nfrom lmm_core.store import edge_store\nfrom lmm_core.store.opening import *\n"
         "from tests.store.points import *\nstore = open_store(LocalStorage(sys.argv[1]))\n"
-        "edge_store.EdgeStore._check_room = lambda *_: os.kill(os.getpid(), 9)\n"  # called before the engine is
-        f"store.{write}"
+        f"edge_store.EdgeStore._check_room = lambda *_: os.kill(os.getpid(), 9)\nstore.{write}"
     )
     with run(code, tmp_path / "index") as killed:
         killed.communicate(timeout=60)
-    assert (killed.returncode, kept(tmp_path)) == (-9, [])
+    assert killed.returncode == -9
+    store = open_store(LocalStorage(tmp_path / "index"))
+    assert store.recall("notes", "a") == (MADE, [key(3)])
+    assert store.count("notes") == 8
+    store.close()
 
 
-def test_its_removal_survives_a_power_cut(store, monkeypatch):
+def test_a_note_survives_a_power_cut_and_nothing_is_noted_where_nothing_is_kept(store, monkeypatch):
     synced = []
-    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: synced.append(folder.name))
-    keep(store)
+    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: synced.append("folder"))
+    monkeypatch.setattr(kept_files.os, "fsync", lambda handle: synced.append("file"))
     store.upsert("notes", [point(9)])
-    store.upsert("notes", [point(10)])  # there is nothing to remove any more, and nothing to wait for
-    assert synced == ["notes"]
+    assert synced == []
+    keep(store)
+    synced.clear()
+    store.upsert("notes", [point(9)])
+    store.upsert("notes", [point(10)])
+    assert synced == ["file", "folder", "file"]
+
+
+def test_too_many_changes_are_not_noted_and_nothing_is_kept(store, folder, monkeypatch):
+    monkeypatch.setattr(kept_files, "MOST_CHANGES", 5)
+    keep(store)
+    store.upsert("notes", [point(n) for n in range(5)])
+    assert len(store.recall("notes", "a")[1]) == 5
+    store.upsert("notes", [point(1)])
+    assert kept(folder) == []
+    keep(store)
+    assert store.recall("notes", "a") == (MADE, [])
+
+
+def test_a_note_that_is_not_whole_is_no_note(store, folder):
+    """As of a process that was killed while it wrote it, before it changed anything."""
+    keep(store)
+    (folder / "kept-changes").write_bytes(key(1).encode()[:9])
+    assert store.recall("notes", "a") is None
+    store.upsert("notes", [point(1)])
+    assert kept(folder) == []
+
+
+def test_without_its_list_of_changes_nothing_counts(store, folder):
+    keep(store, "a")
+    store.upsert("notes", [point(1)])
+    keep(store, "b")
+    (folder / "kept-changes").unlink()
+    assert store.recall("notes", "b") is None
+
+
+def test_the_list_of_changes_goes_last(store, folder, monkeypatch):
+    """Without it, what is kept would count as unchanged."""
+    keep(store)
+    store.upsert("notes", [point(1)])
+    at_sync = []
+    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: at_sync.extend(kept(folder)))
+    kept_files.forget_kept(folder)
+    assert (at_sync, kept(folder)) == (["kept-changes"], [])
 
 
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-9], lambda data: data[:50] + b"!" + data[51:], lambda data: b""]
 )
-def test_what_is_not_whole_counts_as_nothing(store, tmp_path, damage):
+def test_what_is_not_whole_counts_as_nothing(store, folder, damage):
     keep(store)
-    path = tmp_path / "index" / "notes" / "kept-a"
+    path = folder / "kept-a"
     path.write_bytes(damage(path.read_bytes()))
     assert store.recall("notes", "a") is None
 
 
-def test_the_oldest_make_room(store, tmp_path):
+def test_the_oldest_make_room(store, folder):
     for at, name in enumerate("abc"):
         keep(store, name)
-        os.utime(tmp_path / "index" / "notes" / f"kept-{name}", ns=(at, at))
-    assert kept(tmp_path) == ["kept-b", "kept-c"]
+        os.utime(folder / f"kept-{name}", ns=(at, at))
+    assert kept(folder) == ["kept-b", "kept-c"]
     keep(store, "c", b"other")
-    assert (kept(tmp_path), store.recall("notes", "c")) == (["kept-b", "kept-c"], b"other")
+    assert (kept(folder), store.recall("notes", "c")) == (["kept-b", "kept-c"], (b"other", []))
 
 
-def test_a_disk_that_is_full_or_not_writable_fails_nothing(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_store, "SPARE", 1 << 60)
-    keep(store)
-    monkeypatch.undo()
-    (tmp_path / "index" / "notes" / "kept-a").mkdir()  # what cannot be replaced
+def test_a_disk_that_is_full_or_not_writable_fails_nothing(store, folder, monkeypatch):
+    with monkeypatch.context() as full:
+        full.setattr(edge_store, "SPARE", 1 << 60)
+        keep(store)
+    (folder / "kept-a").mkdir()  # what cannot be replaced
     keep(store)
     assert store.recall("notes", "a") is None
-    (tmp_path / "index" / "notes" / "kept-a").rmdir()
+    (folder / "kept-a").rmdir()
 
 
-def test_what_a_killed_run_left_is_removed_with_the_rest(store, tmp_path):
-    folder = tmp_path / "index" / "notes"
+def test_a_change_that_cannot_be_noted_leaves_nothing_kept(store, folder):
+    keep(store)
+    (folder / "kept-changes").mkdir()  # what cannot be written
+    with pytest.raises(StoreError):
+        store.upsert("notes", [point(1)])  # nor removed
+    assert kept(folder) == ["kept-changes"]
+    (folder / "kept-changes").rmdir()
+    store.upsert("notes", [point(1)])
+
+
+def test_what_a_killed_run_left_is_removed_with_the_rest(store, folder):
     (folder / ".kept-a.lmm-0123456789abcdef.tmp").write_bytes(b"half")
-    store.upsert("notes", [point(9)])
-    assert kept(tmp_path) == []
+    keep(store)
+    kept_files.forget_kept(folder)
+    assert kept(folder) == []
     (folder / ".kept-a.lmm-0123456789abcdef.tmp").write_bytes(b"half")
     store.drop("notes")
     assert not folder.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open folder cannot be moved")
-def test_a_folder_that_was_made_anew_by_another_process_is_left_alone(store, tmp_path):
+def test_a_folder_that_was_made_anew_by_another_process_is_left_alone(store, tmp_path, folder):
     (tmp_path / "index").rename(tmp_path / "old")
     other = open_store(LocalStorage(tmp_path / "index"))
     other.create("notes", SPEC, {}, {})
     keep(store)
-    assert (kept(tmp_path), store.recall("notes", "a")) == ([], None)
+    assert (kept(folder), store.recall("notes", "a")) == ([], None)
     other.close()
 
 

@@ -7,21 +7,22 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from ...models.languages.stemming import Stemmers
-from ..ranking.lexical import KEPT, Counts
+from ..ranking.counting import Counts
+from ..ranking.lexical import KEPT
 from ..ranking.synonyms import Synonyms
 from .tables import Tables, unpack
 
 LAST = "\U0010ffff"  # stands behind all letters
 
 
-def read_counts(tables: Tables, stemmers: Stemmers, language: str) -> Counts:
+def read_counts(tables: Tables, language: str, stemmers: Stemmers) -> Counts:
     """Return the counts in tables. The stemmers are made of the languages that were met when they were counted."""
     for code in tables.whole("stemmers"):
         stemmers.of(code)
     texts_in = dict(tables.rows("SELECT docid, texts FROM documents"))
-    lengths, texts = Counter(tables.whole("lengths")), Counter(tables.whole("texts"))
+    lengths, fields = Counter(tables.whole("lengths")), Counter(tables.whole("fields"))
     synonyms = Synonyms.of(tables.whole("synonyms"), stemmers.of(""), language)
-    return Counts(lengths, texts, texts_in, _StemsIn(tables), KeptStems(tables), synonyms)
+    return Counts(lengths, fields, texts_in, _StemsIn(tables), KeptStems(tables), synonyms)
 
 
 class KeptStems:

@@ -5,21 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import overload
 
 from ..passages import Key, Material, Passage, Section
-from .tables import OF_SECTIONS, Tables, unpack
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document with all sections and passages in it."""
-
-    section: Section
-    sections: Mapping[Key, Section]
-    passages: Mapping[str, Passage]
+from .rows import Document, read_document
+from .tables import Tables
 
 
 class KeptMaterial(Material):
@@ -28,7 +19,7 @@ class KeptMaterial(Material):
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._rows = tables.rows("SELECT docid, source, sections, passages FROM documents ORDER BY rowid")
-        self._read: dict[int, _Document] = {}
+        self._read: dict[int, Document] = {}
         self._reading = threading.Lock()
         kinds, languages = Counter(tables.whole("kinds")), Counter(tables.whole("languages"))
         super().__init__(_Documents(self), _Sections(self), _Passages(self), kinds, languages)
@@ -48,15 +39,15 @@ class KeptMaterial(Material):
         """See `Material`."""
         return _Titles(self._tables)
 
-    def document(self, at: int) -> _Document:
+    def document(self, at: int) -> Document:
         """Return a document by its place among all: the same one each time."""
         with self._reading:
             if at not in self._read:
                 found = self._tables.first("SELECT content FROM documents WHERE rowid = ?", at + 1)
-                self._read[at] = _read_document(self._rows[at][0], found[0])
+                self._read[at] = read_document(self._rows[at][0], found[0])
             return self._read[at]
 
-    def every(self) -> Iterator[_Document]:
+    def every(self) -> Iterator[Document]:
         """Yield all documents in their order."""
         return map(self.document, range(len(self._rows)))
 
@@ -64,30 +55,10 @@ class KeptMaterial(Material):
         """Return the numbers of documents, sections and passages."""
         return len(self._rows), sum(row[2] for row in self._rows), sum(row[3] for row in self._rows)
 
-    def document_of(self, ident: str) -> _Document | None:
+    def document_of(self, ident: str) -> Document | None:
         """Return the document that a passage is in, or None for one that is not known."""
         found = self._tables.first("SELECT document FROM passages WHERE id = ?", ident)
         return self.document(found[0] - 1) if found else None
-
-
-def _read_document(docid: str, content: bytes) -> _Document:
-    read = unpack(content)
-    sections: list[Section] = []
-    for around, *row in read["sections"]:
-        said = dict(zip(OF_SECTIONS, row, strict=True))
-        parent = sections[around] if around >= 0 else None
-        section = Section(docid=docid, parent=parent, **said | {"titles": tuple(said["titles"])})
-        if parent is not None:
-            parent.children.append(section)
-        sections.append(section)
-    passages: dict[str, Passage] = {}
-    for place, *row in read["passages"]:
-        values: list[Any] = [tuple(value) if isinstance(value, list) else value for value in row]
-        passage = Passage(*values)
-        passages[passage.id] = passage
-        if place >= 0:
-            sections[place].passages.append(passage)
-    return _Document(sections[0], {one.key: one for one in sections}, passages)
 
 
 class _Documents(Sequence[Section]):

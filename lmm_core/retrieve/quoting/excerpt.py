@@ -14,7 +14,7 @@ from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
 from ..passages import Passage
-from ..ranking.lexical import emphasised
+from ..ranking.counting import emphasised
 from ..retriever import Retrieval
 from .readable import readable_paragraphs, with_references
 

@@ -12,20 +12,20 @@ vector-space retrieval). The weights are those of the box, which gets them with 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import add, mul
 from typing import Any
 
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
+from .counting import Counts, count_material, texts_about, texts_of
 from .spans import Span, cut_spans
-from .synonyms import OTHER_NAME, Synonymous, Synonyms
-from .words import FUZZY, PREFIX, CountedStems, Stems, Vocabulary, asked_words
+from .synonyms import OTHER_NAME, Synonymous
+from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # The usual ones: how soon repetitions stop counting, how much the length of a text counts,
@@ -34,9 +34,6 @@ K, B, D = 1.2, 0.7, 0.5
 MOST_MEANT = 4  # words that are searched for in place of one that is not known
 KEPT = 1000  # texts whose words are kept: about 10 MB
 ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
-
-_EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
-_TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Fields = dict[str, Counter[str]]
 Weighed = Mapping[str, float]  # the stems of a text with their scores, apart from how rare they are
@@ -57,34 +54,12 @@ def weights_data() -> dict[str, Any]:
     }
 
 
-def emphasised(markdown: str) -> list[str]:
-    """Return the words that a text emphasises, and the terms of its definition lists."""
-    terms = _TERM.findall(markdown) if "\n:" in markdown else []
-    return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
-
-
 @dataclass(frozen=True)
 class Match:
     """The fit of a text to a question: its score, and the share of the question found in it, 0 to 1."""
 
     score: float
     share: float
-
-
-@dataclass
-class Counts:
-    """What is counted of the words of a material.
-
-    lengths, texts: of each field, its words and its texts; texts_in: the texts of each document, by its docid;
-    stems_in: the stems of each document, with its texts that have each; stems: those of all texts; synonyms: the
-    names that mean the same."""
-
-    lengths: Counter[str]
-    texts: Counter[str]
-    texts_in: Mapping[str, int]
-    stems_in: Mapping[str, Mapping[str, int]]
-    stems: Stems
-    synonyms: Synonyms
 
 
 class LexicalIndex:
@@ -98,7 +73,7 @@ class LexicalIndex:
         material: Material,
         language: str,
         synonyms: Synonymous | None = None,
-        counts: Callable[[Stemmers], Counts] | None = None,
+        counts: Callable[..., Counts] | None = None,
     ) -> None:
         """counts: gives those that are known already; by default the words are counted."""
         self.material, self.language = material, language
@@ -106,43 +81,17 @@ class LexicalIndex:
         self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(material.sections[key])))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(material.passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
-        self.counts = counts(self.stemmers) if counts else self._count(synonyms or {})
+        count = counts or partial(count_material, material, language=language, synonyms=synonyms or {})
+        self.counts = count(stemmers=self.stemmers)
         self.synonyms = self.counts.synonyms
         self.vocabulary = Vocabulary(self.stemmers, self.counts.stems)
         self._size = sum(self.counts.texts_in.values())
 
-    def _count(self, synonyms: Synonymous) -> Counts:
-        """Count the words of all texts. These are not kept, since they may be many."""
-        lengths, texts, texts_in = Counter[str](), Counter[str](), Counter[str]()
-        stems_in: dict[str, Counter[str]] = {}
-
-        def every() -> Iterator[set[str]]:
-            for docid, fields in self._every():
-                for name, counts in fields.items():
-                    lengths[name] += counts.total()
-                    texts[name] += 1
-                stems = {stem for counts in fields.values() for stem in counts}
-                stems_in.setdefault(docid, Counter()).update(stems)
-                texts_in[docid] += 1
-                yield stems
-
-        counted = CountedStems(self.stemmers, every())
-        said = [passage.text for section in self.material.walk() for passage in section.passages]
-        names = Synonyms(said, self.stemmers.of(""), self.language, synonyms)
-        return Counts(lengths, texts, texts_in, stems_in, counted, names)
-
-    def _every(self) -> Iterator[tuple[str, Fields]]:
-        """Yield the fields of all texts, each with its document's docid."""
-        for section in self.material.walk():
-            yield section.docid, self._about(section)
-            yield from ((section.docid, self._fields(passage)) for passage in section.passages)
-
     def _about(self, section: Section) -> Fields:
-        titles, questions = " ".join(section.titles), " ".join(section.questions)
-        return self._counted({"title": titles, "questions": questions, "summary": section.summary}, section.language)
+        return self._counted(texts_about(section), section.language)
 
     def _fields(self, passage: Passage) -> Fields:
-        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text}, passage.language)
+        return self._counted(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
         """Return the spans of a passage, each with its stems and how many they are."""
@@ -214,7 +163,7 @@ class LexicalIndex:
 
     def _usual(self, name: str) -> float:
         """Return the usual number of stems in a field."""
-        return max(self.counts.lengths[name] / max(self.counts.texts[name], 1), 1.0)
+        return max(self.counts.lengths[name] / max(self.counts.fields[name], 1), 1.0)
 
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
         length, usual = counts.total(), self._usual(name)

@@ -131,19 +131,18 @@ class Stems(Protocol):
 
 
 class CountedStems:
-    """The stems of some texts that are counted now, each given as a set; see `Stems`."""
+    """The stems of some texts in memory; see `Stems`.
 
-    def __init__(self, stemmers: Stemmers, texts: Iterable[set[str]]) -> None:
-        self.counts: Counter[str] = Counter()
-        for stems in texts:
-            self.counts.update(stems)
+    counts: of each, the texts that have it; forms: their words, folded, each with its stem, as they first occur."""
+
+    def __init__(self, counts: Counter[str], forms: Iterable[tuple[str, str]]) -> None:
+        self.counts = counts
         self.sorted = sorted(self.counts)
         self.forms: dict[str, str] = {}  # of each stem the shortest word
         self.words: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
-        for word, stem in stemmers.forms():
-            if stem in self.counts:
-                self.forms[stem] = min(self.forms.get(stem, word), word, key=lambda one: (len(one), one))
-                self.words[word[:1], len(word)].append((word, stem))
+        for word, stem in forms:
+            self.forms[stem] = min(self.forms.get(stem, word), word, key=lambda one: (len(one), one))
+            self.words[word[:1], len(word)].append((word, stem))
 
     def starting(self, start: str) -> Iterator[str]:
         """See `Stems`."""
