@@ -45,7 +45,7 @@ from .edge_engine import (
 )
 from .filters import filter_from
 from .folder_lock import FolderLock
-from .kept_files import note_changes, read_kept, write_kept
+from .keeping.kept_files import note_changes, read_kept, write_kept
 from .points import checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
 from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where

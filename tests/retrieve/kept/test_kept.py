@@ -318,7 +318,7 @@ def test_a_write_that_fails_does_not_fail_the_search(book, reads, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("lmm_core.store.kept_files.replace_file", fail)
+    monkeypatch.setattr("lmm_core.store.keeping.kept_files.replace_file", fail)
     kept()
     reads()
     assert (results(["variance"])[0][0] != [], reads()) == (True, [WHOLE])

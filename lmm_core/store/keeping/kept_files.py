@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..files.writing import replace_file, sync_folder
+from ...files.writing import replace_file, sync_folder
 
 START = "kept-"
 CHANGES = START + "changes"

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.store import edge_store, kept_files
+from lmm_core.store import edge_store
+from lmm_core.store.keeping import kept_files
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import KeepingStore, revision_of

@@ -1,0 +1,1 @@
+"""What is kept beside a collection in a folder."""
