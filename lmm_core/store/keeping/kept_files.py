@@ -1,8 +1,8 @@
 """Files with what was made of a collection, beside it, and the ids of the points that have changed since.
 
 The ids are on the disk before their points change, so that there is no question of which state a file is, whatever
-ended a run. A file begins with a checksum, since it may be a copy that is not whole, and with the length that the
-list of ids had when it was written.
+ended a run. Without the list of ids, no file counts. A file begins with a checksum, since it may be a copy that is
+not whole, and with the length that the list had when it was written.
 """
 
 from __future__ import annotations
@@ -38,15 +38,16 @@ def read_kept(folder: Path, key: str) -> tuple[bytes, list[str]] | None:
 
 def write_kept(folder: Path, key: str, made: bytes) -> None:
     """Keep something under a key, in place of the oldest if there are too many. Raise OSError."""
+    if not (folder / CHANGES).exists():
+        forget_kept(folder)
     own = folder / (START + key)
     others = sorted((one for one in _kept(folder) if one != own), key=lambda one: one.stat().st_mtime_ns)
     while len(others) >= MOST:
         others.pop(0).unlink()
-    before = len(_read_changes(folder)) if others else 0
-    length = before.to_bytes(LENGTH, "big")
+    length = (len(_read_changes(folder)) if others else 0).to_bytes(LENGTH, "big")
     replace_file(own, b"".join([_sum(length, made), length, made]))
     if not others:
-        (folder / CHANGES).unlink(missing_ok=True)
+        (folder / CHANGES).write_bytes(b"")  # if that is lost, more counts as changed, or all
 
 
 def note_changes(folder: Path, ids: Sequence[str]) -> None:
@@ -60,23 +61,20 @@ def note_changes(folder: Path, ids: Sequence[str]) -> None:
 
 
 def _append(changes: Path, ids: Sequence[str]) -> None:
-    with changes.open("ab") as file:
-        size = file.tell()
+    with changes.open("r+b") as file:  # which makes no new one
+        size = file.seek(0, os.SEEK_END)
         if size % LINE or size // LINE + len(ids) > MOST_CHANGES:
             raise OSError("too many changes, or a line that is not whole")
         file.write("".join(f"{ident}\n" for ident in ids).encode())
         file.flush()
         os.fsync(file.fileno())
-    if not size:
-        sync_folder(changes.parent)
 
 
 def forget_kept(folder: Path) -> None:
     """Remove all that was kept, also by a run that was killed while it wrote. Raise OSError."""
-    for path in _kept(folder):
-        path.unlink()
-    sync_folder(folder)  # before the list goes, without which they would count as unchanged
-    (folder / CHANGES).unlink(missing_ok=True)
+    for path in (folder / CHANGES, *_kept(folder)):
+        path.unlink(missing_ok=True)
+    sync_folder(folder)  # so that no power cut brings them back
 
 
 def _kept(folder: Path) -> list[Path]:
@@ -86,10 +84,7 @@ def _kept(folder: Path) -> list[Path]:
 
 
 def _read_changes(folder: Path) -> bytes:
-    try:
-        return (folder / CHANGES).read_bytes()
-    except FileNotFoundError:
-        return b""
+    return (folder / CHANGES).read_bytes()
 
 
 def _sum(length: bytes, made: bytes) -> bytes:

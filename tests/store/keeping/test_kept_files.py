@@ -125,7 +125,6 @@ def test_a_change_is_noted_before_it_is_made(store, tmp_path, write):
 
 def test_a_note_survives_a_power_cut_and_nothing_is_noted_where_nothing_is_kept(store, monkeypatch):
     synced = []
-    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: synced.append("folder"))
     monkeypatch.setattr(kept_files.os, "fsync", lambda handle: synced.append("file"))
     store.upsert("notes", [point(9)])
     assert synced == []
@@ -133,7 +132,7 @@ def test_a_note_survives_a_power_cut_and_nothing_is_noted_where_nothing_is_kept(
     synced.clear()
     store.upsert("notes", [point(9)])
     store.upsert("notes", [point(10)])
-    assert synced == ["file", "folder", "file"]
+    assert synced == ["file", "file"]
 
 
 def test_too_many_changes_are_not_noted_and_nothing_is_kept(store, folder, monkeypatch):
@@ -157,21 +156,34 @@ def test_a_note_that_is_not_whole_is_no_note(store, folder):
 
 
 def test_without_its_list_of_changes_nothing_counts(store, folder):
+    """As of a copy, or after a power cut."""
+    keep(store, "a")
+    (folder / "kept-changes").unlink()
+    assert store.recall("notes", "a") is None
+    store.upsert("notes", [point(1)])
+    assert kept(folder) == []
     keep(store, "a")
     store.upsert("notes", [point(1)])
     keep(store, "b")
     (folder / "kept-changes").unlink()
+    keep(store, "b")
+    assert [store.recall("notes", one) for one in "ab"] == [None, (MADE, [])]
+
+
+def test_no_list_is_shorter_than_it_was(store, folder):
+    keep(store, "a")
+    store.upsert("notes", [point(1)])
+    keep(store, "b")
+    (folder / "kept-changes").write_bytes(b"")
     assert store.recall("notes", "b") is None
 
 
-def test_the_list_of_changes_goes_last(store, folder, monkeypatch):
-    """Without it, what is kept would count as unchanged."""
+def test_no_power_cut_brings_back_what_was_removed(store, folder, monkeypatch):
     keep(store)
-    store.upsert("notes", [point(1)])
-    at_sync = []
-    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: at_sync.extend(kept(folder)))
+    there = []
+    monkeypatch.setattr(kept_files, "sync_folder", lambda folder: there.append(kept(folder)))
     kept_files.forget_kept(folder)
-    assert (at_sync, kept(folder)) == (["kept-changes"], [])
+    assert there == [[]]
 
 
 @pytest.mark.parametrize(
@@ -188,9 +200,9 @@ def test_the_oldest_make_room(store, folder):
     for at, name in enumerate("abc"):
         keep(store, name)
         os.utime(folder / f"kept-{name}", ns=(at, at))
-    assert kept(folder) == ["kept-b", "kept-c"]
+    assert kept(folder) == ["kept-b", "kept-c", "kept-changes"]
     keep(store, "c", b"other")
-    assert (kept(folder), store.recall("notes", "c")) == (["kept-b", "kept-c"], (b"other", []))
+    assert (kept(folder), store.recall("notes", "c")) == (["kept-b", "kept-c", "kept-changes"], (b"other", []))
 
 
 def test_a_disk_that_is_full_or_not_writable_fails_nothing(store, folder, monkeypatch):
@@ -203,14 +215,25 @@ def test_a_disk_that_is_full_or_not_writable_fails_nothing(store, folder, monkey
     (folder / "kept-a").rmdir()
 
 
-def test_a_change_that_cannot_be_noted_leaves_nothing_kept(store, folder):
+def test_where_a_change_cannot_be_noted_nothing_is_kept(store, folder, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
     keep(store)
-    (folder / "kept-changes").mkdir()  # what cannot be written
-    with pytest.raises(StoreError):
-        store.upsert("notes", [point(1)])  # nor removed
-    assert kept(folder) == ["kept-changes"]
+    with monkeypatch.context() as full:
+        full.setattr(kept_files, "_append", fail)
+        store.upsert("notes", [point(1)])
+    assert kept(folder) == []
+
+
+def test_a_change_that_can_be_neither_noted_nor_forgotten_is_not_made(store, folder):
+    keep(store)
+    (folder / "kept-changes").unlink()
+    (folder / "kept-changes").mkdir()
+    with pytest.raises(StoreError, match="cannot be written to"):
+        store.upsert("notes", [point(9)])
+    assert store.count("notes") == 8
     (folder / "kept-changes").rmdir()
-    store.upsert("notes", [point(1)])
 
 
 def test_what_a_killed_run_left_is_removed_with_the_rest(store, folder):
