@@ -140,7 +140,7 @@ class Section:
         return [passage for section in self.walk() for passage in section.passages]
 
 
-@dataclass
+@dataclass(repr=False)  # asyncio writes down what a command's work returns, and would write for half a minute
 class Material:
     """The contents of a collection.
 
