@@ -153,12 +153,10 @@ class Draft:
     _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by the passage; none touch
     tokens: int = field(default=0, init=False)
     _texts: set[str] = field(default_factory=set, init=False)  # without white space
-    _order: dict[str, int] = field(default_factory=dict, init=False)
     too_large: set[Key] = field(default_factory=set, init=False)
     _shown: dict[tuple[int, ...], tuple[Sequence[Span], str]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._order = {document.docid: at for at, document in enumerate(self.material.documents)}
         self.tokens = self.count(self.before) if self.before else 0
 
     def __contains__(self, span: Span) -> bool:
@@ -275,7 +273,7 @@ class Draft:
 
     def _place(self, spans: Sequence[Span]) -> tuple[int, int, str]:
         passage = spans[0].passage
-        return self._order[passage.docid], passage.sequence, passage.id
+        return self.material.ranks[passage.docid], passage.sequence, passage.id
 
 
 def _measured(span: Span, count: Count) -> tuple[int, str]:

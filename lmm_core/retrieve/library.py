@@ -6,20 +6,27 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Protocol
 
 from ..errors import IndexChangedError, ModelError, RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
-from ..index.refresh import FILES, read_records
+from ..index.refresh import FILES, FileRecord, read_records
 from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint, VectorStore, Where, revision_of
+from ..store.vector_store import KeepingStore, ScoredPoint, VectorStore, Where, revision_of
+from .kept.collection import KeptCollection
+from .kept.counts import read_counts
+from .kept.making import Settings
+from .kept.material import KeptMaterial
+from .kept.tables import Tables
 from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
 
 Hits = list[list[Passage]]
+State = frozenset[FileRecord | int]  # the records of files, or, without records, the number of points
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,11 @@ class Found:
         if not (self.words and self.meaning):
             return self.words or self.meaning
         return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
+
+
+def records_in(state: State) -> list[FileRecord]:
+    """Return the records of files in a state."""
+    return [one for one in state if isinstance(one, FileRecord)]
 
 
 @dataclass
@@ -53,7 +65,8 @@ class Library:
     system: str = ""
     _material: Material | None = field(default=None, init=False)
     _lexical: LexicalIndex | None = field(default=None, init=False)
-    _state: frozenset[tuple[str, str]] = field(default=frozenset(), init=False)
+    _state: State = field(default=frozenset(), init=False)
+    _tables: Tables | None = field(default=None, init=False)  # that the material is in, None for none
     _revision: object | None = field(default=None, init=False)  # of the store, when it was last looked at
     _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
@@ -87,20 +100,28 @@ class Library:
         revision = revision_of(self.store)
         state = self._look()
         if self._material is None or state != self._state:
-            self._material = build_material(self.store.scroll(self.collection), self.order)
-            self._material.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system()])))
-            self._state = state
+            tables = self._find_tables(state, revision)
+            read = KeptMaterial(tables) if tables else build_material(self.store.scroll(self.collection), self.order)
+            read.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system(state)])))
+            self._material, self._tables, self._state = read, tables, state
         if not self._material.passages:
             raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
         self._revision = revision
         return self._material
 
-    def _first_system(self) -> str:
+    def _first_system(self, state: State) -> str:
         """Return the system message in the header of the first page in reading order, as it was indexed."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
-        records = read_records(self.store, self.collection)
-        first = min(records, key=lambda source: (ranks.get(source, len(ranks)), source), default="")
-        return records[first].system.strip() if first else ""
+        found = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records_in(state))
+        return min(found, default=(0, "", ""))[2]
+
+    def _find_tables(self, state: State, revision: object | None) -> Tables | None:
+        """Return the tables that are kept of the collection, None if the store keeps none, or it is small."""
+        if not isinstance(self.store, KeepingStore):
+            return None
+        language = self.encoder.sparse.language if self.encoder.sparse else ""
+        settings = Settings(self.order, self.synonyms, language)
+        return KeptCollection(self.store, self.collection, records_in(state), settings, revision).tables()
 
     async def lexical(self) -> LexicalIndex:
         """Return the ranking by words of what `material` returned last."""
@@ -113,7 +134,8 @@ class Library:
         with self._reading:
             material = self._material or self._read_alone()
             if self._lexical is None or self._lexical.material is not material:
-                self._lexical = LexicalIndex(material, self.language, self.synonyms)
+                counts = partial(read_counts, self._tables, self.language) if self._tables else None
+                self._lexical = LexicalIndex(material, self.language, self.synonyms, counts)
             return self._lexical
 
     def compares(self) -> Compared:
@@ -122,7 +144,7 @@ class Library:
             return "words"
         return "both" if self.encoder.has_words else "meaning"
 
-    def _look(self) -> frozenset[tuple[str, str]]:
+    def _look(self) -> State:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
         known = self.store.metadata(self.collection)
         if known is None and self._material is not None:
@@ -132,8 +154,8 @@ class Library:
         compare_identity(self.collection, known, self.encoder.identity())
         files = self.collection + FILES
         if self.store.metadata(files) is None:
-            return frozenset({("", str(self.store.count(self.collection)))})
-        return frozenset((point.id, str(point.payload)) for point in self.store.scroll(files))
+            return frozenset({self.store.count(self.collection)})
+        return frozenset(read_records(self.store, self.collection).values())
 
     async def find(
         self,

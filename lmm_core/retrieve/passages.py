@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..index.chunks import SUMMARY, page_in
@@ -139,7 +140,7 @@ class Section:
         return [passage for section in self.walk() for passage in section.passages]
 
 
-@dataclass
+@dataclass(repr=False)  # asyncio writes down what a command's work returns, and would write for half a minute
 class Material:
     """The contents of a collection.
 
@@ -147,9 +148,9 @@ class Material:
     passages of each type; languages: that of those in each language that is known; system: how
     the teacher wants answers to sound, "" for nothing."""
 
-    documents: list[Section] = field(default_factory=list)
-    sections: dict[Key, Section] = field(default_factory=dict)
-    passages: dict[str, Passage] = field(default_factory=dict)
+    documents: Sequence[Section] = ()
+    sections: Mapping[Key, Section] = field(default_factory=dict)
+    passages: Mapping[str, Passage] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     system: str = ""
@@ -163,6 +164,21 @@ class Material:
     def size(self) -> str:
         """The numbers of documents and sections, in words."""
         return f"{counted(len(self.documents), 'document')}, {counted(len(self.sections), 'section')}"
+
+    @property
+    def sources(self) -> list[str]:
+        """The files of the documents, in their order."""
+        return [document.source for document in self.documents]
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The place of each document among all, by its docid."""
+        return {document.docid: at for at, document in enumerate(self.documents)}
+
+    @cached_property
+    def titles(self) -> Mapping[str, str]:
+        """The titles of sections by their anchors; of several with the same, that of the last one."""
+        return {one.anchor: one.titles[-1] for one in self.walk() if one.anchor and one.titles}
 
     def walk(self) -> Iterator[Section]:
         """Yield all sections in their order, documents included."""
@@ -232,38 +248,73 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
 
     order: sources in the order in which they are read; other sources follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
-    read = [(read_passage(point), point.payload) for point in points]
+    read = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
     read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
-    material = Material()
-    for passage, payload in read:
-        _add(material, passage, payload)
-    _give_questions(material)
-    return material
+    making = _Making()
+    for passage, paths, anchors in read:
+        making.add(passage, paths, anchors)
+    making.give_questions()
+    return Material(making.documents, making.sections, making.passages, making.kinds, making.languages)
 
 
-def _add(material: Material, passage: Passage, payload: Mapping[str, Any]) -> None:
-    section = _section_for(material, passage, payload)
-    material.passages[passage.id] = passage
-    _extend(section, passage)
-    material.kinds.update(passage.kinds)
-    if SUMMARY in passage.kinds:
-        section.summary = passage.text
-        return
-    section.passages.append(passage)
-    material.languages.update(filter(None, [passage.language]))
+def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths of the sections that a passage is in, the smallest last, and their anchors."""
+    return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
 
 
-def _give_questions(material: Material) -> None:
-    """Give each question to the smallest section that holds all passages annotated with it.
+@dataclass
+class _Making:
+    """A material while it is made; see there."""
 
-    A passage also carries the questions of the sections around it."""
-    paths: dict[tuple[str, str], list[str]] = {}
-    for passage in material.passages.values():
-        for text in passage.questions:
-            for question in split_questions(text):
-                paths.setdefault((passage.docid, question), []).append(passage.path)
-    for (docid, question), found in paths.items():
-        material.sections[docid, _common(found)].questions.append(question)
+    documents: list[Section] = field(default_factory=list)
+    sections: dict[Key, Section] = field(default_factory=dict)
+    passages: dict[str, Passage] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+
+    def add(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
+        """Put a passage into its section; see `_place`."""
+        section = self._section_for(passage, ["", *paths], ["", *anchors])
+        self.passages[passage.id] = passage
+        _extend(section, passage)
+        self.kinds.update(passage.kinds)
+        if SUMMARY in passage.kinds:
+            section.summary = passage.text
+            return
+        section.passages.append(passage)
+        self.languages.update(filter(None, [passage.language]))
+
+    def give_questions(self) -> None:
+        """Give each question to the smallest section that holds all passages annotated with it.
+
+        A passage also carries the questions of the sections around it."""
+        paths: dict[tuple[str, str], list[str]] = {}
+        for passage in self.passages.values():
+            for text in passage.questions:
+                for question in split_questions(text):
+                    paths.setdefault((passage.docid, question), []).append(passage.path)
+        for (docid, question), found in paths.items():
+            self.sections[docid, _common(found)].questions.append(question)
+
+    def _section_for(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
+        """Return the section of a passage. It and those around it are made if they are missing."""
+        above = len(passage.titles) - len(paths) + 1  # how many titles the document itself has
+        parent: Section | None = None
+        for depth, path in enumerate(paths):
+            key = (passage.docid, path)
+            section = self.sections.get(key)
+            if section is None:
+                titles = passage.titles[: max(above, 0) + depth]
+                anchor = anchors[depth] if depth < len(anchors) else ""
+                section = Section(
+                    passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
+                    parent=parent, language=passage.language,
+                )  # fmt: skip
+                (parent.children if parent else self.documents).append(section)
+                self.sections[key] = section
+            parent = section
+        assert parent is not None
+        return parent
 
 
 def _common(paths: Sequence[str]) -> str:
@@ -287,29 +338,6 @@ def _extend(section: Section | None, passage: Passage) -> None:
         section.line_start = min(section.line_start, passage.line_start)
         section.line_end = max(section.line_end, passage.line_end)
         section = section.parent
-
-
-def _section_for(material: Material, passage: Passage, payload: Mapping[str, Any]) -> Section:
-    """Return the section of a passage. It and those around it are made if they are missing."""
-    paths = ["", *_texts(payload.get("section_path"))]
-    anchors = ["", *_texts(payload.get("anchors"))]
-    above = len(passage.titles) - len(paths) + 1  # how many titles the document itself has
-    parent: Section | None = None
-    for depth, path in enumerate(paths):
-        key = (passage.docid, path)
-        section = material.sections.get(key)
-        if section is None:
-            titles = passage.titles[: max(above, 0) + depth]
-            anchor = anchors[depth] if depth < len(anchors) else ""
-            section = Section(
-                passage.docid, passage.source, path, titles, anchor, depth, passage.line_start, passage.line_end,
-                parent=parent, language=passage.language,
-            )  # fmt: skip
-            (parent.children if parent else material.documents).append(section)
-            material.sections[key] = section
-        parent = section
-    assert parent is not None
-    return parent
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TypeVar
 
 from ..errors import ModelError, RetrieveError
@@ -119,7 +120,8 @@ class Retriever:
             await search.run(queries or await PlainQueries().expand(asked.text, language, earlier))
         spans = search.spans
         if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
-            spans = [whole_span(one) for one in material.passages.values() if kind in one.kinds][:HITS]
+            of_kind = (one for one in material.passages.values() if kind in one.kinds)
+            spans = [whole_span(one) for one in islice(of_kind, HITS)]
         best = passages_of(spans)
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         if order and order != best[:RERANKED]:

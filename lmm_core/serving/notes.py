@@ -112,8 +112,7 @@ class NotesRoutes:
 
     async def _work(self, work: Callable[[Sequence[str]], Made]) -> Made:
         """Do something about the notes in a thread. Raise HTTPException if it fails or takes too long."""
-        material = await self.answers.read(Library.material)
-        indexed = [document.source for document in material.documents]
+        indexed = (await self.answers.read(Library.material)).sources
         doing = asyncio.get_running_loop().run_in_executor(self._threads, work, indexed)
         try:
             async with asyncio.timeout(WAIT):

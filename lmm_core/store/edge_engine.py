@@ -6,7 +6,7 @@ import ctypes
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
@@ -21,6 +21,7 @@ NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collec
 IN_MEMORY = 12_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
 # The same where all vectors are of words: the payload takes twice as much as they, and a rebuild has all of it twice.
 OF_WORDS = 5_000
+ALL = 1_000_000  # more values than any key has
 FEW = 500  # points that are compared in less time than it is found out which candidates are among them
 REMOVED = 0.2  # share of removed points at which a segment is rebuilt
 
@@ -74,6 +75,27 @@ def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
     """Return the points with these ids in this order; unknown ids are left out."""
     found = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
     return [ScoredPoint(at, found[at]) for at in ids if at in found]
+
+
+def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "integer"]]) -> None:
+    """Make the indexes of the payload that are wanted, by their keys, unless they are there."""
+    import qdrant_edge as edge
+
+    kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
+    there = shard.info().payload_schema
+    for key, kind in wanted.items():
+        if key not in there:
+            shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
+
+
+def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
+    """Return the number of points for each value of a key of the payload, or None if the key has no index."""
+    import qdrant_edge as edge
+
+    if key not in shard.info().payload_schema:
+        return None
+    found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
+    return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
 
 
 class ShardSearch:

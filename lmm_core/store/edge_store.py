@@ -22,7 +22,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -34,10 +34,12 @@ from ..files.marked import check_inside, check_no_links, is_ours, make_marked, r
 from .edge_engine import (
     ShardSearch,
     cause_of,
+    count_indexed,
     edge_config,
     edge_point,
     engine_errors,
     give_back_memory,
+    index_payload,
     payload_size,
     point_size,
     retrieve_points,
@@ -46,9 +48,10 @@ from .edge_engine import (
 from .filters import filter_from
 from .folder.ahead import forget_points, note_points, noted_points
 from .folder.collection_record import COLLECTION, RECORD, load_record, remove_collection, save_record
+from .folder.kept_files import note_changes, read_kept, write_kept
 from .folder.room import check_room, has_room_to_copy
 from .folder_lock import FolderLock
-from .points import checked_id, checked_name, checked_points, in_batches
+from .points import check_case, checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
 from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where
 
@@ -60,7 +63,6 @@ BATCH = 256  # points in one operation
 PAGE = 1000  # points read at once
 SEGMENT = 8_192  # points written to one segment; those not flushed are replayed from the log when opening
 SHARE, MOST = 8, 16_384  # an eighth of a larger collection, at most so many: each segment costs 5 ms at opening
-ALL = 1_000_000  # more values than any key has
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 
 
@@ -111,7 +113,7 @@ class EdgeStore:
         with self._alone:
             if self._record(name) is not None:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
-            self._check_case(name)
+            check_case(name, self.collections())
             self._own_folder()
             check_room(self.folder, 0)
             self._revision = object()
@@ -119,12 +121,6 @@ class EdgeStore:
                 self._make_shard(name, spec)
                 record = {"spec": asdict(spec), "metadata": dict(metadata), "indexes": dict(indexes)}
                 save_record(self._path(name), record)
-
-    def _check_case(self, name: str) -> None:
-        """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""
-        for other in self.collections():
-            if other != name and other.casefold() == name.casefold():
-                raise StoreError(f"There is a collection {other!r}: choose a name that differs by more than case.")
 
     def _own_folder(self) -> None:
         """Create the folder, mark it and lock it."""
@@ -181,6 +177,7 @@ class EdgeStore:
 
         with self._written(name) as shard:
             fitting = checked_points(points, self._spec(name))
+            note_changes(self._path(name), [point.id for point in fitting])
             for batch in in_batches(fitting, BATCH):
                 check_room(self.folder, sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
@@ -203,6 +200,7 @@ class EdgeStore:
 
         with self._written(name) as shard:
             wanted = {checked_id(at): payload for at, payload in payloads.items()}
+            note_changes(self._path(name), list(wanted))
             for batch in in_batches(list(wanted), BATCH):
                 check_room(self.folder, sum(payload_size(wanted[at]) for at in batch))
                 for record in shard.retrieve(list(batch), False, False):
@@ -216,7 +214,9 @@ class EdgeStore:
         import qdrant_edge as edge
 
         with self._written(name) as shard:
-            for batch in in_batches([checked_id(at) for at in ids], PAGE):
+            gone = [checked_id(at) for at in ids]
+            note_changes(self._path(name), gone)
+            for batch in in_batches(gone, PAGE):
                 check_room(self.folder, 0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
                 self._unsettled[name] += len(batch)
@@ -224,9 +224,8 @@ class EdgeStore:
 
     def _note_written(self, name: str, shard: EdgeShard, count: int) -> None:
         self._unsettled[name] += count
-        found = shard.info()
-        if found.points_count > SMALL:
-            self._index_payload(name, shard, found.payload_schema)
+        if shard.info().points_count > SMALL:
+            index_payload(shard, self._records[name].get("indexes", {}))
 
     def _settle_at_times(self, name: str, shard: EdgeShard) -> None:
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
@@ -239,15 +238,6 @@ class EdgeStore:
         """Rebuild segments that have grown too large for memory, or lost many points."""
         if has_room_to_copy(self._path(name)):
             shard.optimize()
-
-    def _index_payload(self, name: str, shard: EdgeShard, there: Collection[str]) -> None:
-        """Make the indexes of the payload that a collection was created with, unless they are there."""
-        import qdrant_edge as edge
-
-        kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
-        for key, kind in self._records[name].get("indexes", {}).items():
-            if key not in there:
-                shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
 
     # Reading
 
@@ -285,14 +275,26 @@ class EdgeStore:
 
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Return the number of points for each value of a keyword in the payload."""
-        import qdrant_edge as edge
-
         with self._shard(name, "read") as shard:
-            if key in shard.info().payload_schema:
-                found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
-                return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
+            if (known := count_indexed(shard, key)) is not None:
+                return known
         counts = Counter(text for point in self.scroll(name, keys=[key]) for text in texts_in(point.payload.get(key)))
         return dict(sorted(counts.items()))
+
+    # What is kept of it
+
+    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
+        """Return what was kept of a collection under a key, with the ids of points that have changed since, or None."""
+        with self._alone:
+            return read_kept(self._path(checked_name(name)), key) if self._lock.is_of_folder else None
+
+    def keep(self, name: str, key: str, made: bytes, revision: object) -> None:
+        """Keep what was made of a collection under a key, unless the store has changed since a revision."""
+        with self._alone, suppress(StoreError, OSError):
+            if revision is self.revision is not None and self._lock.is_of_folder:
+                check_room(self.folder, len(made))
+                self.sync(name)  # so that no power cut leaves it beside an earlier state
+                write_kept(self._path(name), key, made)
 
     # Opening and closing
 

@@ -182,6 +182,21 @@ def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
     return hasattr(store, "switch")
 
 
+@runtime_checkable
+class KeepingStore(VectorStore, Protocol):
+    """A store that keeps what was made of a collection, and knows which points have changed since."""
+
+    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
+        """Return what was kept of a collection under a key, with the ids of the points that were written or removed
+        since, or None."""
+        ...
+
+    def keep(self, name: str, key: str, made: bytes, revision: object) -> None:
+        """Keep what was made of a collection under a key, unless the store has changed since a revision (see
+        `revision_of`). If that fails, nothing is kept."""
+        ...
+
+
 def revision_of(store: VectorStore) -> object | None:
     """Return the object that stands for all that is in a store now: after each change it is another one.
 

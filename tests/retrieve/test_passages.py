@@ -123,3 +123,8 @@ def test_questions_in_one_text_are_several():
 
 def test_one_line_is_no_range():
     assert (place("a.md", 3, 3), place("a.md", 3, 4)) == ("a.md:3", "a.md:3-4")
+
+
+def test_a_material_is_not_written_down_as_a_whole():
+    """As asyncio does with what the work of a command returns, for its handler of Ctrl-C."""
+    assert len(repr(material(BOOK * 9))) < 200

@@ -83,6 +83,11 @@ class Stemmers:
         self.language = language_code(language)
         self._made: dict[str, Stemmer] = {}
 
+    @property
+    def languages(self) -> Iterable[str]:
+        """The codes of the languages that have occurred, in their order."""
+        return self._made
+
     def of(self, language: str) -> Stemmer:
         """Return the stemmer of a language, given by its code; "" is the usual one."""
         code = language or self.language

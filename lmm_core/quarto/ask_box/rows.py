@@ -18,7 +18,7 @@ from ...markdown.files import MarkdownFile, read_markdown
 from ...markdown.parse import parse_markdown_text
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
 from ...retrieve.passages import Passage, Section
-from ...retrieve.ranking.lexical import emphasised
+from ...retrieve.ranking.counting import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes

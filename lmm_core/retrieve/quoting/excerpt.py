@@ -14,7 +14,7 @@ from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
 from ..passages import Passage
-from ..ranking.lexical import emphasised
+from ..ranking.counting import emphasised
 from ..retriever import Retrieval
 from .readable import readable_paragraphs, with_references
 
@@ -51,8 +51,7 @@ class Quoter:
         self._asked = [set(meant) for meant in self._index.meant(found.text)]
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
-        sections = (one for one in found.material.walk() if one.anchor and one.titles)
-        self._titles = {one.anchor: one.titles[-1] for one in sections}
+        self._titles = found.material.titles
 
     def whole(self, markdown: str) -> str:
         """Return a source as it stands, with its references made readable."""

@@ -12,19 +12,19 @@ vector-space retrieval). The weights are those of the box, which gets them with 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import add, mul
 from typing import Any
 
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
 from ..passages import Key, Material, Passage, Section
+from .counting import Counts, count_material, texts_about, texts_of
 from .spans import Span, cut_spans
-from .synonyms import OTHER_NAME, Synonymous, Synonyms
+from .synonyms import OTHER_NAME, Synonymous
 from .words import FUZZY, PREFIX, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
@@ -34,9 +34,6 @@ K, B, D = 1.2, 0.7, 0.5
 MOST_MEANT = 4  # words that are searched for in place of one that is not known
 KEPT = 1000  # texts whose words are kept: about 10 MB
 ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
-
-_EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
-_TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
 Fields = dict[str, Counter[str]]
 Weighed = Mapping[str, float]  # the stems of a text with their scores, apart from how rare they are
@@ -57,12 +54,6 @@ def weights_data() -> dict[str, Any]:
     }
 
 
-def emphasised(markdown: str) -> list[str]:
-    """Return the words that a text emphasises, and the terms of its definition lists."""
-    terms = _TERM.findall(markdown) if "\n:" in markdown else []
-    return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
-
-
 @dataclass(frozen=True)
 class Match:
     """The fit of a text to a question: its score, and the share of the question found in it, 0 to 1."""
@@ -77,38 +68,30 @@ class LexicalIndex:
     language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms:
     further names that mean the same."""
 
-    def __init__(self, material: Material, language: str, synonyms: Synonymous | None = None) -> None:
+    def __init__(
+        self,
+        material: Material,
+        language: str,
+        synonyms: Synonymous | None = None,
+        counts: Callable[..., Counts] | None = None,
+    ) -> None:
+        """counts: gives those that are known already; by default the words are counted."""
         self.material, self.language = material, language
         self.stemmers = Stemmers(language)
-        self._lengths, self._texts = Counter[str](), Counter[str]()  # of the fields: words, and texts
-        self._counts_in: dict[str, Counter[str]] = {}  # of each document: the stems, with its texts that have each
-        self._texts_in = Counter[str]()
         self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(material.sections[key])))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(material.passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
-        every = ({stem for counts in fields.values() for stem in counts} for fields in self._every())
-        self.vocabulary = Vocabulary(self.stemmers, every)
-        texts = [passage.text for section in material.walk() for passage in section.passages]
-        self.synonyms = Synonyms(texts, self.stemmers.of(""), language, synonyms or {})
-
-    def _every(self) -> Iterator[Fields]:
-        """Yield the fields of all texts, and count them. They are not kept, since they may be many."""
-        for section in self.material.walk():
-            counts_in = self._counts_in.setdefault(section.docid, Counter())
-            for fields in (self._about(section), *map(self._fields, section.passages)):
-                for name, counts in fields.items():
-                    self._lengths[name] += counts.total()
-                    self._texts[name] += 1
-                counts_in.update({stem for counts in fields.values() for stem in counts})
-                self._texts_in[section.docid] += 1
-                yield fields
+        count = counts or partial(count_material, material, language=language, synonyms=synonyms or {})
+        self.counts = count(stemmers=self.stemmers)
+        self.synonyms = self.counts.synonyms
+        self.vocabulary = Vocabulary(self.stemmers, self.counts.stems)
+        self._size = sum(self.counts.texts_in.values())
 
     def _about(self, section: Section) -> Fields:
-        titles, questions = " ".join(section.titles), " ".join(section.questions)
-        return self._counted({"title": titles, "questions": questions, "summary": section.summary}, section.language)
+        return self._counted(texts_about(section), section.language)
 
     def _fields(self, passage: Passage) -> Fields:
-        return self._counted({"terms": " ".join(emphasised(passage.text)), "text": passage.text}, passage.language)
+        return self._counted(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
         """Return the spans of a passage, each with its stems and how many they are."""
@@ -168,8 +151,8 @@ class LexicalIndex:
         """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown.
 
         docid: a document, of whose texts alone it is said."""
-        size = self.vocabulary.size if docid is None else self._texts_in[docid]
-        counts = self.vocabulary.counts if docid is None else self._counts_in[docid]
+        size = self._size if docid is None else self.counts.texts_in[docid]
+        counts = self.vocabulary.counts if docid is None else self.counts.stems_in[docid]
         likely = max(meant.values(), default=0.0)
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
@@ -178,8 +161,12 @@ class LexicalIndex:
         """Return the scores of the stems in each field of a text. No question changes them."""
         return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
 
+    def _usual(self, name: str) -> float:
+        """Return the usual number of stems in a field."""
+        return max(self.counts.lengths[name] / max(self.counts.fields[name], 1), 1.0)
+
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
-        length, usual = counts.total(), max(self._lengths[name] / max(self._texts[name], 1), 1.0)
+        length, usual = counts.total(), self._usual(name)
         return {stem: FIELDS[name] * term_score(times, length, usual) for stem, times in counts.items()}
 
 

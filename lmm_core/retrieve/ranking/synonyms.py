@@ -10,7 +10,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
+from typing import Any
 
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
@@ -64,8 +66,25 @@ class Synonyms:
                 if meant not in others[own] and len(others[own]) < MOST_OTHERS:
                     others[own].append(meant)
         self._others = dict(others)
-        self._lengths = sorted({len(key) for key in self._others}, reverse=True)
         self._exact = self._other_words(said or (lambda names: words_said(texts, names)))
+
+    @classmethod
+    def of(cls, found: Any, stemmer: Stemmer, language: str) -> Synonyms:
+        """Return the synonyms that `found` returned, for the same language."""
+        made = cls((), stemmer, language, {})
+        made._spelled = {tuple(key): name for key, name in found["spelled"]}
+        made._others = {tuple(key): [*map(tuple, others)] for key, others in found["others"]}
+        made._exact = frozenset(map(tuple, found["exact"]))
+        return made
+
+    def found(self) -> dict[str, Any]:
+        """Return all that was found, as a value of JSON."""
+        spelled, others = list(self._spelled.items()), list(self._others.items())
+        return {"spelled": spelled, "others": others, "exact": list(self._exact)}
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return sorted({len(key) for key in self._others}, reverse=True)
 
     def _keys(self, pair: Pair) -> tuple[_Key, _Key] | None:
         one, other = (self._key(find_words(name)) for name in pair)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import Protocol
 
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
 from ...models.languages.words import find_words, fold, is_paired
@@ -108,24 +109,64 @@ def _language_of(words: Sequence[str], usual: str) -> str:
     return most if counts[most] >= counts[usual] + 2 else usual
 
 
-class Vocabulary:
-    """The stems of some texts, with the number of texts that have each, and the words they stand for."""
+class Stems(Protocol):
+    """The stems of some texts, and the words they stand for.
 
-    def __init__(self, stemmers: Stemmers, texts: Iterable[set[str]]) -> None:
-        self.stemmers = stemmers
-        self.size = 0  # texts
-        self.counts: Counter[str] = Counter()
-        for stems in texts:
-            self.size += 1
-            self.counts.update(stems)
-        self._sorted = sorted(self.counts)
+    counts: of each stem the number of texts that have it, 0 for others."""
+
+    @property
+    def counts(self) -> Mapping[str, int]: ...
+
+    def starting(self, start: str) -> Iterable[str]:
+        """Return the stems that go on after a text, sorted."""
+        ...
+
+    def form(self, stem: str) -> str:
+        """Return the shortest word of a stem, or the stem if there is none."""
+        ...
+
+    def alike(self, initial: str, length: int) -> Iterable[tuple[str, str]]:
+        """Return the words of a length that begin with a letter, folded, each with its stem, as they first occur."""
+        ...
+
+
+class CountedStems:
+    """The stems of some texts in memory; see `Stems`.
+
+    counts: of each, the texts that have it; forms: their words, folded, each with its stem, as they first occur."""
+
+    def __init__(self, counts: Counter[str], forms: Iterable[tuple[str, str]]) -> None:
+        self.counts = counts
+        self.sorted = sorted(self.counts)
+        self.forms: dict[str, str] = {}  # of each stem the shortest word
+        self.words: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
+        for word, stem in forms:
+            self.forms[stem] = min(self.forms.get(stem, word), word, key=lambda one: (len(one), one))
+            self.words[word[:1], len(word)].append((word, stem))
+
+    def starting(self, start: str) -> Iterator[str]:
+        """See `Stems`."""
+        for at in range(bisect_left(self.sorted, start), len(self.sorted)):
+            if not self.sorted[at].startswith(start):
+                return
+            yield self.sorted[at]
+
+    def form(self, stem: str) -> str:
+        """See `Stems`."""
+        return self.forms.get(stem, stem)
+
+    def alike(self, initial: str, length: int) -> Sequence[tuple[str, str]]:
+        """See `Stems`."""
+        return self.words.get((initial, length), ())
+
+
+class Vocabulary:
+    """The words of some texts, by which those of a question are understood."""
+
+    def __init__(self, stemmers: Stemmers, stems: Stems) -> None:
+        self.stemmers, self.stems = stemmers, stems
+        self.counts = stems.counts
         self._near_of = lru_cache(NEAR_KNOWN)(self._near)
-        self._forms: dict[str, str] = {}  # of each stem the shortest word
-        self._alike: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
-        for word, stem in stemmers.forms():
-            if stem in self.counts:
-                self._forms[stem] = min(self._forms.get(stem, word), word, key=lambda one: (len(one), one))
-                self._alike[word[:1], len(word)].append((word, stem))
 
     def meant(self, word: str, weight: float = 1.0) -> dict[str, float]:
         """Return the stems that may be meant by a word of a question, each with its weight.
@@ -136,7 +177,7 @@ class Vocabulary:
         found: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
-                found = dict.fromkeys(self._starting(stem), weight * PREFIX) | found
+                found = dict.fromkeys(self.stems.starting(stem), weight * PREFIX) | found
             if stem in self.counts:
                 found[stem] = weight
         return found or dict.fromkeys(self._near_of(fold(word)), weight * FUZZY)
@@ -164,20 +205,14 @@ class Vocabulary:
         """Return a word, or, if no text has it, the words that may be meant by it."""
         if not self.counts.keys().isdisjoint(self.stemmers.meant(word)):
             return [word]
-        return [self._forms.get(one, one) for one in self.meant(word)] or [word]
-
-    def _starting(self, stem: str) -> Iterator[str]:
-        for at in range(bisect_left(self._sorted, stem), len(self._sorted)):
-            if not self._sorted[at].startswith(stem):
-                return
-            yield self._sorted[at]
+        return [self.stems.form(one) for one in self.meant(word)] or [word]
 
     def _near(self, word: str) -> list[str]:
         """Return the stems of the nearest words with the same first letter that are near enough; of numbers none."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
-            for one, stem in self._alike.get((word[:1], size), ()) if most else ():
+            for one, stem in self.stems.alike(word[:1], size) if most else ():
                 if (far := typing_errors(word, one, most)) <= most:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)

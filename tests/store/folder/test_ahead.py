@@ -15,7 +15,7 @@ from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import Point, VectorSpec
 from tests.store.points import key
 
-REPOSITORY = Path(__file__).parents[2]
+REPOSITORY = Path(__file__).parents[3]
 
 
 def record(number, state):
@@ -92,7 +92,7 @@ def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path, synced
 import os
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.opening import open_store
-from tests.store.test_ahead import record, states
+from tests.store.folder.test_ahead import record, states
 store = open_store(LocalStorage({str(tmp_path / "index")!r}))
 store.write_ahead("files", [record(1, "begun")])
 store.upsert("files", [record(1, "done"), record(2, "done"), record(3, "done")])
