@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ..errors import FolderError
+from .walk import all_below
 
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
@@ -80,7 +82,11 @@ def check_inside(root: Path, path: Path) -> None:
     for part in path.relative_to(root).parts:
         place /= part
         if is_link(place):
-            raise FolderError(f"{place} is a link, which may lead anywhere: remove it and run this again")
+            raise FolderError(_leads_anywhere(place))
+
+
+def _leads_anywhere(link: str | Path) -> str:
+    return f"{link} is a link, which may lead anywhere: remove it and run this again"
 
 
 def own_place(root: Path, path: Path) -> Path:
@@ -96,9 +102,9 @@ def own_place(root: Path, path: Path) -> Path:
 
 def check_no_links(folder: Path) -> None:
     """Raise FolderError if a folder or anything below it is a link."""
-    for base, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            check_inside(folder, Path(base, name))
+    for entry in all_below(folder):
+        if entry.is_symlink() or (sys.platform == "win32" and is_link(Path(entry.path))):
+            raise FolderError(_leads_anywhere(entry.path))
 
 
 def write_own(path: str | Path, data: bytes) -> None:

@@ -282,12 +282,25 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
+def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield all that lies in a folder and its subfolders, as far as they can be read. No link is followed.
+
+    Entries know what they are without a further look, which counts for the 400 files of a collection."""
+    waiting = [os.fspath(folder)]
+    while waiting:
+        with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                yield entry
+
+
 def size_on_disk(folder: Path) -> int:
     """Return the bytes that the files in a folder take on the disk; a file may be gone meanwhile."""
     size = 0
-    for file in folder.rglob("*"):
+    for entry in all_below(folder):
         with suppress(FileNotFoundError):
-            status = file.lstat()
+            status = entry.stat(follow_symlinks=False)
             size += getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
     return size
 

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..errors import StoreError
 from ..files.holes import cut_holes, put_back_holes
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
+from ..files.walk import all_below
 from ..markdown.files import write_markdown
 from .edge_engine import (
     ShardSearch,
@@ -242,7 +243,7 @@ class EdgeStore:
                 shard.update(edge.UpdateOperation.create_field_index(key, kinds[kind](memory=edge.Memory.Cold)))
 
     def _has_room_to_copy(self, name: str) -> bool:
-        size = sum(file.stat().st_size for file in self._path(name).rglob("*") if file.is_file())
+        size = sum(entry.stat().st_size for entry in all_below(self._path(name)) if entry.is_file())
         return shutil.disk_usage(self.folder).free > SPARE + 2 * size
 
     def _check_room(self, size: int) -> None:
