@@ -133,6 +133,19 @@ def place_finder() -> Callable[[str | Path], str]:
     return find
 
 
+def name_finder(root: Path) -> Callable[[Path], str]:
+    """Return a function that returns the paths of files from a root, links followed, with `/`, and follows the links
+    of a folder once."""
+    place_of, from_root = place_finder(), cache(lambda folder: os.path.relpath(folder, root))
+
+    def find(path: Path) -> str:
+        folder, name = os.path.split(place_of(path))
+        start = from_root(folder)
+        return name if start == os.curdir else f"{start}/{name}".replace(os.sep, "/")
+
+    return find
+
+
 # The documents of a folder
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,9 +44,13 @@ class KnownDocument:
 
     def read(self) -> MarkdownFile | None:
         """Return the file, or None if it cannot be read any more."""
-        if self.file is None:
-            self.file, self.known_digest = self.load(self.path), b""
+        if self.file is None and (file := self.load(self.path)) is not None:
+            self.take(file)
         return self.file
+
+    def take(self, file: MarkdownFile) -> None:
+        """Note the file as it is now."""
+        self.file, self.known_digest = file, b""
 
 
 def content_key(path: Path, digest: bytes) -> bytes:
@@ -74,6 +78,11 @@ def _see(path: Path, load: Load, digests: FileDigests) -> KnownDocument | None:
         return None
     document.known_digest, document.known_size = content
     return document
+
+
+def read_all(documents: Iterable[KnownDocument]) -> list[MarkdownFile]:
+    """Return those of some documents that can be read."""
+    return [file for one in documents if (file := one.read()) is not None]
 
 
 def find_in_documents(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigError, LmmError, ModelError
-from ...files.walk import place_finder
+from ...files.walk import name_finder
 from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, root_finder
@@ -52,7 +52,7 @@ class Settled:
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
-        self._root, self._place = root_finder(), place_finder()
+        self._root, self._docid = root_finder(), cache(name_finder)
         self._alone = replace(self.work, models=_NoModels(self.work.models.spec), progress=None)
 
     def look(self, paths: Sequence[Path]) -> None:
@@ -111,12 +111,10 @@ class Settled:
 
     def _about(self, path: Path) -> list[bytes] | None:
         """Return what the work on a file depends on beside its content; None as for `_key`."""
-        place = self._place(path)
         root = self._root(path)
         if (settings := self._settings(root)) is None:
             return None
-        docid = os.path.relpath(place, root)
-        return [settings, os.fsencode(path.stem), os.fsencode(docid)]
+        return [settings, os.fsencode(path.stem), os.fsencode(self._docid(root)(path))]
 
     def _settings_of(self, root: Path) -> bytes | None:
         """Return all in a project that the work depends on: settings, options that replace some of them, the model, and
