@@ -70,4 +70,5 @@ def _section_line(section: SectionOverview) -> str:
     for name in ("missing", "outdated", "stale"):
         notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
     title = "  " * (section.level - 1) + (section.title or "(no title)")
-    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip()
+    said = one_line("; ".join(notes)) if notes else ""  # of a thousand documents, most sections have none
+    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {said}".rstrip()
