@@ -369,7 +369,7 @@ class Upload:
     def drop_left_out(self) -> int:
         """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
-        others = [self.project.root / source for source in self.records.keys() - taken]
+        others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
         left_out = {path for path in others if path.exists() and self.is_left_out(path)}
         return self._remove(left_out.__contains__) if left_out else 0
 
