@@ -1,8 +1,9 @@
 """What the steps of a course have found out about texts, by content, so that unchanged files cost next to nothing.
 
 A finding is filed under a hash of all that it was made of: the program's own code, the settings, and the
-bytes of the text. So no time stamp is trusted, and two edits within the same second are two texts. Nothing
-is lost with this cache; where it cannot be read or written, the work is done again.
+bytes of the text or their digest. So two edits within the same second are two texts. No time stamp is trusted but
+by `digests`, which spares reading a file to have its digest. Nothing is lost with this cache; where it cannot be
+read or written, the work is done again.
 """
 
 from __future__ import annotations
