@@ -58,8 +58,9 @@ class FileDigests:
             self._known.close()
 
     def _all_now(self) -> dict[str, list[object]]:
-        """Return what is known now, also of files that this run was not asked about."""
-        return {name: one for name, one in self._before.items() if os.path.lexists(name)} | self._after
+        """Return what is known now, also of files that are there and that this run was not asked about."""
+        others = {name: one for name, one in self._before.items() if name not in self._after and os.path.lexists(name)}
+        return others | self._after
 
     def of(self, path: Path) -> bytes:
         """Return the digest of a file's content. Raise OSError if the file cannot be read."""
