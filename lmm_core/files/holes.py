@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .walk import all_below
+from .marked import all_below
 from .writing import write_file
 
 RECORD = "lengths.json"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .gitignore import Ignored
+from .marked import all_below
 from .writing import is_leftover, remove_leftover
 
 # The endings of documents, in any case (`Notes.MD`, `notes.Rmd`)
@@ -293,19 +294,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
     except OSError:
         return False
-
-
-def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all that lies in a folder and its subfolders, as far as they can be read. No link is followed.
-
-    Entries know what they are without a further look, which counts for the 400 files of a collection."""
-    waiting = [os.fspath(folder)]
-    while waiting:
-        with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                yield entry
 
 
 def size_on_disk(folder: Path) -> int:

@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
 from ..files.holes import cut_holes, put_back_holes
-from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
-from ..files.walk import all_below
+from ..files.marked import all_below, check_inside, check_no_links, is_ours, make_marked, remove_marked
 from ..markdown.files import write_markdown
 from .edge_engine import (
     ShardSearch,
