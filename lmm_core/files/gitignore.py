@@ -93,7 +93,7 @@ def read_patterns(patterns: Iterable[str]) -> Rules:
 
 def matches(rules: Rules, path: str) -> bool:
     """Return True if patterns alone ignore a file, or a folder that it lies in. path: from their folder, with `/`."""
-    return any(says_ignored([rules], end) for end in _ends(path))
+    return bool(rules.patterns) and any(says_ignored([rules], end) for end in _ends(path))
 
 
 def takes(rules: Rules, path: str) -> bool:

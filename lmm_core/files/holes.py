@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .marked import all_below
 from .writing import write_file
 
 RECORD = "lengths.json"
@@ -80,8 +81,9 @@ def _size(path: Path) -> int | None:
 
 def _find_holes(collection: Path) -> Lengths:
     """Return the lengths of data and file for each file that ends with a hole."""
-    files = {path: path.stat().st_size for path in sorted((collection / "shard").rglob("*")) if path.is_file()}
-    ends = {path: (_end_of_data(path, size), size) for path, size in files.items() if size >= HOLE}
+    entries = (entry for entry in all_below(collection / "shard") if entry.is_file())
+    files = {Path(entry.path): size for entry in entries if (size := entry.stat().st_size) >= HOLE}
+    ends = {path: (_end_of_data(path, size), size) for path, size in sorted(files.items())}
     return {path.relative_to(collection).as_posix(): pair for path, pair in ends.items() if pair[1] - pair[0] >= HOLE}
 
 

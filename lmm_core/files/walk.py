@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from .gitignore import Ignored
+from .marked import all_below
 from .writing import is_leftover, remove_leftover
 
 # The endings of documents, in any case (`Notes.MD`, `notes.Rmd`)
@@ -129,6 +130,19 @@ def place_finder() -> Callable[[str | Path], str]:
         if sys.platform == "win32" or name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 (as above)
             return os.path.realpath(path)  # on Windows a name may be written in several ways
         return os.path.join(place_of_folder(folder), name)  # noqa: PTH118 (as above)
+
+    return find
+
+
+def name_finder(root: Path) -> Callable[[Path], str]:
+    """Return a function that returns the paths of files from a root, links followed, with `/`, and follows the links
+    of a folder once."""
+    place_of, from_root = place_finder(), cache(lambda folder: os.path.relpath(folder, root))
+
+    def find(path: Path) -> str:
+        folder, name = os.path.split(place_of(path))
+        start = from_root(folder)
+        return name if start == os.curdir else f"{start}/{name}".replace(os.sep, "/")
 
     return find
 
@@ -285,9 +299,9 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 def size_on_disk(folder: Path) -> int:
     """Return the bytes that the files in a folder take on the disk; a file may be gone meanwhile."""
     size = 0
-    for file in folder.rglob("*"):
+    for entry in all_below(folder):
         with suppress(FileNotFoundError):
-            status = file.lstat()
+            status = entry.stat(follow_symlinks=False)
             size += getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
     return size
 

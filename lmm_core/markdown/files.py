@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
 from ..files.recovery import torn_problem
-from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
+from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents, place_finder
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
 from .blocks import Block, header_content, serialize_blocks
@@ -205,5 +205,5 @@ def root_of(folder: Path) -> Path:
 
 def root_finder() -> Callable[[Path], Path]:
     """Return a function that finds the project folder of files, and looks for that of each folder once."""
-    known = cache(root_of)
-    return lambda path: known(Path(os.path.realpath(path)).parent)
+    known, place_of = cache(lambda folder: root_of(Path(folder))), place_finder()
+    return lambda path: known(os.path.dirname(place_of(path)))  # noqa: PTH120 (for each of a thousand files)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import CacheError
 from ..files.user import cache_folder
+
+if TYPE_CHECKING:
+    import sqlite3  # loads much; a cache that is not used is not opened
 
 PATIENCE = 10.0  # seconds to wait for another process that writes
 _CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
@@ -87,6 +89,8 @@ class CacheFile:
         return (pages - free) * size > self.most_bytes
 
     def _run(self, statement: str, *values: Any) -> list[Any]:
+        import sqlite3
+
         try:
             with self._lock, self._connection or self._open() as connection:
                 return connection.execute(statement, values).fetchall()
@@ -94,6 +98,8 @@ class CacheFile:
             raise self._broken(error) from None
 
     def _run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        import sqlite3
+
         try:
             with self._lock, self._connection or self._open() as connection:
                 connection.executemany(statement, rows)
@@ -106,6 +112,8 @@ class CacheFile:
         return CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.")
 
     def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=self._patience, check_same_thread=False)
         os.chmod(self.path, 0o600)

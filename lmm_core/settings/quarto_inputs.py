@@ -134,8 +134,10 @@ class DocumentFinder:
     def _hidden_pages(self, folder: Path, inside: Sequence[Path], endings: Sequence[str]) -> list[Path]:
         """Return the pages in a folder that a walk passes over, such as `_chapters/one.md`."""
         place, quarto = folder.resolve(), quarto_folder(folder.resolve() / "-")
+        if quarto is None:
+            return []
         known = {os.path.realpath(path) for path in inside}
-        pages = map(Path, sorted(self._pages_of(quarto) - known) if quarto else [])
+        pages = map(Path, sorted(self._pages_of(quarto) - known))
         found = [page for page in pages if page.is_relative_to(place) and is_document(page.name, endings)]
         return [folder / page.relative_to(place) for page in found]
 

@@ -34,15 +34,15 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
-    read = [load(path, logger) for path in find_documents(paths, logger, finder=finder)]
-    found = config_checked(lambda: look_over({str(file.path): file for file in read if file is not None}))
+    files = find_documents(paths, logger, finder=finder)
+    found = config_checked(lambda: look_over(files, lambda path: load(path, logger)))
     if as_json:
-        print_json([{"path": path, **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
+        print_json([{"path": str(path), **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
     else:
-        for name, seen in found.items():
-            _print_overview(name, seen)
-    for name, seen in found.items():
-        report_findings(seen.findings, in_file(logger, name))
+        for path, seen in found.items():
+            _print_overview(str(path), seen)
+    for path, seen in found.items():
+        report_findings(seen.findings, in_file(logger, path))
     if strict and any(seen.findings for seen in found.values()):
         sys.exit(1)
     exit_with_status(logger)
@@ -70,4 +70,5 @@ def _section_line(section: SectionOverview) -> str:
     for name in ("missing", "outdated", "stale"):
         notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
     title = "  " * (section.level - 1) + (section.title or "(no title)")
-    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {one_line('; '.join(notes))}".rstrip()
+    said = one_line("; ".join(notes)) if notes else ""  # of a thousand documents, most sections have none
+    return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {said}".rstrip()

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from ...errors import StoreError
+from ...files.marked import all_below
 
 SPARE = 64 * 1024 * 1024  # bytes that stay free
 
@@ -24,5 +25,5 @@ def check_room(folder: Path, size: int) -> None:
 
 def has_room_to_copy(folder: Path) -> bool:
     """Return True if a folder can be copied."""
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    size = sum(entry.stat().st_size for entry in all_below(folder) if entry.is_file())
     return shutil.disk_usage(folder).free > SPARE + 2 * size

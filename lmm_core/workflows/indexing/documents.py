@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 from ...errors import ConfigError, MarkdownError, StoreError
+from ...files.walk import name_problem, shown_name
 from ...index.encoding import VERSION, Encoder, EncodingModel
 from ...index.refresh import BEGUN, FileRecord
 from ...logging import LoggerBase, in_file
@@ -23,6 +25,8 @@ from ...settings.project import Project, for_document
 from ...settings.quarto_project import quarto_language
 from ..document import docid_in, docid_of, project_of, reporting
 from ..encode import Encoded, blocklist_encode, source_of, split_options
+from ..known.cache import Known
+from ..known.documents import KnownDocument, see_documents
 from ..models import Models
 
 STDIN = "stdin:"  # before the id of a document that has no file
@@ -30,9 +34,17 @@ STDIN = "stdin:"  # before the id of a document that has no file
 RECORDED = "system, context_summary, anchors"
 
 
-def load_document(path: Path, logger: LoggerBase) -> MarkdownFile | None:
-    """Return a file, or None if it cannot be read, which is reported."""
-    return reporting(path, lambda: read_markdown(path), logger)
+def see_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[KnownDocument]:
+    """Return the documents that can be read and recorded by their names; the others are reported."""
+
+    def load(path: Path) -> MarkdownFile | None:
+        if problem := name_problem(source := source_of(path)):
+            logger.error(f"{shown_name(source)}: {problem}")
+            return None
+        return reporting(path, lambda: read_markdown(path), logger)
+
+    with closing(Known()) as known:
+        return see_documents(paths, load, known)
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
@@ -86,9 +98,10 @@ def encode_document(
         return None
 
 
-def hash_document(file: MarkdownFile, settings: bytes) -> str:
-    """Return the hash of everything that a file's chunks depend on. settings: see `indexed_settings`."""
-    return hashlib.blake2b(settings + b"\0" + file.data, digest_size=16).hexdigest()
+def hash_document(key: bytes, settings: bytes) -> str:
+    """Return the hash of everything that a file's chunks depend on. key: see `KnownDocument`; settings: see
+    `indexed_settings`."""
+    return hashlib.blake2b(settings + b"\0" + key, digest_size=16).hexdigest()
 
 
 def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:

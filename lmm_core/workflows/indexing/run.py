@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
 from ...errors import StoreError
-from ...files.walk import name_problem, shown_name
+from ...files.walk import name_finder
 from ...index.chunks import Chunk
 from ...index.encoding import Encoder, compare_identity
 from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
@@ -36,23 +37,15 @@ from ...index.refresh import (
 from ...index.workers import Workers
 from ...logging import ConsoleLogger, LoggerBase
 from ...markdown.blocks import Block
-from ...markdown.files import MarkdownFile
 from ...markdown.rag_only import KnitRules
 from ...models.sources import ModelSource, known_sources
 from ...models.tokens import count_tokens
 from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
-from ..encode import Encoded, blocklist_encode, encoder_for, source_of
+from ..encode import Encoded, blocklist_encode, encoder_for
+from ..known.documents import KnownDocument, read_all
 from ..models import Models
-from .documents import (
-    STDIN,
-    annotate_document,
-    check_docids,
-    find_docid,
-    hash_document,
-    indexed_settings,
-    load_document,
-)
+from .documents import STDIN, annotate_document, check_docids, find_docid, hash_document, indexed_settings, see_indexed
 from .encoding import Task, encode_files
 from .reports import report_long
 from .stores import collection_names, drop_collections
@@ -94,7 +87,10 @@ class Upload:
     replacement: Replacement | None = None
     workers: Workers = field(default_factory=Workers)
     _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)  # see `indexed_settings`
-    _sources: dict[Path, str] = field(default_factory=dict, init=False)  # of the files that were named
+    _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
+
+    def __post_init__(self) -> None:
+        self._source_of = cache(name_finder(self.project.root))
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -102,28 +98,26 @@ class Upload:
             return await self._run(paths, ending)
 
     async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
-        files = self._load(paths)
+        documents = see_indexed(paths, self._source_of, self.logger)
         server = self.store
         if self.rebuild and not self.dry_run:
-            check_docids(self._docids(files), {}, self.project.root)  # while the old index is still there
+            check_docids(self._docids(documents), {}, self.project.root)  # while the old index is still there
             await self._start_anew(server, ending)
         else:
             await self._settle()
         await self._prepare()
         if self.annotate and not self.dry_run:
-            files = [await annotate_document(file, self.models, self.logger) for file in files]
-        unfinished = self._unfinished(paths)
-        files += self._load(unfinished)
+            for one in documents:
+                if (file := one.read()) is not None:
+                    one.take(await annotate_document(file, self.models, self.logger))
+        documents += see_indexed(self._unfinished(paths), self._source_of, self.logger)
         if self.is_earlier and not self.dry_run and is_alias_store(server):
             await self._start_anew(server, ending)
             self.is_earlier = False
-        changed = []
-        counts = Counts()
-        for file in files:
-            if record := self._same_record(file):
-                counts += Counts(unchanged=record.count, same=1)
-            else:
-                changed.append(file)
+        records = {one: self._same_record(one) for one in documents}
+        same = [record for record in records.values() if record is not None]
+        changed = [one for one, record in records.items() if record is None and one.read() is not None]
+        counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._index(changed, ending)
         if self.replacement is not None:
             if not counts.documents:
@@ -131,21 +125,11 @@ class Upload:
             await asyncio.to_thread(self.replacement.finish)
         return counts
 
-    def _load(self, paths: Iterable[Path]) -> list[MarkdownFile]:
-        """Return the files that can be read and recorded by their names; the others are reported."""
-        fit = []
-        for path in paths:
-            if problem := name_problem(source := source_of(path, self.project)):
-                self.logger.error(f"{shown_name(source)}: {problem}")
-            elif (file := load_document(path, self.logger)) is not None:
-                fit.append(file)
-        return fit
-
-    async def _index(self, files: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
+    async def _index(self, documents: Sequence[KnownDocument], ending: ExitStack) -> Counts:
         """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError.
 
         Two files may have the same id: that is found out first, by their headers."""
-        made, docids = self._encode(files, ending), self._docids(files)
+        made, docids = self._encode(documents, ending), self._docids(documents)
         try:
             check_docids(docids, self.records, self.project.root)
         except StoreError:
@@ -238,40 +222,43 @@ class Upload:
         """Return the files to index that were not named, see `Unfinished`.
 
         That an earlier version made the index is said."""
-        self._sources = {path: source_of(path, self.project) for path in paths}
-        named = {*self._sources.values()}
-        found = find_unfinished(self.records, named, self.project.root)
+        self._named = {self._source_of(path): path for path in paths}
+        found = find_unfinished(self.records, self._named, self.project.root)
         found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
         if self.is_earlier:
-            self.logger.warning(found.describe(len(named), self.dry_run))
+            self.logger.warning(found.describe(len(self._named), self.dry_run))
         return found.paths
 
-    def _same_record(self, file: MarkdownFile) -> FileRecord | None:
-        """Return the record of a file that is indexed as it is now, else None."""
-        record = self.records.get(self._sources.get(file.path) or source_of(file.path, self.project))
-        return record if record is not None and record.fingerprint == self._fingerprint(file) else None
+    def _same_record(self, document: KnownDocument) -> FileRecord | None:
+        """Return the record of a document that is indexed as it is now, else None."""
+        record = self.records.get(self._source_of(document.path))
+        return record if record is not None and record.fingerprint == self._fingerprint(document) else None
 
-    def _project_of(self, file: MarkdownFile) -> Project:
-        rules = self.rules_of(file.path) if self.rules_of is not None else self.project.rules
-        return replace(self.project, rules=rules)
+    def _project_of(self, path: Path) -> Project:
+        return replace(self.project, rules=self.rules_of(path)) if self.rules_of is not None else self.project
 
-    def _fingerprint(self, file: MarkdownFile) -> str:
-        project = self._project_of(file)
+    def _fingerprint(self, document: KnownDocument) -> str:
+        project = self._project_of(document.path)
         if project.rules not in self._settings:
             self._settings[project.rules] = indexed_settings(project, self.encoder)
-        return hash_document(file, self._settings[project.rules])
+        return hash_document(document.key, self._settings[project.rules])
 
-    def _encode(self, files: Sequence[MarkdownFile], ending: ExitStack) -> AsyncIterator[Waiting]:
+    def _encode(self, documents: Sequence[KnownDocument], ending: ExitStack) -> AsyncIterator[Waiting]:
         """Return the documents to be written; a wrong setting in a header is reported."""
         assert self.encoder is not None and self.encoder.encoding is not None
         ending.callback(self.workers.stop)
         is_annotated = self.annotate and not self.dry_run
-        tasks = [Task(file, self._project_of(file), self._fingerprint(file), is_annotated) for file in files]
+        tasks = [
+            Task(file, self._project_of(one.path), self._fingerprint(one), is_annotated)
+            for one in documents
+            if (file := one.read()) is not None
+        ]
         return encode_files(tasks, self.encoder, self.workers, self.logger)
 
-    def _docids(self, files: Sequence[MarkdownFile]) -> dict[str, str]:
+    def _docids(self, documents: Iterable[KnownDocument]) -> dict[str, str]:
         """Return the ids of the documents to be written, by source."""
-        found = {source_of(file.path, self.project): find_docid(file, self._project_of(file)) for file in files}
+        files = read_all(documents)
+        found = {self._source_of(file.path): find_docid(file, self._project_of(file.path)) for file in files}
         return {source: docid for source, docid in found.items() if docid is not None}
 
     async def _groups(self, made: AsyncIterator[Waiting]) -> AsyncIterator[list[Waiting]]:
@@ -381,7 +368,10 @@ class Upload:
 
     def drop_left_out(self) -> int:
         """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
-        return self._remove(lambda path: path.exists() and self.is_left_out(path))
+        taken = {source for source, path in self._named.items() if not path.is_symlink()}
+        others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
+        left_out = {path for path in others if path.exists() and self.is_left_out(path)}
+        return self._remove(left_out.__contains__) if left_out else 0
 
     def _remove(self, is_meant: Callable[[Path], bool]) -> int:
         store, index, root = self.store, self.project.index, self.project.root

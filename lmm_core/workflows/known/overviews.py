@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import astuple, replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 from ...markdown.blocks import Problem
-from ...markdown.files import MarkdownDocument, MarkdownFile
+from ...markdown.files import MarkdownFile
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import Finding
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import nearly_more_used
 from ...settings.project import Project, project_finder, wrong_settings
-from .remember import digest, key_text, remembered
-from .types import count_all_types
+from .cache import Known
+from .documents import Load, find_in_documents, see_documents
+from .remember import digest
+from .types import count_known_types
 
 
-def look_over(files: Mapping[str, MarkdownFile]) -> dict[str, Overview]:
-    """Return the overview of each file. What is known of an unchanged file is not made again. Raise ConfigError."""
-    documents = [*map(MarkdownDocument, files.values())]
-    used = count_all_types(documents)
-    near = repr((sorted(used), nearly_more_used(used))).encode()
+def look_over(paths: Sequence[Path], load: Load) -> dict[Path, Overview]:
+    """Return the overview of each file that can be read. An unchanged file whose overview is known is not read, nor is
+    that made again. Raise ConfigError."""
     project_at = project_finder()
     settings = cache(lambda folder: digest(project_at(folder / "-")))
-    projects = [project_at(file.path) for file in files.values()]
-    things = [
-        (settings(project.root) + key_text(one), (one.file, project))
-        for one, project in zip(documents, projects, strict=True)
-    ]
-    rows = remembered("overview", near, things, lambda thing: asdict(_overview_of(*thing, used)))
-    return {name: _overview_from(row) for name, row in zip(files, rows, strict=True)}
+
+    def look(file: MarkdownFile) -> tuple[Any, ...]:  # with names, it would take twice as long to read again
+        return astuple(_overview_of(file, project_at(file.path), used))
+
+    def beside(path: Path) -> list[bytes]:
+        return [settings(project_at(path).root)]
+
+    with closing(Known()) as known:
+        documents = see_documents(paths, load, known)
+        used = count_known_types(documents, known)
+        near = repr((sorted(used), nearly_more_used(used))).encode()
+        rows = find_in_documents("overview", near, documents, look, known, beside)
+    return {path: _overview_from(row) for path, row in rows.items()}
 
 
 def _overview_of(file: MarkdownFile, project: Project, used: Counter[str]) -> Overview:
@@ -42,9 +51,9 @@ def _overview_of(file: MarkdownFile, project: Project, used: Counter[str]) -> Ov
     return overview(blocks, findings=[*wrong_settings(blocks, project), *findings])
 
 
-def _overview_from(row: dict[str, list[dict[str, int]]]) -> Overview:
+def _overview_from(row: Sequence[Any]) -> Overview:
     """Return an overview that was written as JSON."""
-    seen = Overview(**row)  # type: ignore[arg-type]  # its two lists follow
-    seen.sections = [SectionOverview(**section) for section in row["sections"]]  # type: ignore[arg-type]
-    seen.findings = [Finding(**finding) for finding in row["findings"]]  # type: ignore[arg-type]
+    seen = Overview(*row)
+    seen.sections = [SectionOverview(*section) for section in seen.sections]  # type: ignore[misc]
+    seen.findings = [Finding(*finding) for finding in seen.findings]  # type: ignore[misc]
     return seen

@@ -1,8 +1,9 @@
 """What the steps of a course have found out about texts, by content, so that unchanged files cost next to nothing.
 
 A finding is filed under a hash of all that it was made of: the program's own code, the settings, and the
-bytes of the text. So no time stamp is trusted, and two edits within the same second are two texts. Nothing
-is lost with this cache; where it cannot be read or written, the work is done again.
+bytes of the text or their digest. So two edits within the same second are two texts. No time stamp is trusted but
+by `digests`, which spares reading a file to have its digest. Nothing is lost with this cache; where it cannot be
+read or written, the work is done again.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ...markdown.files import MarkdownDocument, is_notebook
+from .cache import Known
 from .keys import key_of
-
-if TYPE_CHECKING:
-    from .cache import Known
 
 WORTH = 100_000  # bytes; less is looked into sooner than it is looked up
 Thing = TypeVar("Thing")
@@ -36,15 +35,18 @@ def remembered(
     settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
     what is found; find: see `find_in_all`; effort: how many times as long as usual a byte takes; size_of: returns the
     bytes of a thing, where those before it are a digest of them."""
-    if sum(map(_sizes(size_of), things)) * effort < WORTH:
+    if not is_worth(sum(map(_sizes(size_of), things)), effort):
         return [find(thing) for _, thing in things]
-    from .cache import Known
-
     mark = settings if isinstance(settings, bytes) else digest(settings)
     keys = [key_of(kind, mark, data) for data, _ in things]
     with closing(Known()) as known:
         found = find_unknown(known, dict(zip(keys, things, strict=True)), find, size_of)
     return [found[key] for key in keys]
+
+
+def is_worth(size: int, effort: int = 1) -> bool:
+    """Return True if it is worth to look up what is found in so many bytes. effort: see `remembered`."""
+    return size * effort >= WORTH
 
 
 def _sizes(size_of: Callable[[Thing], int] | None) -> Callable[[tuple[bytes, Thing]], int]:

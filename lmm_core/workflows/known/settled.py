@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigError, LmmError, ModelError
+from ...files.walk import name_finder
 from ...logging import ListLogger, LoggerBase, Report
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, root_finder
@@ -21,12 +22,15 @@ from ...settings.project import Project, load_project
 from ..models import Models
 from ..passes import RagWork, work_on_file
 from .cache import Known
+from .documents import file_key, find_in_documents, see_documents
 from .forks import ENOUGH
 from .keys import key_of
-from .remember import digest, find_unknown
+from .remember import digest
 
 if TYPE_CHECKING:
     from ...models.chat import Asker
+
+KIND = "settled"
 
 
 class _NoModels(Models):
@@ -48,22 +52,24 @@ class Settled:
 
     def __post_init__(self) -> None:
         self._settings = cache(self._settings_of)
-        self._root = root_finder()
+        self._root, self._docid = root_finder(), cache(name_finder)
         self._alone = replace(self.work, models=_NoModels(self.work.models.spec), progress=None)
 
     def look(self, paths: Sequence[Path]) -> None:
         """Find out which of many files the work leaves as they are, in several processes where there may be any.
 
         A file that has no annotations yet is passed over, since a model is asked for them."""
-        files = [file for path in paths if (file := _annotated(path)) is not None]
-        if sum(len(file.data) for file in files) < 2 * ENOUGH:
+        about = {path: parts for path in paths if (parts := self._about(path)) is not None}
+        documents = see_documents([*about], _readable, self._known)
+        if sum(one.size for one in documents) < 2 * ENOUGH:
             return
-        things = {key: (file.data, file) for file in files if (key := self._key(file))}
-        found = find_unknown(self._known, things, self._look_at)
-        self._left = {things[key][1].path: finding for key, finding in found.items() if finding is not None}
+        found = find_in_documents(KIND, b"", documents, self._look_at, self._known, lambda path: about[path])
+        self._left = {path: finding for path, finding in found.items() if finding is not None}
 
     def _look_at(self, file: MarkdownFile) -> dict[str, Any] | None:
         """Return what is remembered of a file if the work leaves it as it is; no model is asked."""
+        if HASHES.encode() not in file.data:
+            return None
         logger = ListLogger()
         try:
             text = serialize_blocks(asyncio.run(work_on_file(file, self._alone.finish, logger)))
@@ -100,11 +106,15 @@ class Settled:
 
     def _key(self, file: MarkdownFile) -> bytes | None:
         """Return the key of a file, None if the work has to be done whatever is known."""
-        root = self._root(file.path)
+        about = self._about(file.path)
+        return None if about is None else key_of(KIND, b"", file_key(file), *about)
+
+    def _about(self, path: Path) -> list[bytes] | None:
+        """Return what the work on a file depends on beside its content; None as for `_key`."""
+        root = self._root(path)
         if (settings := self._settings(root)) is None:
             return None
-        docid = os.path.relpath(os.path.realpath(file.path), root)
-        return key_of("settled", file.data, settings, os.fsencode(file.path.stem), os.fsencode(docid))
+        return [settings, os.fsencode(path.stem), os.fsencode(self._docid(root)(path))]
 
     def _settings_of(self, root: Path) -> bytes | None:
         """Return all in a project that the work depends on: settings, options that replace some of them, the model, and
@@ -125,13 +135,11 @@ def _keys(project: Project) -> list[str]:
     return sorted({one.key_variable for one in sources if os.environ.get(one.key_variable)})
 
 
-def _annotated(path: Path) -> MarkdownFile | None:
-    """Return a file if it can be read and has annotations of a model."""
+def _readable(path: Path) -> MarkdownFile | None:
     try:
-        file = read_markdown(path)
+        return read_markdown(path)
     except (OSError, LmmError):  # reported when the work is done
         return None
-    return file if HASHES.encode() in file.data else None
 
 
 def _finding(work: RagWork, file: MarkdownFile, reports: Sequence[Report]) -> dict[str, Any] | None:

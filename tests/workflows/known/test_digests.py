@@ -60,7 +60,8 @@ def test_each_part_of_a_stamp_counts(name, rested, reads, monkeypatch):
     write(PAGE, "a text")
     look()
 
-    def other(found):
+    def other(path):
+        found = path.stat()
         stamp = [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
         return [value + (value == getattr(found, name)) for value in stamp]
 
