@@ -15,7 +15,8 @@ from ..short_parts import elements_of, names_in
 from ..site_text import Text, read_texts
 from ..words import Stream, text_words
 from .keys import NAME, element_key
-from .memory import Memory, Seen, Task
+from .look import Seen
+from .memory import Memory, Task
 from .said import Said
 
 
