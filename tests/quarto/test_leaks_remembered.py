@@ -139,14 +139,12 @@ def test_a_file_that_is_hidden_from_now_on(read):
 def test_files_that_cannot_be_read_are_reported_in_their_order(read, monkeypatch):
     for name in ("a", "z"):
         Path(f"site/{name}.zip").write_bytes(b"PK\x03\x04 broken")
-    real = Path.read_bytes
-
     def refused(path):
         if path.name == "one.html":
             raise PermissionError(13, "Permission denied")
-        return real(path)
+        return path.read_bytes()
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(files, "contents_of", refused)
     logger = ListLogger()
     found = look(logger=logger)
     assert (found.leaks, found.files) == ([], 1)

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from pathlib import Path
 
 from ...logging import ConsoleLogger, ListLogger, LoggerBase
@@ -75,7 +76,8 @@ def _place(outputs: Iterable[Path], project: Project) -> bytes:
 
 def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     """Return True if there is so much to read that it is worth to be remembered."""
-    return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
+    sizes = chain((len(one.text) for one in documents), (file.stat().st_size for file in files))
+    return any(size >= remember.WORTH for size in accumulate(sizes, initial=0))  # mostly told by the documents
 
 
 def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:

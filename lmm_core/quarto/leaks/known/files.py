@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from ....files.contents import contents_of
 from ....logging import ListLogger
 from ....workflows.known.keys import key_of
 from ..comments import find_comments
@@ -29,7 +30,7 @@ def look_at_files(paths: Sequence[Path], memory: Memory) -> Iterator[Seen]:
 
 def _task(path: Path, memory: Memory) -> Task[Said]:
     try:
-        data = path.read_bytes()
+        data = contents_of(path)
     except OSError as error:
         return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error))
     key = key_of("file", os.fsencode(path.name), data, memory.manner)
