@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from ...files.contents import contents_of
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
 from ...logging import LoggerBase
 from ...settings.project import Project
+from ...workflows.known.cache import Known
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data, data_files
 from .material import SitePage
@@ -54,9 +56,10 @@ def write_box(
     places = {page.page: output / page.page for page in pages}
     there = [page for page in pages if places[page.page].is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    shown = read_pages({page.page: places[page.page] for page in there}, os.fsencode(output.absolute()))
-    rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
-    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
+    with closing(Known()) as known:  # opened and closed once: what was written is synced each time
+        shown = read_pages({page.page: places[page.page] for page in there}, os.fsencode(output.absolute()), known)
+        rows = read_rows(there, shown, replace(project, rules=rules), settings, logger, known)
+        data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms, known=known)
     check_inside(output, output / ASK_FOLDER)
     _check_inside(output, [places[page] for page in shown])
     make_marked(output / ASK_FOLDER, BOX)

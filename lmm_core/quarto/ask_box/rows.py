@@ -25,7 +25,8 @@ from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
 from ...workflows.encode import source_of
-from ...workflows.known.keys import HASH
+from ...workflows.known.cache import Known
+from ...workflows.known.keys import HASH, key_of
 from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material
 from .page_html import PageText
@@ -117,20 +118,21 @@ def read_rows(
     project: Project,
     settings: Mapping[str, Any],
     logger: LoggerBase,
+    known: Known | None = None,
 ) -> Rows:
     """Return the rows of some pages. shown: what the site's pages have, by their names; settings: those of
-    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    `_quarto.yml`; known: see `remembered`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
     made = Rows()
     files = [page.file or read_markdown(page.source) for page in pages]
 
     def read(at: int) -> bytes:
         return _read(pages[at], files[at].text, shown[pages[at].page], project, settings).packed()
 
-    key_of = _key_finder(project, settings)
+    key_at, source_at = _key_finder(project, settings), _source_finder(project)
     things = [
-        (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
+        (key_at(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
-    packed, source_at = remembered("ask rows", digest(project), things, read, effort=10), _source_finder(project)
+    packed = remembered("ask rows", digest(project), things, read, 10, lambda at: len(files[at].data), known)
     for page, file, found in zip(pages, files, map(unpacked, packed), strict=True):
         for report in found.reports:
             in_file(logger, page.source).report(Report(**report))
@@ -154,8 +156,7 @@ def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[Site
         else:
             own = in_folder(page.source.parent)
         beside = [repr((str(page.source), page.page, page.is_included)), own, shown.said]
-        texts = [one.encode("utf-8", "surrogatepass") for one in beside]
-        return b"".join([repr([*map(len, texts)]).encode(), *texts, file.data])
+        return key_of("ask row", *(one.encode("utf-8", "surrogatepass") for one in beside), file.data)
 
     return find
 

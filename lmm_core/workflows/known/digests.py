@@ -25,10 +25,11 @@ Stamp = list[int]  # size, times of the last change of content and of anything, 
 
 
 class FileDigests:
-    """The digests of a site's pages. place: tells the site from others."""
+    """The digests of a site's pages. place: tells the site from others; known: is left open."""
 
-    def __init__(self, place: bytes) -> None:
-        self._known = Known() if HAS_CHANGE_TIMES else None
+    def __init__(self, place: bytes, known: Known | None = None) -> None:
+        self._is_own = known is None
+        self._known = (known or Known()) if HAS_CHANGE_TIMES else None
         self._key = key_of("digests", place)
         self._before: dict[str, list[object]] = {}  # by the file's path, its stamp and its digest in hexadecimal
         self._after: dict[str, list[object]] = {}
@@ -43,7 +44,8 @@ class FileDigests:
             return
         if kind is None and self._after != self._before:
             self._known.keep({self._key: self._after})
-        self._known.close()
+        if self._is_own:
+            self._known.close()
 
     def of(self, path: Path) -> bytes:
         """Return the digest of a file's content. Raise OSError if the file cannot be read."""
