@@ -144,9 +144,9 @@ class Index(Generic[Entry]):
                 first[needle.secret] = stream.words(at, at + len(needle.letters))
         return sorted(first.items())
 
-    def needles_in(self, stream: Stream) -> set[Needle]:
-        """Return the needles that a text has."""
-        return {needle for _, needle in self._hits(stream)}
+    def secrets_in(self, stream: Stream) -> set[int]:
+        """Return the numbers of the secrets that a text has."""
+        return {needle.secret for _, needle in self._hits(stream)}
 
     def _hits(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""

@@ -3,7 +3,7 @@ element, the name of a heading. A key is its kind, a letter, and what is looked 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 
@@ -37,7 +37,7 @@ def element_key(letters: str) -> str:
 
 def needle_of(key: str, secret: int = 0) -> Needle:
     """Return the needle that a key of the kinds RUN and WHOLE stands for."""
-    return Needle(key[1:], secret, whole=key[0] == WHOLE)
+    return Needle(key[1:], secret, key[0] == WHOLE)
 
 
 class Keys:
@@ -60,13 +60,10 @@ class Keys:
         """The numbers of elements and names."""
         return {self._numbers[name] for name in self._marks}
 
-    def numbers_of(self, names: Iterable[str]) -> set[int]:
-        """Return the numbers of those keys that are looked for."""
-        return {self._numbers[name] for name in names if name in self._numbers}
-
     @cached_property
-    def _index(self) -> Index[str]:
-        return Index(((name[1:], name) for name in self._numbers if name[0] not in MARKS), needle_of)
+    def _index(self) -> Index[tuple[str, int]]:
+        runs = (one for one in self._numbers.items() if one[0][0] not in MARKS)
+        return Index(((run[0][1:], run) for run in runs), lambda run: needle_of(*run))
 
     @cached_property
     def _heads(self) -> set[int]:
@@ -78,11 +75,10 @@ class Keys:
 
     def found_in(self, said: Said) -> set[int]:
         """Return the keys that a text has."""
-        found = self._marks & said.marks if self._marks else set()
+        found = {self._numbers[name] for name in self._marks & said.marks} if self._marks else set()
         for stream in said.streams:
-            for needle in self._index.needles_in(stream):
-                found.add((WHOLE if needle.whole else RUN) + needle.letters)
-        return {self._numbers[name] for name in found}
+            found |= self._index.secrets_in(stream)
+        return found
 
     def found_in_packed(self, packed: Packed) -> set[int]:
         """Return the same for a text that is packed, and is not unpacked if its heads tell enough."""
