@@ -3,7 +3,7 @@ element, the name of a heading. A key is its kind, a letter, and what is looked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
 
@@ -41,11 +41,11 @@ def needle_of(key: str, secret: int = 0) -> Needle:
 
 
 class Keys:
-    """Keys that are looked for in texts. names: by their numbers; start: the first number that is looked for."""
+    """Keys that are looked for in texts, each with its number."""
 
-    def __init__(self, names: Sequence[str] = (), start: int = 0) -> None:
-        self._numbers = {names[at]: at for at in range(start, len(names))}
-        self._marks = {name for name in self._numbers if name[0] in MARKS}
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self._numbers = numbers
+        self._marks = {name for name in numbers if name.startswith(MARKS)}
 
     def __bool__(self) -> bool:
         return bool(self._numbers)
@@ -62,7 +62,7 @@ class Keys:
 
     @cached_property
     def _index(self) -> Index[tuple[str, int]]:
-        runs = (one for one in self._numbers.items() if one[0][0] not in MARKS)
+        runs = (one for one in self._numbers.items() if one[0] not in self._marks)
         return Index(((run[0][1:], run) for run in runs), lambda run: needle_of(*run))
 
     @cached_property

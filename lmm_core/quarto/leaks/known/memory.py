@@ -47,7 +47,8 @@ class Memory:
         self._key = key_of("leaks", sys.byteorder.encode(), place or b"")
         self._new: dict[bytes, Any] = {}
         self._now = Look()
-        self.keys, self._new_keys = Keys(), Keys()
+        self.keys, self._new_keys = Keys({}), Keys({})
+        self.manner = b""  # how texts are read and packed, a part of their keys
 
     def __enter__(self) -> Memory:
         return self
@@ -87,12 +88,15 @@ class Memory:
         numbers = _numbers(self.last.names)
         known = (self.last.documents[key].keys for key, record in documents.items() if record is None)
         again = (numbers.get(name, -1) for record in filter(None, documents.values()) for name in _names_in(record))
-        self.last = self.last.only({*again}.union(*known) - {-1})
-        numbers = _numbers(self.last.names)
+        last = self.last.only({*again}.union(*known) - {-1})
+        if last is not self.last:
+            self.last, numbers = last, _numbers(last.names)
         for key, record in documents.items():
-            self._now.documents[key] = self.last.documents[key] if record is None else _parts(record, numbers)
+            self._now.documents[key] = last.documents[key] if record is None else _parts(record, numbers)
         self._now.names = [*numbers]
-        self.keys, self._new_keys = Keys(self._now.names), Keys(self._now.names, len(self.last.names))
+        self.keys, new = Keys(numbers), self._now.names[len(last.names) :]
+        self._new_keys = Keys({name: numbers[name] for name in new})
+        self.manner = f"{sys.byteorder} {self.keys.have_marks}".encode()
         return self._now.documents
 
     @property
@@ -104,11 +108,6 @@ class Memory:
     def has_marks(self) -> bool:
         """True if elements and names are looked for, too; else texts need not be searched for them."""
         return self.keys.have_marks
-
-    @property
-    def manner(self) -> bytes:
-        """How texts are read and packed, a part of their keys."""
-        return f"{sys.byteorder} {self.has_marks}".encode()
 
     def look(self, texts: Iterable[Task[Said]]) -> Iterator[Seen]:
         """Yield what is known of some texts, which the tasks read."""
