@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
-from ..files.contents import contents_of
 from ..files.recovery import torn_problem
+from ..files.stamps import contents_of
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure

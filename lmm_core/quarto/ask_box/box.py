@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...files.contents import contents_of
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
+from ...files.stamps import contents_of
 from ...logging import LoggerBase
 from ...settings.project import Project
 from ...workflows.known.cache import Known

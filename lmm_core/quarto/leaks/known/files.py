@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from ....files.contents import contents_of
+from ....files.stamps import contents_of
 from ....logging import ListLogger
 from ....workflows.known.keys import key_of
 from ..comments import find_comments
