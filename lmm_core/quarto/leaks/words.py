@@ -129,6 +129,7 @@ class Index(Generic[Entry]):
 
     def __init__(self, entries: Iterable[tuple[str, Entry]], needle: Callable[[Entry], Needle]) -> None:
         self._needle = needle
+        self._made: dict[str, list[Needle]] = {}  # by their first letters
         self.long: dict[str, list[Entry]] = {}
         self.short: dict[str, list[Entry]] = {}
         for letters, entry in entries:
@@ -158,7 +159,10 @@ class Index(Generic[Entry]):
             if index.keys().isdisjoint(heads):
                 continue
             for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:
-                for needle in map(self._needle, index[head]):
+                needles = self._made.get(head)
+                if needles is None:
+                    needles = self._made[head] = [*map(self._needle, index[head])]
+                for needle in needles:
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):
