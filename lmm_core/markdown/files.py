@@ -13,7 +13,6 @@ from typing import Any
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
 from ..files.recovery import torn_problem
-from ..files.stamps import contents_of
 from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
@@ -87,7 +86,7 @@ def read_markdown(path: Path, place: Path | None = None) -> MarkdownFile:
     really a notebook; TornError if pandoc was ended while it wrote the file."""
     place = place or _place(path)
     _refuse_device(path)
-    data = contents_of(path)
+    data = path.read_bytes()
     if problem := torn_problem(path, data, place):
         raise TornError(f"{path}: {problem}")
     text = _decode(path, data)
