@@ -21,9 +21,6 @@ from ..files.walk import RENDERED, is_inside
 from ..logging import KeepingLogger, LoggerBase, Report, counted, report_failure
 from ..markdown.files import find_markdown
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
-from ..quarto.before_render import annotate_pages, convert_native, find_problems
-from ..quarto.check import check_project
-from ..quarto.native_blocks import find_native
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..settings.names import IN_COURSE
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
@@ -106,6 +103,9 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
 
 def check(course: Course) -> str:
     """Check the notes and the project. Raise RenderError with a line for each problem."""
+    from ..quarto.before_render import convert_native, find_problems
+    from ..quarto.native_blocks import find_native
+
     pages = read_pages(course_documents(course.folder, course.logger), course.folder)
     if not pages:
         raise CourseError(f"{course.folder}: there are no documents in it ({', '.join(RENDERED)})")
@@ -123,6 +123,8 @@ def _project_problems(course: Course) -> list[str]:
     """Return what is missing in a Quarto project that Quarto is about to render."""
     if not course.quarto:
         return []
+    from ..quarto.check import check_project
+
     findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
     lines = [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
     return [*lines, *_published_inputs(course)]
@@ -149,6 +151,8 @@ def annotate(course: Course) -> str:
     if not pages:
         how = "annotate: true under lmm: in _quarto.yml" if course.settings else "--steps annotate does it"
         return f"not wanted ({how})"
+    from ..quarto.before_render import annotate_pages
+
     annotate_pages(pages, course.folder, course.logger)
     return counted(len(pages), "document")
 

@@ -18,6 +18,7 @@ import shlex
 import struct
 import sys
 import time
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -93,13 +94,17 @@ def find_record(path: Path, place: Path | None = None) -> Record | None:
     OSError if records cannot be read."""
     target = str(place or os.path.realpath(path))
     folder = os.path.dirname(target)  # noqa: PTH120  # called for each file that is read, so it has to be fast
-    while True:
-        records = os.path.join(folder, *FOLDER)  # noqa: PTH118
+    for records in _places(folder):
         if os.path.isdir(records) and (found := _newest(Path(records), Path(target))):  # noqa: PTH112
             return found
-        if (above := os.path.dirname(folder)) == folder:  # noqa: PTH120
-            return None
-        folder = above
+    return None
+
+
+@lru_cache(maxsize=1000)
+def _places(folder: str) -> list[str]:
+    """Return where the records of the files in a folder may be: in it, and in those above."""
+    above = os.path.dirname(folder)  # noqa: PTH120
+    return [os.path.join(folder, *FOLDER), *(_places(above) if above != folder else [])]  # noqa: PTH118
 
 
 def torn_by(path: Path, data: bytes, place: Path | None = None) -> Record | None:

@@ -6,7 +6,6 @@ collection has for them.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -245,6 +244,8 @@ class Encoder:
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError if `patience` runs out."""
+        import asyncio  # loads much
+
         try:
             async with out_of_turn(), asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))

@@ -81,6 +81,8 @@ def _page_options(page: Page, project_dir: Path) -> RenderOptions:
     """Return the options of a page's folder, with those of its header merged over them."""
     path = page.file.path
     found = with_named(page.header, path.parent).get("lmm")
+    if found is None:
+        return page.options
     return read_options(found, page.options, name_in_project(path, project_dir), (*OPTIONS, *FILTER_OPTIONS))
 
 

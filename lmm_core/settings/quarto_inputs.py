@@ -184,10 +184,11 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
         paths = [folder / name for name in dict.fromkeys(named) if (folder / name).is_file()]
         return only_inside(paths, folder, logger)
     output = folder / str(mapping_in(settings, "project").get("output-dir") or "_site")
+    below = f"{os.path.normcase(output)}{os.sep}" if output.parts else ""
     found = [
         path
         for path in find_markdown([folder], logger, RENDERED)
-        if not path.is_relative_to(output) and not _IGNORED_NAMES.fullmatch(path.name)
+        if not f"{os.path.normcase(path)}{os.sep}".startswith(below) and not _IGNORED_NAMES.fullmatch(path.name)
     ]
     render = mapping_in(settings, "project").get("render")
     patterns = render if isinstance(render, list) else [render]
@@ -213,6 +214,8 @@ def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None =
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
     """Return those of some files that the patterns of `render:` name, in their order, without those
     that a pattern after `!` names."""
+    if not patterns:
+        return paths
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     wanted = [_pattern(one) for one in patterns if not one.startswith("!")] or [re.compile("")]
     gone = [_pattern(one[1:], everywhere=True) for one in patterns if one.startswith("!")]
@@ -269,6 +272,8 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
     """Return the files that a text includes. path: the file that holds the text."""
+    if "{{<" not in text:  # mostly
+        return []
     names = [found[1] or found[2] or found[3] for found in INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 

@@ -7,16 +7,18 @@ turns: if all of them went on at once, all would come to their end late, and at 
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import cache
 from heapq import heappop, heappush
 from itertools import count
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:  # these load much, and whoever needs nothing but chunks needs them not
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
 THREADS = 8
 
@@ -29,11 +31,15 @@ async def run_in_thread(work: Callable[Given, Result], *given: Given.args, **nam
 
     A caller that gives up frees its place in the queue, but stops nothing that has begun: stores
     have their own time-outs."""
+    import asyncio
+
     return await asyncio.wrap_future(_pool().submit(work, *given, **named))
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(THREADS, "lmm-store")
 
 
@@ -62,6 +68,8 @@ class Turns:
 
     async def take(self, number: int) -> None:
         """Wait for a turn; those with lower numbers go first."""
+        import asyncio
+
         if self._free:
             self._free -= 1
             return
@@ -106,6 +114,8 @@ _current: ContextVar[_Turn | None] = ContextVar("the turn of this task", default
 @asynccontextmanager
 async def out_of_turn() -> AsyncIterator[None]:
     """Let others have the turn of this task, if it has one, while the block waits for something else."""
+    import asyncio
+
     turn = _current.get()
     if turn is None or not turn.is_held:
         yield

@@ -1,19 +1,23 @@
 """The rows of an ask box's data: what is known of an unchanged document is not found again, and nothing else is."""
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.ask_box import rows as module
+from lmm_core.quarto.ask_box import write_box
 from lmm_core.quarto.ask_box.material import SitePage
 from lmm_core.quarto.ask_box.page_html import PageText, read_page
 from lmm_core.quarto.ask_box.rows import read_rows
+from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import load_project
 from lmm_core.settings.quarto_project import read_project
 from lmm_core.workflows.known.cache import Known
 from tests.commands import write
+from tests.workflows.known.test_known_findings import counting
 
 WORDS = "mean median oak elm spread sample box plot chance error bar".split()
 PAGE = '<h1 id="one">One</h1><h2 id="two">Two</h2><p><a class="quarto-xref" href="#two">Section 2</a></p>'
@@ -66,6 +70,16 @@ def test_what_is_known_is_not_found_again(site, looked_into):
     write("d7.md", document(7).replace("More", "Less"))
     assert read(site)[0] == read_anew(site)[0] != first
     assert looked_into[:1] == ["d7"]
+
+
+def test_what_is_known_of_a_site_is_looked_up_through_one_connection(site, monkeypatch):
+    """What was written through one is synced when it is closed."""
+    for name in site:
+        write(f"_site/{name}.html", f"<head></head>{PAGE}")
+    opened, settings = counting(monkeypatch, sqlite3, "connect"), read_project(Path())
+    pages = [SitePage(Path(f"{name}.md").absolute(), f"{name}.html") for name in site]
+    write_box(Path("_site"), pages, load_project(Path("-")), AskBoxSettings(), settings, ListLogger())
+    assert len(opened) == 1
 
 
 def test_pages_of_unchanged_documents_are_not_unpacked(site, monkeypatch):

@@ -17,6 +17,7 @@ from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
 from lmm_core.settings.quarto_inputs import find_inputs
 from lmm_core.workflows.known import forks, remember
+from lmm_core.workflows.known.cache import Known
 from tests.commands import write
 from tests.workflows.known.test_known_findings import counting
 
@@ -83,6 +84,36 @@ def test_an_edit_takes_a_look_at_what_was_edited(read):
     assert len(packed) == 2  # the page, and what stays in of the document
 
 
+def test_what_is_known_of_documents_and_texts_is_looked_up_at_once(read, monkeypatch):
+    """Only what an edit has made new is looked up by itself."""
+    found = []
+    real = Known.find
+    monkeypatch.setattr(Known, "find", lambda known, keys: found.append([*keys]) or real(known, found[-1]))
+    assert look().leaks == []
+    assert len([key for keys in found for key in keys]) == 1
+    write("one.md", EXERCISE.format("mean", SECRET) + "\nMore of it.\n")
+    found.clear()
+    assert look().leaks == []
+    assert len([key for keys in found for key in keys]) == 3  # the last look, what is left out of one.md, what stays in
+
+
+def test_a_part_that_is_gone_and_comes_back(read):
+    """Its keys are looked for as new ones: what was seen of them is forgotten, the text may have changed since."""
+    write("one.md", EXERCISE.format("mean", "Compute it"))
+    write("site/two.html", f"<p>{SECRET}</p>")
+    assert look().leaks == []
+    write("one.md", EXERCISE.format("mean", SECRET))
+    assert places(look()) == [("two.html", "one.md", 5)]
+
+
+def test_a_part_of_two_documents_is_looked_for_while_one_has_it(read):
+    write("three.md", EXERCISE.format("mode", SECRET))
+    write("site/two.html", f"<p>{SECRET}</p>")
+    assert len(look().leaks) == 2
+    write("one.md", EXERCISE.format("mean", "Compute it"))
+    assert places(look()) == [("two.html", "three.md", 5)]
+
+
 def test_a_new_part_is_found_in_an_old_page(read):
     write("site/two.html", f"<p>{SECRET[7:]} and their hats as well.</p>")
     write("one.md", EXERCISE.format("mean", "Compute it"))
@@ -139,14 +170,13 @@ def test_a_file_that_is_hidden_from_now_on(read):
 def test_files_that_cannot_be_read_are_reported_in_their_order(read, monkeypatch):
     for name in ("a", "z"):
         Path(f"site/{name}.zip").write_bytes(b"PK\x03\x04 broken")
-    real = Path.read_bytes
 
     def refused(path):
         if path.name == "one.html":
             raise PermissionError(13, "Permission denied")
-        return real(path)
+        return path.read_bytes()
 
-    monkeypatch.setattr(Path, "read_bytes", refused)
+    monkeypatch.setattr(files, "contents_of", refused)
     logger = ListLogger()
     found = look(logger=logger)
     assert (found.leaks, found.files) == ([], 1)

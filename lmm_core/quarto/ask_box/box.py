@@ -6,13 +6,17 @@ import html
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
+from ...files.stamps import contents_of
 from ...logging import LoggerBase
 from ...settings.project import Project
+from ...workflows.known.cache import Known
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data, data_files
 from .material import SitePage
@@ -49,17 +53,20 @@ def write_box(
     that would not change are not written; pages missing from the site are skipped. settings: those
     of `_quarto.yml`. Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page
     is not ours to write."""
-    there = [page for page in pages if (output / page.page).is_file()]
+    places = {page.page: output / page.page for page in pages}
+    there = [page for page in pages if places[page.page].is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    shown = read_pages({page.page: output / page.page for page in there}, os.fsencode(output.absolute()))
-    rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
-    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
+    with closing(Known()) as known:  # opened and closed once: what was written is synced each time
+        shown = read_pages({page.page: places[page.page] for page in there}, os.fsencode(output.absolute()), known)
+        rows = read_rows(there, shown, replace(project, rules=rules), settings, logger, known)
+        data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms, known=known)
     check_inside(output, output / ASK_FOLDER)
-    for page in shown:
-        check_inside(output, output / page)
+    _check_inside(output, [places[page] for page in shown])
     make_marked(output / ASK_FOLDER, BOX)
     changed = _write_files(output / ASK_FOLDER, data_files(data))
-    changed += [output / page for page in shown if _put_tag(output, page, shown[page], ask, data.pages.get(page, ""))]
+    changed += [
+        places[page] for page in shown if _put_tag(places[page], page, shown[page], ask, data.pages.get(page, ""))
+    ]
     return WrittenBox(len(rows.documents), len(rows.texts), tuple(changed))
 
 
@@ -83,16 +90,22 @@ def _write_files(folder: Path, data: Mapping[str, bytes]) -> list[Path]:
     changed = []
     files = {**data, **box_files()}
     for name, script in files.items():
-        path = folder / name
-        old = path.read_bytes() if path.is_file() else None
+        old = _content(folder / name)
         is_same = old == script or (name == "data.js" and old is not None and _timeless(old) == _timeless(script))
         if not is_same:
-            write_own(path, script)
-            changed.append(path)
-    for path in folder.glob("*.js"):
-        if path.name not in files and (_PARTS.fullmatch(path.name) or path.name in PARTS):
-            path.unlink()
+            write_own(folder / name, script)
+            changed.append(folder / name)
+    for name in {*os.listdir(folder)} - files.keys():  # noqa: PTH208 (there may be thousands)
+        if _PARTS.fullmatch(name) or name in PARTS:
+            (folder / name).unlink()
     return changed
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return contents_of(path)
+    except FileNotFoundError:
+        return None
 
 
 def _timeless(data: bytes) -> bytes:
@@ -100,17 +113,27 @@ def _timeless(data: bytes) -> bytes:
     return _MADE.sub(b"", data, count=2)
 
 
-def _put_tag(output: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> bool:
-    """Put the tag of the box into a page, and return True if the page has changed."""
+def _check_inside(output: Path, places: Sequence[Path]) -> None:
+    """Do what `check_inside` does for each of some pages, but look at each folder once."""
+    check_folder = cache(lambda folder: check_inside(output, folder))
+    for place in places:
+        if place.parent != output:
+            check_folder(place.parent)
+        if is_link(place):
+            check_inside(output, place)
+
+
+def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> bool:
+    """Put the tag of the box into a page, given its place and its name, and return True if the page has changed."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
     tag = f'<script async src="{up}/ask.js" {BOX_TAG}{attributes}></script>\n'
     if shown.tag == tag:
         return False
-    text = _without_tag(_text(output / page))
+    text = _without_tag(_text(place))
     end = _HEAD_END.search(text)
-    return end is not None and _write(output / page, text[: end.start()] + tag + text[end.start() :])
+    return end is not None and _write(place, text[: end.start()] + tag + text[end.start() :])
 
 
 def _without_tag(text: str) -> str:

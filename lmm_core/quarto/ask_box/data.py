@@ -18,6 +18,7 @@ from ...retrieve.ranking.lexical import weights_data
 from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
+from ...workflows.known.cache import Known
 from .groups import Group, Groups
 from .plain_text import in_unicode
 from .rows import Rows, data_json
@@ -46,11 +47,17 @@ def _script(name: str, mark: str, text: bytes) -> bytes:
     return b"".join([f'lmmAsk.take("{name}","{mark}",'.encode(), text, b")\n"])
 
 
-def box_data(rows: Rows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
-    """Return the data. synonyms: those of the configuration; made: when, if not now."""
+def box_data(
+    rows: Rows,
+    language: str,
+    synonyms: Synonymous | None = None,
+    made: datetime | None = None,
+    known: Known | None = None,
+) -> BoxData:
+    """Return the data. synonyms: those of the configuration; made: when, if not now; known: see `remembered`."""
     named = language_code(language) or USUAL_LANGUAGE
     stop = " ".join(sorted(stop_words(named)))
-    groups = Groups(rows)
+    groups = Groups(rows, known)
     found = groups.read(stop)
     words, parts = index_words([one.words for one in found], sorted(rows.types)), [*_parts(rows)]
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}

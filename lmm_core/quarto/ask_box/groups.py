@@ -11,6 +11,7 @@ from typing import Any
 
 from ...retrieve.ranking.naming import Pair
 from ...retrieve.ranking.synonyms import pairs_in, words_said
+from ...workflows.known.cache import Known
 from ...workflows.known.remember import remembered
 from .plain_text import in_unicode
 from .rows import Rows
@@ -30,10 +31,10 @@ class Group:
 
 
 class Groups:
-    """The groups of all rows, in their order."""
+    """The groups of all rows, in their order. known: see `remembered`."""
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    def __init__(self, rows: Rows, known: Known | None = None) -> None:
+        self._rows, self._known = rows, known
         self._things = [(self._hash(*at), at) for at in _bounds(rows)]
 
     def read(self, stop: str) -> list[Group]:
@@ -44,7 +45,8 @@ class Groups:
             words = count_words(self._rows.sections(*at), stop, types)
             return {"words": vars(words), "pairs": [*pairs_in(self._passages(at))]}
 
-        found = remembered("ask words", repr((stop, types)).encode(), self._things, read, 5, self._size)
+        beside = repr((stop, types)).encode()
+        found = remembered("ask words", beside, self._things, read, 5, self._size, self._known)
         return [Group(CountedWords(**one["words"]), [(first, other) for first, other in one["pairs"]]) for one in found]
 
     def words_said(self, words: Set[str]) -> set[str]:
@@ -53,7 +55,8 @@ class Groups:
         def read(at: tuple[int, int]) -> list[str]:
             return sorted(words_said(self._passages(at), words))
 
-        found = remembered("ask said", repr(sorted(words)).encode(), self._things, read, size_of=self._size)
+        beside = repr(sorted(words)).encode()
+        found = remembered("ask said", beside, self._things, read, size_of=self._size, known=self._known)
         return set[str]().union(*found)
 
     def _hash(self, start: int, end: int) -> bytes:

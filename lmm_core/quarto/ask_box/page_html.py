@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...errors import ChangedError
+from ...workflows.known.cache import Known
 from ...workflows.known.digests import FileDigests, digest_of
 from ...workflows.known.remember import remembered
 
@@ -58,12 +59,12 @@ class PageText:
         return ids, words
 
 
-def read_pages(pages: Mapping[str, Path], place: bytes) -> dict[str, PageText]:
+def read_pages(pages: Mapping[str, Path], place: bytes, known: Known | None = None) -> dict[str, PageText]:
     """Return what each of some HTML pages, given by name, has. Unchanged pages are not read again. place: tells the
-    site from others. Raise OSError, and ChangedError for a page that changes meanwhile."""
-    with FileDigests(place) as digests:
+    site from others; known: see `remembered`. Raise OSError, and ChangedError for a page that changes meanwhile."""
+    with FileDigests(place, known) as digests:
         things = [(digest, (path, digest)) for path in pages.values() for digest in [digests.of(path)]]
-    found = remembered("page", b"", things, _read_file, size_of=lambda thing: thing[0].stat().st_size)
+    found = remembered("page", b"", things, _read_file, size_of=lambda thing: thing[0].stat().st_size, known=known)
     return {name: PageText(*one) for name, one in zip(pages, found, strict=True)}
 
 

@@ -75,7 +75,7 @@ def with_formulas(text: str) -> str:
 
 def in_unicode(text: str) -> str:
     """Return what `plain_text` has made without the TeX of its formulas."""
-    return _MARKED.sub(r"\1", text)
+    return _MARKED.sub(r"\1", text) if _BEGIN in text else text
 
 
 def _without_signs(text: str) -> str:

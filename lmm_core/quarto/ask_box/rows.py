@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from ...logging import ListLogger, LoggerBase, Report, in_file
@@ -23,7 +25,8 @@ from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
 from ...workflows.encode import source_of
-from ...workflows.known.keys import HASH
+from ...workflows.known.cache import Known
+from ...workflows.known.keys import HASH, key_of
 from ...workflows.known.remember import digest, remembered
 from .material import SitePage, read_material
 from .page_html import PageText
@@ -115,37 +118,56 @@ def read_rows(
     project: Project,
     settings: Mapping[str, Any],
     logger: LoggerBase,
+    known: Known | None = None,
 ) -> Rows:
     """Return the rows of some pages. shown: what the site's pages have, by their names; settings: those of
-    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    `_quarto.yml`; known: see `remembered`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
     made = Rows()
     files = [page.file or read_markdown(page.source) for page in pages]
 
     def read(at: int) -> bytes:
         return _read(pages[at], files[at].text, shown[pages[at].page], project, settings).packed()
 
-    key_of = _key_finder(project, settings)
+    key_at, source_at = _key_finder(project, settings), _source_finder(project)
     things = [
-        (key_of(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
+        (key_at(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
-    packed = remembered("ask rows", digest(project), things, read, effort=10)
+    packed = remembered("ask rows", digest(project), things, read, 10, lambda at: len(files[at].data), known)
     for page, file, found in zip(pages, files, map(unpacked, packed), strict=True):
         for report in found.reports:
             in_file(logger, page.source).report(Report(**report))
-        made.add(page.page, source_of(page.source, project, file.place), found)
+        made.add(page.page, source_at(page, file), found)
     return made
 
 
 def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[SitePage, MarkdownFile, PageText], bytes]:
     """Return a function that gives all that a document's rows depend on, beside the project."""
-    settings_of, rules_of, rules_key = settings_finder(settings), rules_finder(project.rules), cache(digest)
+    settings_of, rules_of = settings_finder(settings), rules_finder(project.rules)
     profiles = active_profiles()
 
+    def settings_at(path: Path, header: Mapping[str, Any]) -> str:
+        return repr((profiles, settings_of(path, header), digest(rules_of(path, header))))
+
+    in_folder = cache(lambda folder: settings_at(folder / "-", {}))
+
     def find(page: SitePage, file: MarkdownFile, shown: PageText) -> bytes:
-        header = header_content(parse_markdown_text(file.text)) if b"metadata-files" in file.data else {}
-        own = settings_of(page.source, header), rules_key(rules_of(page.source, header))
-        beside = (str(page.source), page.page, page.is_included, profiles, own, shown.said)
-        return repr(beside).encode("utf-8", "surrogatepass") + file.data
+        if b"metadata-files" in file.data:
+            own = settings_at(page.source, header_content(parse_markdown_text(file.text)))
+        else:
+            own = in_folder(page.source.parent)
+        beside = [repr((str(page.source), page.page, page.is_included)), own, shown.said]
+        return key_of("ask row", *(one.encode("utf-8", "surrogatepass") for one in beside), file.data)
+
+    return find
+
+
+def _source_finder(project: Project) -> Callable[[SitePage, MarkdownFile], str]:
+    """Return a function that gives what `source_of` does, and asks for that of a folder once."""
+    in_folder = cache(lambda folder: source_of(Path(folder, "-"), project, Path(folder, "-")).removesuffix("-"))
+
+    def find(page: SitePage, file: MarkdownFile) -> str:
+        folder, name = os.path.split(file.place or os.path.realpath(page.source))
+        return f"{in_folder(folder)}{name}"
 
     return find
 

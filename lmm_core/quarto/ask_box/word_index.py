@@ -9,7 +9,7 @@ find each at its place without reading those before it, as one character (`sign`
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from typing import Any
@@ -99,7 +99,7 @@ def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIn
     """Return the index of the words in rows that were counted by groups. types: those of all rows."""
     *groups, count = accumulate((one.count for one in counted), initial=0)
     postings = _joined(counted)
-    words = sorted(postings, key=_order)
+    words = _in_order(postings)
     sizes = [
         (sum(one.lengths[at] for one in counted), sum(one.having[at] for one in counted)) for at in range(len(_NAMES))
     ]
@@ -231,7 +231,7 @@ def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     shard: list[str] = []
     first, size = "", 0
     for word, line in lines:
-        length = len(line.encode()) + 1
+        length = 1 + (len(line) if line.isascii() else len(line.encode()))
         if shard and size + length > SHARD:
             yield first, "\n".join(shard)
             shard, size = [], 0
@@ -242,12 +242,28 @@ def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         yield first, "\n".join(shard)
 
 
-def _by_length(words: Iterable[str]) -> list[str]:
+def _by_length(words: Sequence[str]) -> list[str]:
     """Return words in their order, joined, by their length in characters of JavaScript."""
     found: dict[int, list[str]] = defaultdict(list)
+    length = _javascript_length if _has_pairs(words) else len
     for word in words:
-        found[len(_order(word)) // 2].append(word)
+        found[length(word)].append(word)
     return [" ".join(found[length]) for length in range(max(found, default=0) + 1)]
+
+
+def _in_order(words: Collection[str]) -> list[str]:
+    """Return words in the order of JavaScript, which is that of Python where no character takes a pair of halves."""
+    return sorted(words, key=_order if _has_pairs(words) else None)
+
+
+def _has_pairs(words: Iterable[str]) -> bool:
+    """Return True if some character in words takes a pair of halves in UTF-16."""
+    text = "".join(words)
+    return _javascript_length(text) != len(text)
+
+
+def _javascript_length(text: str) -> int:
+    return len(_order(text)) // 2
 
 
 def _order(word: str) -> bytes:

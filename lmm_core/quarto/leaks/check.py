@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from pathlib import Path
 
 from ...logging import ConsoleLogger, ListLogger, LoggerBase
@@ -22,13 +23,14 @@ from .comments import comment_leaks, find_comments
 from .figures import unused_figures
 from .findings import Findings, Leak
 from .known.files import look_at_files
-from .known.keys import MARKS, NAME, RUN, WHOLE, keys_of, needle_of
-from .known.memory import Memory, Seen
+from .known.keys import MARKS, NAME, keys_of, needle_of
+from .known.look import Parts, Seen, cut
+from .known.memory import Memory
 from .known.notes import Note, look_at_data, look_at_kept, look_at_texts, read_notes
 from .short_parts import ShortParts, element_of
 from .site_text import Text, find_files, read_texts
 from .sources import Document, Secret, project_texts, read_documents
-from .words import Index, Needle, Stream, markdown_words, strip_markup, text_words
+from .words import Index, Stream, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
 
@@ -56,15 +58,16 @@ def look_for_leaks(
         notes = read_notes(documents, project, memory)
         named = {*sources}
         own = [note for note in notes if note.document.path in named]
-        memory.look_for({note.key: note.keys for note in own})
+        found = memory.look_for({note.key: note.record for note in own})
+        parts = [found[note.key] for note in own]
         kept = _find_kept(notes, project, ask, memory)
         seen = [*_look_at_files(files, memory, logger)]
-    found = _counted(own, kept, seen)
-    found.leaks += _find_leaks(seen, own, kept, sources)
+    findings = _counted(parts, kept.said, memory.keys.marks, seen)
+    findings.leaks += _find_leaks(seen, [*zip(own, parts, strict=True)], kept, memory.names, sources)
     figures = {figure for _, one in seen for figure in one.figures}
     for folder in outputs:
-        found.leaks += unused_figures(folder, _cells(own), figures, project)
-    return found
+        findings.leaks += unused_figures(folder, _cells(own, parts), figures, project)
+    return findings
 
 
 def _place(outputs: Iterable[Path], project: Project) -> bytes:
@@ -73,7 +76,8 @@ def _place(outputs: Iterable[Path], project: Project) -> bytes:
 
 def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     """Return True if there is so much to read that it is worth to be remembered."""
-    return sum(len(one.text) for one in documents) + sum(file.stat().st_size for file in files) >= remember.WORTH
+    sizes = chain((len(one.text) for one in documents), (file.stat().st_size for file in files))
+    return any(size >= remember.WORTH for size in accumulate(sizes, initial=0))  # mostly told by the documents
 
 
 def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
@@ -83,27 +87,29 @@ def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) ->
         yield file, seen
 
 
-def _counted(own: Iterable[Note], kept: _Kept, seen: Iterable[tuple[Path, Seen]]) -> Findings:
+def _counted(own: Sequence[Parts], said: Set[int], marks: Set[int], seen: Iterable[tuple[Path, Seen]]) -> Findings:
     """Return the numbers of what is looked for and looked into. A mark is looked for as that of the first part
-    that has it."""
-    marks = {key for note in own for key in note.keys if key[0] in MARKS}
-    first: set[str] = set()
-    parts = total = 0
-    for _, _, keys in (part for note in own for part in note.parts):
-        total += 1
-        left = {*keys} - kept.said - first
-        first |= left & marks
-        parts += bool(left)
-    return Findings(parts=parts, files=sum(one.is_read for _, one in seen), passed_over=total - parts)
+    that has it. marks: all of them."""
+    first: set[int] = set()
+    count = 0
+    for parts in own:
+        if said.isdisjoint(parts.keys) and marks.isdisjoint(parts.keys):  # mostly
+            count += len(parts.sizes) - parts.sizes.count(0)
+            continue
+        for keys in cut(parts.keys, parts.sizes):
+            left = {*keys} - said - first
+            first |= left & marks
+            count += bool(left)
+    total = sum(len(parts.sizes) for parts in own)
+    return Findings(parts=count, files=sum(one.is_read for _, one in seen), passed_over=total - count)
 
 
-def _cells(own: Iterable[Note]) -> dict[Path, int]:
+def _cells(own: Iterable[Note], parts: Iterable[Parts]) -> dict[Path, int]:
     """Return the line of the first cell that is left out of each document that has some."""
     cells: dict[Path, int] = {}
-    for note in own:
-        for line, is_cell, _ in note.parts:
-            if is_cell:
-                cells.setdefault(note.document.path, line)
+    for note, found in zip(own, parts, strict=True):
+        if (at := found.cells.find(1)) >= 0:
+            cells.setdefault(note.document.path, found.lines[at])
     return cells
 
 
@@ -112,29 +118,23 @@ def _cells(own: Iterable[Note]) -> dict[Path, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The keys that the notes say themselves, and those that they or the data of an ask box may say."""
+    """The keys, by their numbers, that the notes say themselves, and those that they or the data of an ask box may say:
+    of these the marks, too, which are the words of parts that are too short for runs."""
 
-    said: Set[str]
-    data: Set[str]
+    said: set[int]
+    data: set[int]
 
-    def unsaid(self, file: Path, found: Set[str]) -> set[str]:
-        """Return the keys among those found in a file that it must not have. The data of an ask box may say the
-        words of parts that are too short for runs."""
-        if not _is_data(file):
-            return {*found} - self.said
-        return {key for key in found if key[0] not in MARKS} - self.data
+    def unsaid(self, file: Path, found: Sequence[int]) -> set[int]:
+        """Return the keys among those found in a file that it must not have."""
+        allowed = self.data if _is_data(file) else self.said
+        return set() if allowed.issuperset(found) else {*found} - allowed
 
 
 def _find_kept(notes: Sequence[Note], project: Project, ask: AskBoxSettings | None, memory: Memory) -> _Kept:
     said = look_at_texts(project_texts(project), memory) | look_at_kept(notes, memory)
     data = said | look_at_data(notes, ask.include, memory) if ask else said
-    return _Kept(_in_both_kinds(said), _in_both_kinds(data))
-
-
-def _in_both_kinds(keys: Iterable[str]) -> set[str]:
-    """Return keys, and of those that are runs, the same letters in whole words and in any. A run that the notes
-    say is not looked for at all."""
-    return {kind + key[1:] for key in keys for kind in (key[0] if key[0] in MARKS else RUN + WHOLE)}
+    both = memory.keys.both_kinds
+    return _Kept(both(said), both(data) | memory.keys.marks)
 
 
 def _is_data(file: Path) -> bool:
@@ -149,8 +149,8 @@ class _Wanted:
     """The secrets that are looked for in files that have some of them, and the indexes by which they are found."""
 
     secrets: list[Secret]
-    index: Index
-    data: Index  # for the data of an ask box, which may hold more
+    index: Index[tuple[str, int]]
+    data: Index[tuple[str, int]]  # for the data of an ask box, which may hold more
     short: ShortParts
 
     def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
@@ -163,10 +163,15 @@ class _Wanted:
 
 
 def _find_leaks(
-    seen: Iterable[tuple[Path, Seen]], own: Iterable[Note], kept: _Kept, sources: Sequence[Path]
+    seen: Iterable[tuple[Path, Seen]],
+    own: Iterable[tuple[Note, Parts]],
+    kept: _Kept,
+    names: Sequence[str],
+    sources: Sequence[Path],
 ) -> Iterator[Leak]:
-    """Yield the leaks in those files that have keys which the notes do not say, or comments of metadata."""
-    keys, data = set[str](), set[str]()
+    """Yield the leaks in those files that have keys which the notes do not say, or comments of metadata. names: of the
+    keys, by their numbers."""
+    keys, data = set[int](), set[int]()
     suspects: list[Path] = []
     for file, one in seen:
         left = kept.unsaid(file, one.found)
@@ -174,27 +179,31 @@ def _find_leaks(
         if left or one.has_comments:
             suspects.append(file)
     if suspects:
-        wanted = _wanted(own, keys, data)
+        some = [note for note, parts in own if not (keys | data).isdisjoint(parts.keys)]
+        wanted = _wanted(some, {names[at] for at in keys}, {names[at] for at in data})
         for file in suspects:
             yield from _in_file(file, wanted, sources)
 
 
-def _wanted(own: Iterable[Note], keys: Set[str], data: Set[str]) -> _Wanted:
-    """Return the secrets that have some keys. keys: for all files but the data of an ask box."""
-    some = [note for note in own if not (keys | data).isdisjoint(note.keys)]
+def _wanted(some: Iterable[Note], keys: Set[str], data: Set[str]) -> _Wanted:
+    """Return the secrets of notes that have some keys. keys: for all files but the data of an ask box."""
     secrets = [secret for note in some for secret in note.document.secrets(note.is_hidden)]
     short = ShortParts()
-    needles: list[tuple[str, Needle]] = []
+    runs: list[tuple[str, int]] = []
     for at, secret in enumerate(secrets):
         for key in keys_of(secret):
             if key[0] not in MARKS:
-                needles.append((key, needle_of(key, at)))
+                runs.append((key, at))
             elif key in keys and key[0] == NAME:
                 short.names.setdefault(key[1:], at)
             elif key in keys:
                 short.elements.setdefault(element_of(secret), at)
-    index = Index(needle for key, needle in needles if key in keys)
-    return _Wanted(secrets, index, Index(needle for key, needle in needles if key in data), short)
+    return _Wanted(secrets, _index(runs, keys), _index(runs, data), short)
+
+
+def _index(runs: Iterable[tuple[str, int]], keys: Set[str]) -> Index[tuple[str, int]]:
+    """Return the index of those runs that are among some keys. runs: each with the number of its secret."""
+    return Index(((run[0][1:], run) for run in runs if run[0] in keys), lambda run: needle_of(*run))
 
 
 def _in_file(file: Path, wanted: _Wanted, sources: Sequence[Path]) -> Iterator[Leak]:

@@ -11,11 +11,13 @@ import base64
 import binascii
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -60,9 +62,26 @@ class Text:
 
 
 def find_files(output: Path) -> list[Path]:
-    """Return all files of an output that may hold text."""
-    found = sorted(output.rglob("*")) if output.is_dir() else [output]
-    return [path for path in found if path.suffix.lower() not in NO_TEXT and path.is_file()]
+    """Return all files of an output that may hold text, in their order. No link to a folder is followed."""
+    found = _files_below(os.fspath(output)) if output.is_dir() else [output] if output.is_file() else []
+    return [path for path in found if path.suffix.lower() not in NO_TEXT]
+
+
+def _files_below(folder: str) -> list[Path]:
+    """Return all files in a folder and its subfolders, but for those that may not be listed."""
+    found, waiting = list[str](), [folder]
+    while waiting:
+        with suppress(PermissionError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:  # which know what they are without a further look
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and Path(entry.path).is_file()):
+                    found.append(entry.path)
+    return [*map(Path, sorted(found, key=_place))]
+
+
+def _place(path: str) -> list[str]:
+    return os.path.normcase(path).split(os.sep)  # noqa: PTH206 (a thousand paths, as strings)
 
 
 def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:

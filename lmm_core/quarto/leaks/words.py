@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
 FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
+Entry = TypeVar("Entry")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
 _ASCII_MARKS = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -122,15 +123,18 @@ class Needle(NamedTuple):
     whole: bool = False
 
 
-class Index:
-    """An index of needles by their first letters."""
+class Index(Generic[Entry]):
+    """An index of needles by their first letters. entries: what needles are made of, each after the letters of its
+    needle; needle: makes one, which is not done before a text has its first letters, since most texts have few."""
 
-    def __init__(self, needles: Iterable[Needle]) -> None:
-        self.long: dict[str, list[Needle]] = {}
-        self.short: dict[str, list[Needle]] = {}
-        for needle in needles:
-            index, size = (self.long, LONG) if len(needle.letters) >= LONG else (self.short, SHORT)
-            index.setdefault(needle.letters[:size], []).append(needle)
+    def __init__(self, entries: Iterable[tuple[str, Entry]], needle: Callable[[Entry], Needle]) -> None:
+        self._needle = needle
+        self._made: dict[str, list[Needle]] = {}  # by their first letters
+        self.long: dict[str, list[Entry]] = {}
+        self.short: dict[str, list[Entry]] = {}
+        for letters, entry in entries:
+            index, size = (self.long, LONG) if len(letters) >= LONG else (self.short, SHORT)
+            index.setdefault(letters[:size], []).append(entry)
 
     def find(self, stream: Stream) -> list[tuple[int, list[str]]]:
         """Return the numbers of the secrets that a text has, each with its words that come first in
@@ -141,9 +145,9 @@ class Index:
                 first[needle.secret] = stream.words(at, at + len(needle.letters))
         return sorted(first.items())
 
-    def needles_in(self, stream: Stream) -> set[Needle]:
-        """Return the needles that a text has."""
-        return {needle for _, needle in self._hits(stream)}
+    def secrets_in(self, stream: Stream) -> set[int]:
+        """Return the numbers of the secrets that a text has."""
+        return {needle.secret for _, needle in self._hits(stream)}
 
     def _hits(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
@@ -155,7 +159,10 @@ class Index:
             if index.keys().isdisjoint(heads):
                 continue
             for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:
-                for needle in index[head]:
+                needles = self._made.get(head)
+                if needles is None:
+                    needles = self._made[head] = [*map(self._needle, index[head])]
+                for needle in needles:
                     if letters.startswith(needle.letters, at) and (
                         not needle.whole or stream.is_between_words(at + len(needle.letters))
                     ):

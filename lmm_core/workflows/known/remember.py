@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -29,18 +29,19 @@ def remembered(
     find: Callable[[Thing], Any],
     effort: int = 1,
     size_of: Callable[[Thing], int] | None = None,
+    known: Known | None = None,
 ) -> list[Any]:
     """Return what is found in each of some things, as JSON values; what is known is not found again.
 
     settings: as bytes, or as `digest` takes them; things: each after the bytes that, beside the settings, decide
     what is found; find: see `find_in_all`; effort: how many times as long as usual a byte takes; size_of: returns the
-    bytes of a thing, where those before it are a digest of them."""
+    bytes of a thing, where those before it are a digest of them; known: is left open."""
     if not is_worth(sum(map(_sizes(size_of), things)), effort):
         return [find(thing) for _, thing in things]
     mark = settings if isinstance(settings, bytes) else digest(settings)
     keys = [key_of(kind, mark, data) for data, _ in things]
-    with closing(Known()) as known:
-        found = find_unknown(known, dict(zip(keys, things, strict=True)), find, size_of)
+    with nullcontext(known) if known else closing(Known()) as cache:
+        found = find_unknown(cache, dict(zip(keys, things, strict=True)), find, size_of)
     return [found[key] for key in keys]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from ....files.stamps import contents_of
 from ....logging import ListLogger
 from ....workflows.known.keys import key_of
 from ..comments import find_comments
@@ -15,7 +16,8 @@ from ..short_parts import elements_of, names_in
 from ..site_text import Text, read_texts
 from ..words import Stream, text_words
 from .keys import NAME, element_key
-from .memory import Memory, Seen, Task
+from .look import Seen
+from .memory import Memory, Task
 from .said import Said
 
 
@@ -28,7 +30,7 @@ def look_at_files(paths: Sequence[Path], memory: Memory) -> Iterator[Seen]:
 
 def _task(path: Path, memory: Memory) -> Task[Said]:
     try:
-        data = path.read_bytes()
+        data = contents_of(path)
     except OSError as error:
         return Task(key_of("unread", os.fsencode(path)), 0, partial(_unread, path, error))
     key = key_of("file", os.fsencode(path.name), data, memory.manner)

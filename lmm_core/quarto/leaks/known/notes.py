@@ -21,7 +21,7 @@ from ..short_parts import lines_of
 from ..sources import Document, annotation_texts, stays_in
 from ..words import Stream, markdown_words, text_words
 from .keys import NAME, element_key, keys_of
-from .memory import Memory, Task, all_keys
+from .memory import Memory, Task
 from .said import Said
 
 _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
@@ -38,14 +38,16 @@ class Staying:
 @dataclass(frozen=True)
 class Note:
     """A document with what is known of it. is_hidden: nothing of it stays in, since only parts that are left
-    out include it; key: the hash of all that `record` depends on (see `_record_of`); read: what stays in, if it was
-    read with the record, so that the document is not parsed again."""
+    out include it; key: the hash of all that `record` depends on; included: as in the record; record: see `_record_of`,
+    None if the last look has it; read: what stays in, if it was read with the record, so that the document is not
+    parsed again."""
 
     document: Document
     is_hidden: bool
     key: bytes
-    record: Mapping[str, Any]
-    read: Staying | None
+    included: Sequence[Sequence[Any]]
+    record: Mapping[str, Any] | None = None
+    read: Staying | None = None
 
     @cached_property
     def staying(self) -> Staying:
@@ -53,14 +55,9 @@ class Note:
         return self.read or _staying(self.document.blocks, self.document.rules)
 
     @property
-    def parts(self) -> Sequence[tuple[int, bool, list[str]]]:
-        """The parts left out: line, whether a cell of theirs may make a figure, and keys of each."""
-        return self.record["parts"]  # type: ignore[no-any-return]  # a JSON value
-
-    @cached_property
-    def keys(self) -> set[str]:
-        """The keys of all parts that are left out."""
-        return all_keys(self.record)
+    def names(self) -> Sequence[str]:
+        """The names of its headings that stay in."""
+        return self.record["names"] if self.record else _names(self.document, self.is_hidden)
 
 
 def read_notes(documents: Sequence[Document], project: Project, memory: Memory) -> list[Note]:
@@ -75,10 +72,17 @@ def read_notes(documents: Sequence[Document], project: Project, memory: Memory) 
 
 
 def _recall(documents: Sequence[Document], is_hidden: bool, memory: Memory) -> list[Note]:
-    keys = [_key_of(one, is_hidden) for one in documents]
-    made = (partial(_read, one, is_hidden) for one in documents)
-    found = memory.recall([*map(Task, keys, map(_size, documents), made)])
-    return [Note(one, is_hidden, key, *parts) for one, key, parts in zip(documents, keys, found, strict=True)]
+    keys, last = [_key_of(one, is_hidden) for one in documents], memory.last.documents
+    keyed = [*zip(documents, keys, strict=True)]
+    new = [Task(key, _size(one), partial(_read, one, is_hidden)) for one, key in keyed if key not in last]
+    found = memory.recall(new)
+    recalled = dict(zip((task.key for task in new), found, strict=True))
+    return [
+        Note(one, is_hidden, key, last[key].included)
+        if key in last
+        else Note(one, is_hidden, key, recalled[key][0]["included"], *recalled[key])
+        for one, key in keyed
+    ]
 
 
 def _read(document: Document, is_hidden: bool) -> tuple[dict[str, Any], Staying]:
@@ -100,16 +104,19 @@ def _digest(rules: KnitRules) -> bytes:
 
 def _record_of(document: Document, is_hidden: bool) -> dict[str, Any]:
     """Return what is left out of a document, the names of its headings that stay in, and what it includes."""
-    kept = [] if is_hidden else [piece.slug for piece in document.pieces if piece.slug and not piece.is_out]
     included = [(piece.is_out, _included(piece.text)) for piece in document.pieces] if "{{<" in document.text else []
     return {
         "parts": [
             (secret.piece.line, makes_figures(secret.text), [*dict.fromkeys(keys_of(secret))])
             for secret in document.secrets(is_hidden)
         ],
-        "names": kept,
+        "names": _names(document, is_hidden),
         "included": [(is_out, text) for is_out, text in included if text],
     }
+
+
+def _names(document: Document, is_hidden: bool) -> list[str]:
+    return [] if is_hidden else [piece.slug for piece in document.pieces if piece.slug and not piece.is_out]
 
 
 def _included(text: str) -> str:
@@ -121,7 +128,7 @@ def _included_out(notes: Sequence[Note], project: Project) -> set[Path]:
     elsewhere: set[Path] = set()
     hidden: set[Path] = set()
     for note in notes:
-        for is_out, text in note.record["included"]:
+        for is_out, text in note.included:
             found = {inner.resolve() for inner in named_in(text, note.document.path, project.root)}
             (hidden if is_out else elsewhere).update(found)
     return hidden - elsewhere
@@ -130,8 +137,8 @@ def _included_out(notes: Sequence[Note], project: Project) -> set[Path]:
 # What stays in
 
 
-def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[str]:
-    """Return the keys of what the notes say themselves."""
+def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[int]:
+    """Return the keys, by their numbers, of what the notes say themselves."""
     return _found(
         (
             Task(key_of("kept", note.key, memory.manner), _size(note.document), partial(_kept, note, memory.has_marks))
@@ -142,16 +149,17 @@ def look_at_kept(notes: Iterable[Note], memory: Memory) -> set[str]:
     )
 
 
-def look_at_texts(texts: Sequence[str], memory: Memory) -> set[str]:
-    """Return the keys of what some texts that stay in say."""
+def look_at_texts(texts: Sequence[str], memory: Memory) -> set[int]:
+    """Return the keys, by their numbers, of what some texts that stay in say."""
     data = json.dumps(texts).encode()
     return _found(
         [Task(key_of("texts", data, memory.manner), len(data), partial(say, texts, memory.has_marks))], memory
     )
 
 
-def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory) -> set[str]:
-    """Return the keys of what only the data of an ask box may hold. include: types that the ask box includes."""
+def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory) -> set[int]:
+    """Return the keys, by their numbers, of what only the data of an ask box may hold. include: types that the box
+    includes."""
     types = "\n".join(sorted(include)).encode()
     return _found(
         (
@@ -162,8 +170,8 @@ def look_at_data(notes: Iterable[Note], include: frozenset[str], memory: Memory)
     )
 
 
-def _found(texts: Iterable[Task[Said]], memory: Memory) -> set[str]:
-    return set[str]().union(*(seen.found for seen in memory.look(texts)))
+def _found(texts: Iterable[Task[Said]], memory: Memory) -> set[int]:
+    return set[int]().union(*(seen.found for seen in memory.look(texts)))
 
 
 def _size(document: Document) -> int:
@@ -175,7 +183,7 @@ def _kept(note: Note, with_marks: bool) -> Said:
     said = say(texts, with_marks)
     if with_marks:
         names = (name for text in texts for name in _NAMES.findall(text))
-        said.marks.update(NAME + name for name in (*note.record["names"], *names))
+        said.marks.update(NAME + name for name in (*note.names, *names))
     return said
 
 
