@@ -15,8 +15,8 @@ from ..markdown.blocks import (
     MetadataBlock,
     TextBlock,
     blank,
-    count_lead,
     parse_attributes,
+    source_line,
 )
 from ..markdown.divs import find_parts
 from ..markdown.rag_only import KnitRules
@@ -80,17 +80,12 @@ def _text(block: Block) -> TextBlock | None:
 def _continues(run: TextRun, block: TextBlock, rules: KnitRules) -> bool:
     """Return True if a text may be joined with the run before it."""
     last = run.texts[-1]
-    follows = first_line(last) + last.source.count("\n") == block.line
+    follows = source_line(last) + last.source.count("\n") == block.line
     return follows and not run.alone and not _is_alone(block, rules)
 
 
 def _is_alone(block: TextBlock, rules: KnitRules) -> bool:
     return isinstance(block, Excerpt) or div_type(block, rules) is not None
-
-
-def first_line(block: Block) -> int:
-    """Return the line on which a block's source starts, the blank lines before its text included."""
-    return block.line - count_lead(block.source)
 
 
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:

@@ -26,6 +26,7 @@ from ..markdown.blocks import (
     header_content,
     newline_of,
     prefix_block,
+    source_line,
     trim_blank_lines,
 )
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
@@ -39,7 +40,7 @@ from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
 from .cutting.pieces import Piece, add_frame, cut_text
 from .cutting.units import NO_FRAME, ChunkLimits
-from .merge import TextRun, div_type, find_runs, first_line, merge_blocks
+from .merge import TextRun, div_type, find_runs, merge_blocks
 
 Count = Callable[[str], int]
 Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]
@@ -262,7 +263,7 @@ def _without_lead(block: Block) -> str:
 
 
 def _follows(one: Block, other: Block) -> bool:
-    return first_line(one) + one.source.count("\n") == other.line
+    return source_line(one) + one.source.count("\n") == other.line
 
 
 # Metadata of a text that makes several chunks

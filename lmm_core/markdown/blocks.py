@@ -73,10 +73,7 @@ class TextBlock(Block):
     @property
     def content(self) -> str:
         """Return the source without the byte-order mark and the blank lines around it."""
-        source = self.source
-        if source.startswith(BOM) and self.line == 1 + count_lead(source):
-            source = source[1:]
-        return trim_blank_lines(source)
+        return trim_blank_lines(self.source.removeprefix(BOM) if _begins_text(self) else self.source)
 
 
 @dataclass(slots=True)
@@ -172,6 +169,16 @@ def count_lead(source: str) -> int:
     if source[:1] not in _LEAD:  # as that of most blocks
         return 0
     return source.count("\n", 0, len(source) - len(source.removeprefix(BOM).lstrip(" \t\r\n")))
+
+
+def source_line(block: Block) -> int:
+    """Return the number of the line on which a block's source starts, with the blank lines before its text."""
+    return block.line - count_lead(block.source) if _begins_text(block) else block.line
+
+
+def _begins_text(block: Block) -> bool:
+    """Return False for a block behind others that starts with a byte-order mark, which is text there."""
+    return not block.source.startswith(BOM) or block.line == 1 + count_lead(block.source)
 
 
 def trim_blank_lines(text: str) -> str:

@@ -13,8 +13,8 @@ from .blocks import (
     Attributes,
     Block,
     TextBlock,
-    count_lead,
     serialize_blocks,
+    source_line,
 )
 from .divs import Goes, Part, find_cuts
 from .metadata.lmm_options import options_in
@@ -170,7 +170,7 @@ def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
         if opened is None:
             continue
         rest = block.source[opened.start :] + serialize_blocks(blocks[at + 1 :])
-        line = block.line - count_lead(block.source) + block.source.count("\n", 0, opened.start)
+        line = source_line(block) + block.source.count("\n", 0, opened.start)
         before = [replace(block, source=block.source[: opened.start])] if opened.start else []
         return [*blocks[:at], *before, TextBlock(rest, line)]
     return list(blocks)

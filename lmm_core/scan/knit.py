@@ -18,9 +18,9 @@ from ..markdown.blocks import (
     MetadataBlock,
     TextBlock,
     blank,
-    count_lead,
     ends_blank,
     serialize_blocks,
+    source_line,
 )
 from ..markdown.divs import Cut, cut, find_cuts, find_parts, without
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
@@ -126,7 +126,7 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
     cuts = find_cuts(block.source, leaves_out(rules))
     if not cuts:
         return block
-    first = block.line - count_lead(block.source)
+    first = source_line(block)
     ranges = list(cut_with_boxes(block.source, leaves_out(rules)))
     gone += [block.source[start:end] for start, end in ranges]
     for part in find_parts(block.source):
@@ -167,7 +167,7 @@ def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
             opened = [one.line for one in find_cuts(block.source, leaves_out(rules)) if one.rest]
             if opened:
-                return block.line - count_lead(block.source) + min(opened)
+                return source_line(block) + min(opened)
     return None
 
 
@@ -207,14 +207,8 @@ def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
     gone = frozenset(label for block in cut for label in _labels(block, block.source))
     if gone:
         gone -= {label for block, rest in parts for label in _labels(block, rest)}
-    lost = (one for block, rest in parts for one in _dangling_in(rest, _first_line(block), gone)) if gone else ()
+    lost = (one for block, rest in parts for one in _dangling_in(rest, source_line(block), gone)) if gone else ()
     return list(lost), gone
-
-
-def _first_line(block: Block) -> int:
-    """Return the line in which the source of a block begins; the block itself may begin below."""
-    lead = len(block.source) - len(block.source.lstrip(" \t\r\n\ufeff"))
-    return block.line - block.source.count("\n", 0, lead)
 
 
 def _rest(block: Block, rules: KnitRules) -> str:

@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, count_lead
+from ..markdown.blocks import (
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    HeadingBlock,
+    MetadataBlock,
+    TextBlock,
+    count_lead,
+    source_line,
+)
 from ..markdown.divs import Part, cut, find_parts
 from ..markdown.edits import read_edit
 from ..markdown.metadata.body import MESSAGE_KEYS
@@ -53,7 +62,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
     """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
-    source, first = block.source, block.line - count_lead(block.source)
+    source, first = block.source, source_line(block)
 
     def goes(part: Part) -> bool | None:
         if part.metadata is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, count_lead, ends_blank
+from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, ends_blank, source_line
 from ..markdown.divs import Cut, Part, find_cuts, has_marks, without
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
@@ -64,7 +64,7 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
         return _is_separate(part, rules)
 
     cuts = find_cuts(block.source, is_separate)
-    first = block.line - count_lead(block.source)
+    first = source_line(block)
     found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
     if not found:
         yield block

@@ -518,6 +518,10 @@ def test_a_second_byte_order_mark_is_text(text):
     check(text, SplitOpts(size=5, max_size=10))
 
 
+def test_a_byte_order_mark_behind_a_header_is_text():
+    check("---\ntitle: T\n---\n\n\ufeff\n::: exercise\n", SplitOpts(size=5, max_size=20))
+
+
 @settings(max_examples=60, deadline=None)
 @given(markdown(40), st.sampled_from([0, 300, 1000]))
 def test_each_chunk_has_its_document(text, size):

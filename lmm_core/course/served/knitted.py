@@ -19,9 +19,9 @@ from ...markdown.blocks import (
     HeadingBlock,
     MetadataBlock,
     TextBlock,
-    count_lead,
     header_content,
     serialize_blocks,
+    source_line,
 )
 from ...markdown.divs import find_parts
 from ...markdown.parse import parse_markdown_text
@@ -76,7 +76,7 @@ def _check_metadata(blocks: Sequence[Block]) -> None:
     lines = [block.line for block in blocks if isinstance(block, ErrorBlock)]
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            first = block.line - count_lead(block.source)
+            first = source_line(block)
             parts = [part for part in find_parts(block.source) if part.error]
             lines += [first + block.source.count("\n", 0, part.start) for part in parts]
     if lines:

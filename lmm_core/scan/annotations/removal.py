@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ...errors import MarkdownError
 from ...logging import ConsoleLogger, LoggerBase
-from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, count_lead, newline_of
+from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, newline_of, source_line
 from ...markdown.edits import read_edit
 from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
 from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes, short_hashes
@@ -228,8 +228,8 @@ def _holds_system_keys(text: str) -> bool:
 
 def _line_of(block: MetadataBlock, key: str) -> int:
     """Return the line of a key in a block."""
-    before = block.source.count("\n", 0, block.start) - count_lead(block.source)
+    start = source_line(block) + block.source.count("\n", 0, block.start)
     try:
-        return block.line + before + key_spans(block.body)[key][0]
+        return start + key_spans(block.body)[key][0]
     except MarkdownError:  # a mapping in braces
         return block.line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...markdown.blocks import Block, ErrorBlock, TextBlock, count_lead
+from ...markdown.blocks import Block, ErrorBlock, TextBlock, source_line
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.lists import BLOCK_KEYS
 from ...markdown.parse import COMMENT_OPEN
@@ -32,7 +32,7 @@ def find_comment_marks(blocks: Sequence[Block], read: ReadParts = read_parts) ->
     """Yield the comments in the texts of a document that are not read as metadata, and are probably meant so."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock) and "<!--" in block.source:
-            yield from _in_text(block.source, block.line - count_lead(block.source), read)
+            yield from _in_text(block.source, source_line(block), read)
 
 
 def _in_text(source: str, first: int, read: ReadParts) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, TextBlock, count_lead
+from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, TextBlock, source_line
 from .finding import Finding
 from .stray_marks import lines_outside_code
 
@@ -38,7 +38,7 @@ def _lines(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
     """Yield the lines of texts outside code, and those of metadata blocks, each with its number."""
     for block in blocks:
         if "<<<<<<<" in block.source or "=======" in block.source or ">>>>>>>" in block.source:
-            first = block.line - count_lead(block.source)
+            first = source_line(block)
             lines = block.source.split("\n")
             is_text = isinstance(block, TextBlock) and not isinstance(block, ErrorBlock)
             if is_text or isinstance(block, ErrorBlock | MetadataBlock):

@@ -23,6 +23,7 @@ from ...markdown.blocks import (
     TextBlock,
     count_lead,
     header_content,
+    source_line,
 )
 from ...markdown.divs import Part
 from ...markdown.metadata.body import parse_metadata
@@ -99,7 +100,7 @@ def typed_parts(blocks: Iterable[Block], read: ReadParts = read_parts) -> Iterat
         if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
             yield from ((block.line + line_of("type", block.source), word) for word in _types(block.content))
         elif isinstance(block, TextBlock):
-            first = block.line - count_lead(block.source)
+            first = source_line(block)
             for line, part, source in read(block.source):
                 yield from ((first + line + line_of("type", source), word) for word in _types(part.metadata or {}))
                 if RAG_ONLY in part.attributes.classes:
@@ -202,7 +203,7 @@ class _NearMissFinder:
         if self._is_list(block.content):
             yield Finding(block.line, "yaml-list", _LIST)
         lines = block.source.split("\n")
-        first = block.line - count_lead(block.source)
+        first = source_line(block)
         kept_from = 0 if is_kept else len(lines)  # after a block that keeps the next part
         for line, part, source in self.read(block.source):
             if part.metadata is not None:

@@ -17,8 +17,8 @@ from ...markdown.blocks import (
     ErrorBlock,
     HeadingBlock,
     TextBlock,
-    count_lead,
     parse_attributes,
+    source_line,
 )
 from ...markdown.divs import Part, parts_by_line
 from ...markdown.metadata.lists import BLOCK_KEYS
@@ -80,7 +80,7 @@ def explain_misplaced(text: str) -> str:
 
 def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Finding]:
     source = block.source
-    first = block.line - count_lead(source)
+    first = source_line(block)
     if not any(sign in source for sign in ("::", "\uff1a", "{", "=")):
         return
     lines = source.split("\n")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, TextBlock, count_lead
+from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, TextBlock, source_line
 from ...markdown.metadata.body import Parsed, looks_like_key, parse_metadata, split_messages
 from ...markdown.metadata.lists import BLOCK_KEYS
 from ...markdown.parse import DIV_UNDER_TEXT, NOT_CLOSED, is_metadata_div
@@ -35,7 +35,7 @@ UNDER_TEXT = "a metadata block needs an empty line before it: it is read as text
 def find_unread_messages(blocks: Sequence[Block], read: ReadParts = read_parts) -> Iterator[Finding]:
     """Yield what a writer asks in a document and nobody reads, and native blocks directly under a text."""
     for block in blocks:
-        first = block.line - count_lead(block.source)
+        first = source_line(block)
         if isinstance(block, MetadataBlock):
             yield from _without_colon(block.source, first)
         elif isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):

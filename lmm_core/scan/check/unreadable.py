@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...markdown.blocks import Block, ErrorBlock, TextBlock, count_lead
+from ...markdown.blocks import Block, ErrorBlock, TextBlock, source_line
 from ...markdown.divs import parts_by_line
 from ...markdown.parse import NOT_ONE_BLOCK
 from .finding import Finding
@@ -21,7 +21,7 @@ def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
         if isinstance(block, ErrorBlock):
             yield _error(block.error_line, block.message, block.source)
         elif isinstance(block, TextBlock) and (":::" in block.source or "<!--" in block.source):
-            first = block.line - count_lead(block.source)
+            first = source_line(block)
             for line, part, source in parts_by_line(block.source):
                 if part.error:
                     yield _error(first + line, part.error, source)
