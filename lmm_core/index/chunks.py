@@ -37,7 +37,8 @@ _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
 )  # marks of divs, and comments, hold no words to search for
-_NOT_INHERITED = frozenset({"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"})
+_OURS = frozenset({"source", "page_content", "repeated"})  # in a payload they tell which chunk it is
+_NOT_INHERITED = _OURS | {"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from .kept.collection import KeptCollection
 from .kept.counts import read_counts
 from .kept.making import Settings
 from .kept.material import KeptMaterial
-from .kept.tables import Tables
+from .kept.tables import CAN_KEEP, Tables
 from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
@@ -116,8 +116,8 @@ class Library:
         return min(found, default=(0, "", ""))[2]
 
     def _find_tables(self, state: State, revision: object | None) -> Tables | None:
-        """Return the tables that are kept of the collection, None if the store keeps none, or it is small."""
-        if not isinstance(self.store, KeepingStore):
+        """Return the tables that are kept of the collection, None if none can be kept, or it is small."""
+        if not (CAN_KEEP and isinstance(self.store, KeepingStore)):
             return None
         language = self.encoder.sparse.language if self.encoder.sparse else ""
         settings = Settings(self.order, self.synonyms, language)

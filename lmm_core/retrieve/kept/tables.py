@@ -21,6 +21,8 @@ CREATE TABLE words (initial TEXT, length INTEGER, number INTEGER, word TEXT, ste
 CREATE TABLE whole (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 """
 
+CAN_KEEP = hasattr(sqlite3.Connection, "deserialize")  # some systems have an SQLite of before 3.36, without it
+
 
 class Tables:
     """The tables, which several threads may read."""

@@ -12,7 +12,9 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...errors import StoreError
 from ...files.writing import replace_file, sync_folder
+from ..points import checked_id
 
 START = "kept-"
 CHANGES = START + "changes"
@@ -33,7 +35,10 @@ def read_kept(folder: Path, key: str) -> tuple[bytes, list[str]] | None:
     before = int.from_bytes(length, "big")
     if total != _sum(length, made) or before > len(changes) or len(changes) % LINE:
         return None
-    return made, list(dict.fromkeys(changes[before:].decode("ascii", "replace").split()))
+    try:
+        return made, list(dict.fromkeys(map(checked_id, changes[before:].decode("ascii", "replace").splitlines())))
+    except StoreError:  # a power cut may leave a file as long as it was, and empty
+        return None
 
 
 def write_kept(folder: Path, key: str, made: bytes) -> None:

@@ -324,6 +324,14 @@ def test_a_write_that_fails_does_not_fail_the_search(book, reads, monkeypatch):
     assert (results(["variance"])[0][0] != [], reads()) == (True, [WHOLE])
 
 
+def test_without_what_keeps_tables_all_is_read(book, reads, monkeypatch):
+    """As with an SQLite of before 3.36."""
+    expected = results(["variance"])
+    reads()
+    monkeypatch.setattr("lmm_core.retrieve.library.CAN_KEEP", False)
+    assert (results(["variance"]), reads()) == (expected, [WHOLE])
+
+
 def test_small_collections_are_read_as_they_are(indexed_book, reads):
     results(["variance"])
     results(["variance"])

@@ -154,6 +154,13 @@ def test_a_note_that_is_not_whole_is_no_note(store, folder):
     assert kept(folder) == []
 
 
+@pytest.mark.parametrize("line", [b"\0" * 37, b"\xff" * 37, b"z" * 36 + b"\n", b"\n" * 37])
+def test_a_note_that_a_power_cut_emptied_is_none(store, folder, line):
+    keep(store)
+    (folder / "kept-changes").write_bytes(f"{key(1)}\n".encode() + line)
+    assert store.recall("notes", "a") is None
+
+
 def test_without_its_list_of_changes_nothing_counts(store, folder):
     """As of a copy, or after a power cut."""
     keep(store, "a")
