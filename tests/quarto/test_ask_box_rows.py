@@ -113,6 +113,16 @@ def test_other_settings_are_other_rows(site, path, text):
     assert (before != read(site)[0]) == ("The answer is" in str(read(site)[0].sections()))
 
 
+@pytest.mark.parametrize("named", ["metadata-files: [more.yml]", "metadata-file: more.yml"])
+def test_what_a_named_file_leaves_out_from_now_on_is_in_no_row(site, named):
+    write("_quarto.yml", "project:\n  type: website\n")
+    write("more.yml", "lang: en\n")
+    write("d3.md", f"---\n{named}\n---\n\n{document(3)}\n::: hush\nNobody is to read this.\n:::\n")
+    assert "Nobody is" in str(read(site)[0].sections())
+    write("more.yml", "lmm:\n  div-types: [hush]\n")
+    assert "Nobody is" not in str(read(site)[0].sections())
+
+
 def test_another_page_is_other_rows(site):
     before, _ = read(site)
     other = PAGE.replace('id="two"', 'id="other"').replace("Section 2", "Section 3")

@@ -1,5 +1,6 @@
 """What the leak check remembers spares it work, and never hides a leak."""
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -181,6 +182,42 @@ def test_files_that_cannot_be_read_are_reported_in_their_order(read, monkeypatch
     found = look(logger=logger)
     assert (found.leaks, found.files) == ([], 1)
     assert [str(report).partition(":")[0] for report in logger.reports] == ["site/a.zip", "site/one.html", "site/z.zip"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
+@pytest.mark.parametrize("worth", [0, 10**9])
+def test_what_may_not_be_looked_at_is_reported_and_hides_nothing_else(monkeypatch, worth):
+    """A link to what may not be looked at stands in the way of no other file in its folder, whatever their order."""
+    monkeypatch.setattr(remember, "WORTH", worth)
+    for name in "abcdef":
+        write(f"site/{name}.html", f"<p>{SECRET}</p>")
+    write("site/sub/one.html", f"<p>{SECRET}</p>")
+    write("own/secret.html", "")
+    links = [Path(f"site/link-{name}.html") for name in "abc"]
+    for link in links:
+        link.symlink_to("../own/secret.html")
+    Path("site/broken.html").symlink_to("nowhere.html")
+    refused = [*map(str, links), str(Path("site/sub"))]
+    _refuse(monkeypatch, refused)
+    logger = ListLogger()
+    assert [leak.file.name for leak in look(logger=logger).leaks] == [f"{name}.html" for name in "abcdef"]
+    assert [str(report) for report in logger.reports] == [f"{path}: Permission denied" for path in refused]
+
+
+def _refuse(monkeypatch, names):
+    """Let nobody look at what has some names, not even root."""
+
+    def refusing(do):
+        def done(path, *args, **more):
+            if not isinstance(path, int) and os.fspath(path) in names and more.get("follow_symlinks", True):
+                raise PermissionError(13, "Permission denied")
+            return do(path, *args, **more)
+
+        return done
+
+    for name in ("stat", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    monkeypatch.setattr(files, "contents_of", refusing(files.contents_of))
 
 
 def test_the_data_of_an_ask_box(read):

@@ -151,7 +151,7 @@ def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[Site
     in_folder = cache(lambda folder: settings_at(folder / "-", {}))
 
     def find(page: SitePage, file: MarkdownFile, shown: PageText) -> bytes:
-        if b"metadata-files" in file.data:
+        if b"metadata-file" in file.data:  # `metadata-files`, too
             own = settings_at(page.source, header_content(parse_markdown_text(file.text)))
         else:
             own = in_folder(page.source.parent)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
 
+from ...files.stamps import stamps_of
 from ...logging import ConsoleLogger, ListLogger, LoggerBase
 from ...markdown.files import MarkdownDocument
 from ...settings.project import Project
@@ -76,7 +77,8 @@ def _place(outputs: Iterable[Path], project: Project) -> bytes:
 
 def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
     """Return True if there is so much to read that it is worth to be remembered."""
-    sizes = chain((len(one.text) for one in documents), (file.stat().st_size for file in files))
+    in_site = (size for file in files for _, size in stamps_of([file]).values())  # 0 for what cannot be looked at
+    sizes = chain((len(one.text) for one in documents), in_site)
     return any(size >= remember.WORTH for size in accumulate(sizes, initial=0))  # mostly told by the documents
 
 
