@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FolderError, StoreError
@@ -187,6 +188,16 @@ def engine_errors(what: str) -> Iterator[None]:
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise StoreError(f"{what}: {error}") from error
+
+
+def why_not_opened(folder: Path, error: Exception) -> str:
+    """Return what to say of a collection that the engine cannot open. folder: that of the collection."""
+    if "No space left on device" in str(error):  # the engine writes as it opens one, and says this alone
+        return f"The disk of {folder.parent} is full. Make room and run this again."
+    return (
+        f"The collection {folder.name!r} in {folder.parent} is damaged ({cause_of(error)}). "
+        f"Remove {folder} and index again."
+    )
 
 
 def cause_of(error: Exception) -> str:

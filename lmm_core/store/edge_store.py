@@ -33,7 +33,6 @@ from ..files.holes import cut_holes, put_back_holes
 from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
 from .edge_engine import (
     ShardSearch,
-    cause_of,
     count_indexed,
     edge_config,
     edge_point,
@@ -44,6 +43,7 @@ from .edge_engine import (
     point_size,
     retrieve_points,
     texts_in,
+    why_not_opened,
 )
 from .filters import filter_from
 from .folder.ahead import forget_points, note_points, noted_points
@@ -357,10 +357,7 @@ class EdgeStore:
                 shard = edge.EdgeShard.load(path, edge_config(self._spec(name)))
                 self._write_noted(name, shard)
         except (StoreError, ValueError, TypeError) as error:
-            raise StoreError(
-                f"The collection {name!r} in {self.folder} is damaged ({cause_of(error)}). "
-                f"Remove {self._path(name)} and index again."
-            ) from error
+            raise StoreError(why_not_opened(self._path(name), error)) from error
         self._shards[name] = shard
         return shard
 

@@ -686,6 +686,24 @@ def test_a_damaged_collection_says_what_to_do(tmp_path, what):
     store.close()
 
 
+def test_a_collection_on_a_full_disk_is_not_said_to_be_damaged(tmp_path, monkeypatch):
+    """The engine writes when it opens one, and tells by its message alone why that failed."""
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.close()
+
+    class FullDisk:
+        @staticmethod
+        def load(*_):
+            raise Exception("Failed to save structure on disk with error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("qdrant_edge.EdgeShard", FullDisk)
+    store = open_store(LocalStorage(tmp_path / "index"))
+    with pytest.raises(StoreError, match=r"The disk of .*index is full\. Make room and run this again\."):
+        store.count("notes")
+    store.close()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}'])
 def test_a_record_that_is_none_says_what_to_do(tmp_path, text):
     store = open_store(LocalStorage(tmp_path / "index"))
