@@ -132,11 +132,10 @@ def test_private_keys_chats_and_the_headers_properties_stay_out():
         assert "Is this clear" not in str(chunk.payload)
 
 
-def test_a_block_does_not_say_which_file_and_text_a_chunk_is():
-    """By its file a chunk is cited, found under it, and removed with it."""
-    text = "---\nsource: Knuth 1984\n~page_content: another\nrepeated: often\nlevel: easy\n---\n\n# A\n\nThe text.\n"
+def test_a_block_does_not_say_what_text_a_chunk_is():
+    text = "---\n~page_content: another\nrepeated: often\nlevel: easy\n---\n\n# A\n\nThe text.\n"
     (found,) = (chunk.payload for chunk in chunks("---\ntitle: T\n---\n\n" + text))
-    assert (found["source"], found["page_content"], found["level"]) == ("notes.md", "The text.", "easy")
+    assert (found["page_content"], found["level"]) == ("The text.", "easy")
     assert "repeated" not in found
 
 
