@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
 )  # marks of divs, and comments, hold no words to search for
-_OURS = frozenset({"page_content", "repeated"})  # in a payload they tell which chunk it is
+_OURS = frozenset({"page_content", "repeated"})  # in a payload: its text, and how many lines of it repeat
 _NOT_INHERITED = _OURS | {"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ...files.walk import name_finder
 from ...logging import ListLogger, LoggerBase, Report, in_file
 from ...markdown.blocks import header_content
 from ...markdown.files import MarkdownFile, read_markdown
@@ -24,7 +24,6 @@ from ...retrieve.ranking.counting import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes
-from ...workflows.encode import source_of
 from ...workflows.known.cache import Known
 from ...workflows.known.keys import HASH, key_of
 from ...workflows.known.remember import digest, remembered
@@ -128,15 +127,15 @@ def read_rows(
     def read(at: int) -> bytes:
         return _read(pages[at], files[at].text, shown[pages[at].page], project, settings).packed()
 
-    key_at, source_at = _key_finder(project, settings), _source_finder(project)
+    key_at, source_of = _key_finder(project, settings), name_finder(project.root)
     things = [
         (key_at(page, file, shown[page.page]), at) for at, (page, file) in enumerate(zip(pages, files, strict=True))
     ]
     packed = remembered("ask rows", digest(project), things, read, 10, lambda at: len(files[at].data), known)
-    for page, file, found in zip(pages, files, map(unpacked, packed), strict=True):
+    for page, found in zip(pages, map(unpacked, packed), strict=True):
         for report in found.reports:
             in_file(logger, page.source).report(Report(**report))
-        made.add(page.page, source_at(page, file), found)
+        made.add(page.page, source_of(page.source), found)
     return made
 
 
@@ -157,17 +156,6 @@ def _key_finder(project: Project, settings: Mapping[str, Any]) -> Callable[[Site
             own = in_folder(page.source.parent)
         beside = [repr((str(page.source), page.page, page.is_included)), own, shown.said]
         return key_of("ask row", *(one.encode("utf-8", "surrogatepass") for one in beside), file.data)
-
-    return find
-
-
-def _source_finder(project: Project) -> Callable[[SitePage, MarkdownFile], str]:
-    """Return a function that gives what `source_of` does, and asks for that of a folder once."""
-    in_folder = cache(lambda folder: source_of(Path(folder, "-"), project, Path(folder, "-")).removesuffix("-"))
-
-    def find(page: SitePage, file: MarkdownFile) -> str:
-        folder, name = os.path.split(file.place or os.path.realpath(page.source))
-        return f"{in_folder(folder)}{name}"
 
     return find
 

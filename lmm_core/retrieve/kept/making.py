@@ -104,8 +104,9 @@ class _Making:
         """Return the tables. Raise _NotKnownError."""
         rows, whole, added = self.settings.in_order(self._rows), Sum(), _Added()
         for row in rows:
-            whole.add(row.counts())
-            added.add(row.what_is_added())
+            about = row.what_is_added()
+            whole.add(row.counts(about))
+            added.add(about)
         if (added.language or self.settings.language) != self.language:
             raise _NotKnownError
         stems = whole.counted_stems(self._stemmers)

@@ -54,9 +54,8 @@ class Row:
         """Return the values in the order of the columns."""
         return _row_values(self)
 
-    def counts(self) -> DocumentCounts:
-        """Return what was counted of its words."""
-        added = self.what_is_added()
+    def counts(self, added: Mapping[str, Any]) -> DocumentCounts:
+        """Return what was counted of its words. added: see `what_is_added`."""
         return DocumentCounts(
             self.texts,
             Counter(unpack(self.stems)),
