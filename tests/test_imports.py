@@ -5,6 +5,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,21 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 TOP = {"__init__", "__main__", "ending", "errors", "installation", "logging", "langchain", "vector_store_qdrant"}
 MOST_MODULES = 12
+# Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
+MOST_LINES = {
+    "asked": 1000, "cli": 4636, "course": 2464, "crawl": 2364, "ending": 19, "errors": 154, "files": 1734,
+    "filters": 3338, "importing": 535, "index": 3192, "installation": 113, "langchain": 147, "llmd": 2051,
+    "lmm_core": 179, "logging": 248, "markdown": 4624, "models": 6184, "quarto": 4953, "quarto-ext": 212,
+    "retrieve": 5701, "scan": 4954, "serving": 2768, "settings": 2595, "store": 2355, "study": 1522,
+    "vector_store_qdrant": 184, "workflows": 6483,
+}  # fmt: skip
+# Classes that share their name with another; this may only get shorter.
+SHARED_NAMES = set(
+    """
+    Counts Decision Document Frame Group Match Replacement Request Rows Said Server Settings Snippet Strategy
+    Tally Task Workers _Making _Place _Turn
+    """.split()
+)
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
     "pdfplumber", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec",
@@ -91,10 +107,39 @@ def without_docstring(checkout):
     ]
 
 
-@pytest.mark.parametrize("rule", [wrong_imports, circles, crowded, without_docstring])
+def count_lines(checkout):
+    """Return the lines of each part, `__main__` counted with the package that it runs."""
+    lines = Counter()
+    for module, path in find_modules(checkout).items():
+        part = part_of(module)
+        lines["lmm_core" if part == "__main__" else part] += len(path.read_text(encoding="utf-8").splitlines())
+    return lines
+
+
+def grown(checkout):
+    """Return the parts that hold more lines than they may."""
+    return [
+        f"{part} has {lines} lines, at most {MOST_LINES.get(part, 0)} are allowed (MOST_LINES)"
+        for part, lines in sorted(count_lines(checkout).items())
+        if lines > MOST_LINES.get(part, 0)
+    ]
+
+
+def shared_names(checkout):
+    """Return the names that more than one class has."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in find_modules(checkout).values()]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {name for name, count in names.items() if count > 1}
+
+
+@pytest.mark.parametrize("rule", [wrong_imports, circles, crowded, without_docstring, grown])
 def test_the_layout(rule):
     broken = rule(ROOT)
     assert not broken, "\n" + "\n".join(broken)
+
+
+def test_one_name_stands_for_one_class():
+    assert shared_names(ROOT) == SHARED_NAMES, "take a name that no class has; off the list what is none any more"
 
 
 def test_every_part_has_its_place_in_the_order():
@@ -227,6 +272,21 @@ def test_a_package_that_does_not_say_what_it_is_for_is_found(tmp_path):
     assert without_docstring(tmp_path) == ["lmm_core/scan/__init__.py has no docstring"]
 
 
+def test_a_part_that_grew_is_found(tmp_path):
+    tree(tmp_path, ending="\n" * 19)
+    assert grown(tmp_path) == []
+    tree(tmp_path, ending="\n" * 20, newcomer="x = 1\n")
+    assert grown(tmp_path) == [
+        "ending has 20 lines, at most 19 are allowed (MOST_LINES)",
+        "newcomer has 1 lines, at most 0 are allowed (MOST_LINES)",
+    ]
+
+
+def test_a_name_of_two_classes_is_found(tmp_path):
+    tree(tmp_path, scan__rag="class Tally: ...\n", index__split="class Tally: ...\nclass Chunk: ...\n")
+    assert shared_names(tmp_path) == {"Tally"}
+
+
 # What is not imported
 
 
@@ -301,6 +361,34 @@ def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, mon
     seen = Path("seen").read_text().split("\n")
     assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
     assert len(seen) <= most
+
+
+# Our modules that each command loads, where it has work to do
+LOADED = {"lmm-rag": 103, "scan": 94, "rag": 114, "index": 172, "search": 196, "ask": 192}
+
+
+def test_commands_load_no_more_modules_than_they_may(pandoc, tmp_path, monkeypatch):
+    from tests.commands import run, write
+
+    monkeypatch.chdir(tmp_path)
+    code = (
+        f"#!{sys.executable}\nimport atexit, sys\nfrom {{module}} import main\n"
+        "ours = lambda: [n for n in sys.modules if n.startswith(('lmm_core', 'lmm_filters'))]\n"
+        "atexit.register(lambda: open('loaded', 'w').write('\\n'.join(ours())))\nmain()\n"
+    )
+    for name, module in [("lmm-rag", "lmm_filters.lmm_rag"), ("lmm", "lmm_core.cli")]:
+        write(name, code.format(module=module)).chmod(0o755)
+    write("notes.md", "# Mean\n\nThe mean adds up.\n\n::: exercise\nCompute the mean of these nine values.\n:::\n")
+    loaded = {}
+    for command, words in [
+        ("lmm-rag", "pandoc -F ./lmm-rag notes.md -o notes.md"),
+        *((name, f"./lmm {name} .") for name in ("scan", "rag", "index")),
+        *((name, f"./lmm {name} 'What is the mean?'") for name in ("search", "ask")),
+    ]:
+        done = run(words, pandoc)
+        assert done.returncode == 0, done.stderr
+        loaded[command] = len(Path("loaded").read_text().split())
+    assert {name: count for name, count in loaded.items() if count > LOADED[name]} == {}, loaded
 
 
 ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
