@@ -1,25 +1,30 @@
 """The changes that a reply makes to files and document, or the reasons why it makes none.
 
-Lines are compared whole and exactly, except for their ends: the file keeps its own.
+Lines are compared whole and exactly, except for their ends. Only where a text is nowhere else, differences
+that nobody sees (NFC and NFD, kinds of blanks, blanks at the end) are passed over. Lines that a reply leaves as they
+are keep the file's bytes.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from ..errors import LlmdError
-from ..markdown.blocks import Problem
+from ..markdown.blocks import BOM, Problem
 from .document import Llmd
 from .editing import add_changelog, plain_mission, remove_file, set_file, set_mission
 from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # not the joiners, which change words
+_BLANK = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MOST = 20_000  # lines of a file that are searched for similar ones
 _LONGEST = 300  # characters of a line compared with others, since comparing is quadratic
 
@@ -72,6 +77,8 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan
 def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Problem]:
     if changes and not reply.changelog:
         yield Problem(reply.files[0].line, "the reply changes code and has no CHANGELOG block")
+    if reply.changelog and not reply.files and not reply.missions:
+        yield Problem(reply.changelog[0].line, "the reply has a CHANGELOG block and changes nothing else")
 
 
 def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | None]) -> None:
@@ -105,9 +112,10 @@ def _replaced(text: str | None, one: Replacement) -> str | None:
 
 
 def _replace_lines(text: str, one: Replacement) -> str | None:
-    lines = _LINE.findall(text)
+    bom = BOM if text.startswith(BOM) else ""
+    lines = _LINE.findall(text.removeprefix(bom))
     bare = [_bare(line) for line in lines]
-    places = _places(bare, one.search)
+    places = _find(bare, one.search)
     if not places:
         raise LlmdError(_missed(bare, one))
     if len(places) > 1:
@@ -116,7 +124,24 @@ def _replace_lines(text: str, one: Replacement) -> str | None:
     at, end = places[0], places[0] + len(one.search)
     if not one.replace and len(lines) == len(one.search):
         return None
-    return "".join([*lines[:at], *_with_ends(one.replace, lines[at:end], lines), *lines[end:]])
+    new = _unchanged_kept(one, bare[at:end])
+    return bom + "".join([*lines[:at], *_with_ends(new, lines[at:end], lines), *lines[end:]])
+
+
+def _unchanged_kept(one: Replacement, there: Sequence[str]) -> list[str]:
+    """Return the new lines, those that the replacement leaves as they are in the file's own bytes."""
+    if tuple(there) == one.search:
+        return list(one.replace)
+    lines: list[str] = []
+    compared = difflib.SequenceMatcher(None, one.search, one.replace, autojunk=False)
+    for kind, first, end, new_first, new_end in compared.get_opcodes():
+        lines += there[first:end] if kind == "equal" else one.replace[new_first:new_end]
+    return lines
+
+
+def _as_seen(lines: Sequence[str]) -> list[str]:
+    """Return lines without the differences that nobody sees, except for tabs, which may count."""
+    return [_HIDDEN.sub("", _BLANK.sub(" ", unicodedata.normalize("NFC", line))).rstrip(" \t") for line in lines]
 
 
 def _bare(line: str) -> str:
@@ -129,6 +154,11 @@ def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> 
     usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
     made = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
     return [*made, *(line + ends[-1] for line in new[-1:])]
+
+
+def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
+    """Return the places of some lines, exactly as they are, or else as they are seen."""
+    return _places(lines, search) or _places(_as_seen(lines), _as_seen(search))
 
 
 def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
@@ -146,18 +176,33 @@ def _stands(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
 
 def _missed(lines: Sequence[str], one: Replacement) -> str:
     """Return a message that a text is missing, with the closest one and how it differs."""
-    if one.replace and _places(lines, one.replace):
+    if one.replace and _find(lines, one.replace):
         return "the SEARCH text is not in the file, but the new text is: was the reply applied before?"
     at = _closest(lines, one.search)
     if at is None:
         return "the SEARCH text is not in the file, and nothing similar either"
     there = lines[at : at + len(one.search)]
-    return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{_diff(there, one.search)}"
+    difference = _diff(there, one.search) + _first_hidden(there, one.search, at + 1)
+    return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{difference}"
 
 
 def _diff(there: Sequence[str], search: Sequence[str]) -> str:
     marked = difflib.unified_diff(there, search, "what is there", "what SEARCH says", lineterm="")
     return "\n".join(line for line in marked if not line.startswith("@@"))
+
+
+def _first_hidden(there: Sequence[str], search: Sequence[str], first: int) -> str:
+    """Return a line about the first different characters if they cannot be told apart by looking, else ""."""
+    for number, (line, other) in enumerate(zip(there, search, strict=False), first):
+        for column, (one, two) in enumerate(zip(line, other, strict=False), 1):
+            if one != two:
+                shown = f"\n(line {number}, column {column}: {_character(one)}, in SEARCH {_character(two)})"
+                return "" if f"{one}{two}".isascii() and f"{one}{two}".isprintable() else shown
+    return ""
+
+
+def _character(sign: str) -> str:
+    return f"U+{ord(sign):04X} {unicodedata.name(sign, 'a control character').lower()}"
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
@@ -192,11 +237,10 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
     for one in missions:
         before = now if now is not None else llmd.mission.text if llmd.mission else ""
         search, new = plain_mission("\n".join(one.search)), plain_mission("\n".join(one.replace))
-        if search != before:
-            message = (
-                f"SEARCH_MISSION has to be the whole mission:\n{_diff(before.split(chr(10)), search.split(chr(10)))}"
-            )
-            problems.append(Problem(one.line, message))
+        there, wanted = before.split("\n"), search.split("\n")
+        if _as_seen(there) != _as_seen(wanted):
+            difference = _diff(there, wanted) + _first_hidden(there, wanted, 1)
+            problems.append(Problem(one.line, f"SEARCH_MISSION has to be the whole mission:\n{difference}"))
         elif not new:
             problems.append(Problem(one.line, "the new mission is empty"))
         now = new

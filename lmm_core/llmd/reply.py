@@ -20,7 +20,9 @@ is the one with seven, unless there is also one with six. Otherwise the block is
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +30,12 @@ from ..markdown.blocks import Problem
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
-_ALMOST = re.compile(rf"[ ]{{0,3}}(?:<{{3,}}|>{{3,}})[ \t]*(?:{_NAMES})[ \t]*", re.I)
+# Lines that a model meant as marks: signs at the start of a line whatever follows, or a name behind signs.
+_ALMOST = re.compile(
+    rf"\s*+(?:[<>]{{4,}}+.*|[<>]{{3}}\W*+(?:{_NAMES})\b.*)"
+    rf"|(?:[^\w<>]|> )*+(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
+)
+_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
 _DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
@@ -117,8 +124,8 @@ class _ReplyReader:
                 self._block(at, behind - 1, mark)
             elif mark:
                 raise _Malformed(at, f"`{line}` ends no block")
-            elif _ALMOST.fullmatch(line):
-                how = "a mark has 5 to 9 signs, a blank and its name in capitals, at the start of a line"
+            elif _ALMOST.fullmatch(_HIDDEN.sub("", unicodedata.normalize("NFKC", html.unescape(line)))):
+                how = "a mark is 5 to 9 signs, a blank and its name in capitals, and has a line of its own"
                 raise _Malformed(at, f"`{line.strip()}`: {how}")
             elif fence := _FENCE.fullmatch(line):
                 self._count_fence(at, fence)
@@ -137,18 +144,21 @@ class _ReplyReader:
     def _end(self, at: int, mark: re.Match[str]) -> int:
         """Return the line of the end mark of the block that a mark at `at` opens."""
         signs, name = len(mark["signs"]), _ENDS[mark["name"]]
-        found: list[int] = []
+        nearest, is_next_open = -1, False
         for line in range(at + 1, len(self.lines)):
             other = _MARK.fullmatch(self.lines[line])
             if other and other["signs"][0] == ">" and other["name"] == name:
                 if len(other["signs"]) == signs:
                     return line
-                found.append(line)
+                if nearest < 0 and not is_next_open:
+                    nearest = line
             elif other and other["signs"] == mark["signs"]:
                 break
-        if not found:
+            elif other and other["signs"][0] == "<":
+                is_next_open = True  # an end of another length behind it is that block's
+        if nearest < 0:
             raise _Malformed(at, f"`{mark[0].strip()}` is not closed by a line `>>>>>> {name}`")
-        return found[0]
+        return nearest
 
     def _block(self, at: int, end: int, mark: re.Match[str]) -> None:
         if mark["name"] == "CHANGELOG":

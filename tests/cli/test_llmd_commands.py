@@ -430,6 +430,7 @@ def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, tmp_pat
 REPLIES = {
     "not there": ("src/billing.py\n<<<<<< SEARCH\ndef totals(lines):\n=======\nx\n>>>>>> REPLACE\n", "src/billing.py: .*SEARCH"),
     "not closed": ("src/billing.py\n<<<<<< SEARCH\ndef total(lines):\n=======\nx\n", "is not closed"),
+    "nearly a mark": (CHANGE.replace("SEARCH", "SEARCH>"), r"PROJECT.md:\d+: `<<<<<< SEARCH>`: a mark is"),
     "no path": ("\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n", "path"),
     "not the mission": (MISSION.replace("Invoices.\n==", "Invoice\n=="), "mission"),
     "there already": ("src/billing.py\n<<<<<< SEARCH\n=======\nb\n>>>>>> REPLACE\n", "there already"),

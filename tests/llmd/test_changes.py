@@ -66,6 +66,7 @@ def test_all_or_none():
         ("ab\na\n", "a\n", "c\n", "ab\nc\n"),
         ("a\n\nb\n", "\n", "-\n", "a\n-\nb\n"),
         ("\ufeffa\nb\n", "b\n", "c\n", "\ufeffa\nc\n"),
+        ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n"),
         ("a\x0cb\u2028\nc\n", "a\x0cb\u2028\n", "c\n", "c\nc\n"),
         ("", "", "a\n", "a\n"),
         ("a\n", "a\n", "", None),
@@ -79,6 +80,36 @@ def test_lines_are_replaced(old, search, new, after):
     assert made.problems == ()
     assert made.changes == (FileChange("f", old, after),)
     assert after is None or made.document.files["f"].content == as_shown(after)
+
+
+@pytest.mark.parametrize(
+    ("old", "search", "new", "after"),
+    [
+        ("u\u0308ber\no\u0308l\n", "\u00fcber\n\u00f6l\n", "\u00fcber\nwein\n", "u\u0308ber\nwein\n"),
+        ("\u00f6l\n", "o\u0308l\n", "wein\n", "wein\n"),
+        ("a\u00a0b\nc\n", "a b\nc\n", "a b\nd\n", "a\u00a0b\nd\n"),
+        ("a  \nb\n  \nc\n", "a\nb\n\nc\n", "a\nb2\n\nc\n", "a  \nb2\n  \nc\n"),
+        ("a\u200bb\nc\n", "ab\nc\n", "ab\n", "a\u200bb\n"),
+        ("a \na\n", "a\n", "b\n", "a \nb\n"),
+    ],
+)
+def test_differences_that_nobody_sees(old, search, new, after):
+    """The text is found, and the lines that stay keep their bytes; what is there exactly goes first."""
+    made = planned(block("f", search, new) + LOG, {"f": old})
+    assert (made.problems, made.changes) == ((), (FileChange("f", old, after),))
+
+
+def test_a_difference_that_is_hard_to_see_is_named():
+    told_of = told(block("f", "x = 1\npapa\n", "y\n"), {"f": "x = 1\np\u0430pa\n"})
+    assert told_of[0][1].endswith(
+        "\n(line 2, column 2: U+0430 cyrillic small letter a, in SEARCH U+0061 latin small letter a)"
+    )
+
+
+def test_a_mission_in_another_spelling():
+    document = TEXT.replace("one bill", "one bi\u0301ll")
+    made = planned(mission("Send each customer one b\u00edll a month.", "Send two."), document=document)
+    assert (made.problems, made.mission) == ((), "Send two.")
 
 
 def test_a_deleted_file_leaves_the_code_context():
@@ -114,7 +145,8 @@ def test_a_near_miss_gets_the_closest_place_and_a_diff():
     reply = block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n")
     assert told(reply, {"a.py": text}) == [
         (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
-            "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
+            "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)\n"
+            "(line 5, column 1: U+0009 a control character, in SEARCH U+0020 space)")
     ]  # fmt: skip
     assert "The closest text is in line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
 
@@ -150,6 +182,11 @@ def test_code_without_a_changelog_entry_is_flagged():
     made = planned("Hello\n\n" + block("src/billing.py", CODE, "x\n"))
     assert [(one.line, "no CHANGELOG" in one.message) for one in made.warnings] == [(4, True)]
     assert made.changes and made.problems == ()
+
+
+def test_a_changelog_entry_about_nothing_is_flagged():
+    made = planned(LOG)
+    assert [(one.line, "changes nothing else" in one.message) for one in made.warnings] == [(3, True)]
 
 
 def test_a_reply_that_changes_nothing():

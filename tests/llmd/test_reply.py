@@ -106,14 +106,31 @@ MALFORMED = [
     ("<<<<<< CHANGELOG\n\n>>>>>> CHANGELOG", 1, "has no text"),
     ("<<<<<< CHANGELOG\none\n", 1, "not closed"),
     ("<<<<<< SEARCH_MISSION\nold\n>>>>>> REPLACE_MISSION", 1, "no line `=======`"),
-    (f"a.py\n  {BLOCK}", 2, "start of a line"),
-    ("a.py\n<<<< SEARCH\n", 2, "5 to 9 signs"),
-    ("a.py\n<<<<<<<<<< SEARCH\n", 2, "5 to 9 signs"),
-    ("a.py\n<<<<<< search\n", 2, "capitals"),
-    ("a.py\n<<<<<<SEARCH\n", 2, "a blank"),
+    (
+        "a.py\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE.\n\nb.py\n<<<<<<< SEARCH\na\n========\nb\n>>>>>>> REPLACE",
+        2,
+        "not closed",
+    ),
     ("a.py\n<<<<<< SEARCH\na\n=======\nb\n=======\nc\n>>>>>> REPLACE", 2, "which of the lines 4, 6"),
     ("a.py\n<<<<<< SEARCH\nTitle\n======\nold\n=======\nnew\n>>>>>> REPLACE", 2, "which of the lines 4, 6"),
 ]
+
+
+NEARLY = [
+    "<<<<<< SEARCH>", "<<<<<< SEARCH:", "<<<<<< SEARCH src/a.py", "<<< SEARCH src/a.py", "  <<<<<< SEARCH", "    <<<<<< SEARCH",
+    "<<<< SEARCH", "<< SEARCH", "<<<<<<<<<< SEARCH", "<<<<<< search", "<<<<<<SEARCH", "<<<<<<\u00a0SEARCH", "<<<<<< SEARCH_MISSON",
+    "**<<<<<< SEARCH**", "`<<<<<< SEARCH`", "- <<<<<< SEARCH", "> <<<<<< SEARCH", "\\<<<<<< SEARCH", "&lt;&lt;&lt;&lt;&lt;&lt; SEARCH",
+    "\uff1c\uff1c\uff1c\uff1c\uff1c\uff1c SEARCH", "<<<<<< S\u200bEARCH", "\ufeff<<<<<< SEARCH", "<<<<<<< ORIGINAL", "<<<<<<< HEAD", "<<<<<<<",
+    ">>>>>> REPLACE<", ">>>>>>> UPDATED", "<>>>>>> REPLACE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NEARLY)
+def test_a_line_that_is_nearly_a_mark_is_told(line):
+    reply = parse_reply(f"<<<<<< CHANGELOG\nTwo are three.\n>>>>>> CHANGELOG\n\nsrc/a.py\n{line}\nold\n=======\nnew\n")
+    assert (6, "a mark is 5 to 9 signs, a blank and its name in capitals, and has a line of its own") in [
+        (problem.line, problem.message.rpartition("`: ")[2]) for problem in reply.problems
+    ]
 
 
 @pytest.mark.parametrize(("text", "line", "message"), MALFORMED)
@@ -160,10 +177,10 @@ def test_what_looks_like_marks_inside_a_block(text, search, new):
         "Use `<<<<<< SEARCH` for this.",
         "Title\n=======\n\ntext",
         "> REPLACE this",
-        "    <<<<<< SEARCH",
+        ">>> search(text)",
+        "x <<<<<< y",
         "",
         "\0",
-        "<<<<<<< HEAD",
     ],
 )
 def test_what_is_no_block(text):
