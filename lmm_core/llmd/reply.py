@@ -33,7 +33,7 @@ _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
 # Lines that a model meant as marks: signs at the start of a line whatever follows, or a name behind signs.
 _ALMOST = re.compile(
     rf"\s*+(?:[<>]{{4,}}+.*|[<>]{{3}}\W*+(?:{_NAMES})\b.*)"
-    rf"|(?:[^\w<>]|> )*+(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
+    rf"|[^\w<>]*(?:>[^\w<>]+)*(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
 )
 _HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
