@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import FolderError, RecordingError
-from ..files.marked import check_inside, write_own
+from ..files.marked import check_inside, hide_from_git
 from .turns import RecordedSource, RecordedTurn
 
 PLACE = (".lmm", "asked.sqlite")
@@ -194,8 +194,7 @@ class Recordings:
             check_inside(folder.parent, folder / f"{self.path.name}{ending}")
         if _identity(self.path) is None:
             folder.mkdir(parents=True, exist_ok=True)
-            if not (folder / ".gitignore").exists():
-                write_own(folder / ".gitignore", b"*\n")
+            hide_from_git(folder)
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
         self._opened = _identity(self.path)
         connection = sqlite3.connect(self.path, timeout=self.patience, check_same_thread=False)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CrawlError, FolderError, StoreError
-from ..files.marked import check_inside, is_ours, make_marked
+from ..files.marked import check_inside, hide_from_git, is_ours, make_marked
 from ..index.encoding import DENSE, SPARSE, differing, is_earlier, is_later
 from ..markdown.files import write_markdown
 from ..models.embedders.embedder import Sparse
@@ -199,6 +199,7 @@ class Database:
         """Make the folder of an index, or make sure that it is ours. Raise FolderError or OSError."""
         folder = self.folder(name)
         make_marked(self.root, INDEXES)
+        hide_from_git(self.root)
         check_inside(self.root, folder / SNIPPETS)
         make_marked(folder, INDEX)
         (folder / SNIPPETS).mkdir(exist_ok=True)

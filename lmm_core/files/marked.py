@@ -163,6 +163,12 @@ def make_marked(folder: Path, kind: str) -> None:
         os.fsync(file.fileno())
 
 
+def hide_from_git(folder: Path) -> None:
+    """Write a .gitignore that leaves out all of a folder of ours, unless it has one. Raise OSError."""
+    if not os.path.lexists(folder / ".gitignore"):
+        write_own(folder / ".gitignore", b"*\n")
+
+
 def mark_filled(folder: Path, kind: str) -> None:
     """Mark a folder that was filled for us, inside a folder of ours. Raise OSError if it cannot be."""
     write_own(folder / MARK, _line(kind))

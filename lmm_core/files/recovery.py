@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import FolderError, RecoveryError
-from .marked import check_inside, write_own
+from .marked import check_inside, hide_from_git
 from .writing import replace_file
 
 FOLDER = (".lmm", "recover")
@@ -153,8 +153,7 @@ def _own_folder(root: Path) -> Path:
     folder = root.joinpath(*FOLDER)
     check_inside(root, folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the texts may be private
-    if not (folder / ".gitignore").exists():
-        write_own(folder / ".gitignore", b"*\n")
+    hide_from_git(folder)
     return folder
 
 

@@ -172,8 +172,10 @@ def give_back_memory() -> None:
 
 
 @contextmanager
-def engine_errors(what: str) -> Iterator[None]:
-    """Turn errors of the engine and of the file system into a StoreError."""
+def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
+    """Turn errors of the engine and of the file system into a StoreError.
+
+    remedy: what to do if the engine cannot read its own files."""
     try:
         yield
     except (StoreError, GeneratorExit):
@@ -187,7 +189,7 @@ def engine_errors(what: str) -> Iterator[None]:
         # PanicException, which is not a subclass of Exception and cannot be imported.
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
-        raise StoreError(f"{what}: {error}") from error
+        raise StoreError(f"{what}: {cause_of(error)}" + (f"; {remedy}" if remedy else "")) from error
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:
@@ -200,6 +202,6 @@ def why_not_opened(folder: Path, error: Exception) -> str:
     )
 
 
-def cause_of(error: Exception) -> str:
+def cause_of(error: BaseException) -> str:
     """Return the first 300 characters of the engine's own message."""
     return str(error).removeprefix(": ").replace("Service runtime error: ", "")[:300]

@@ -19,7 +19,6 @@ the collection, and closing one has little left to do.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
 from ..files.holes import cut_holes, put_back_holes
-from ..files.marked import check_inside, check_no_links, is_ours, make_marked, remove_marked
+from ..files.marked import check_inside, check_no_links, hide_from_git, is_ours, make_marked, remove_marked
 from .edge_engine import (
     ShardSearch,
     count_indexed,
@@ -128,9 +127,7 @@ class EdgeStore:
             return
         with engine_errors(f"The folder {self.folder} cannot be created"):
             make_marked(self.folder, INDEX)
-            ignore = self.folder / ".gitignore"
-            if not os.path.lexists(ignore):
-                ignore.write_text("*\n", encoding="utf-8")
+            hide_from_git(self.folder)
         self._lock.take()
 
     def _make_shard(self, name: str, spec: VectorSpec) -> None:
@@ -336,7 +333,8 @@ class EdgeStore:
         with self._alone:
             if self._record(name) is None:
                 raise StoreError(f"There is no collection {name!r} in {self.folder}.")
-            with engine_errors(f"The collection {name!r} in {self.folder} cannot be {what}"):
+            remedy = f"if this comes again, remove {self._path(name)} and index again"
+            with engine_errors(f"The collection {name!r} in {self.folder} cannot be {what}", remedy):
                 yield self._shards.get(name) or self._loaded(name)
 
     @contextmanager

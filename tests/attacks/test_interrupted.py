@@ -54,7 +54,7 @@ class Lmm:
     """`lmm index .`"""
 
     command = ("index", ".")
-    end = ("--prune",)  # what is gone leaves when that is asked for
+    has_options = True
     made = ".lmm"
     files = Path()
 
@@ -82,7 +82,7 @@ class Md:
     """`lmm md-index --root docs`"""
 
     command = ("md-index", "--root", "docs")
-    end = ()
+    has_options = False
     made = ".md_index"
     files = Path("docs")
 
@@ -152,7 +152,7 @@ def remove_index(kind):
 
 def check_as_new(kind, commands):
     """The next complete run gives what is made from nothing."""
-    commands.complete(*kind.command, *kind.end)
+    commands.complete(*kind.command)
     after = kind.state()
     remove_index(kind)
     commands.complete(*kind.command)
@@ -218,7 +218,7 @@ def play(kind, commands, history):
         for change in edits:
             edit(kind, change, versions)
         versions.append(contents(kind.files))
-        status, said, _ = commands.run(*kind.command, *(options if kind.end else ()), at=at, end=end)
+        status, said, _ = commands.run(*kind.command, *(options if kind.has_options else ()), at=at, end=end)
         assert status in (0, 1, -9) or end == "interrupt", said
     seen = set()
     for path, content in contents(kind.files).items():

@@ -179,7 +179,7 @@ def _settled(*names):
 
 @pytest.mark.slow
 def test_index_indexes_at_every_save(book):
-    terminal = Terminal("lmm index . --watch --prune")
+    terminal = Terminal("lmm index . --watch")
     wait_for(lambda: "waiting" in terminal.read())
     assert sources() == {"index.md", "oak.md"}  # between saves, others can have the index
     write("oak.md", section("birch"))

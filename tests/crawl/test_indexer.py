@@ -74,6 +74,12 @@ def test_every_snippet_is_a_point_and_a_file():
     assert not state["unfinished"]
 
 
+def test_git_does_not_see_the_indexes():
+    fill("docs", trees=page("oak"))
+    index()
+    assert (DATABASE.root / ".gitignore").read_text() == "*\n"
+
+
 def test_snippets_that_a_power_cut_took_are_stored_again(reads):
     """Records and snippets are synced each in its own time, so a record may be left of snippets that are not."""
     fill("docs", trees=page("oak", "birch"), more=page("elm"))

@@ -55,7 +55,7 @@ SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 @exclude_option
 @click.option("--info", is_flag=True, help="Show what is in the index of this folder; without FILES.")
 @click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
-@click.option("--prune", is_flag=True, help="Remove the chunks of files that are gone.")
+@click.option("--prune", is_flag=True, help="Remove the chunks of files that are gone from anywhere.")
 @click.option("--rebuild", is_flag=True, help="Make the collections anew.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
 @click.option("--watch", is_flag=True, help="Go on: index each document when it is saved. Ctrl-C ends it.")
@@ -126,6 +126,7 @@ class _IndexRun:
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
         from ...index.workers import Workers, most_workers
+        from ...workflows.indexing.reports import describe_gone
         from ...workflows.indexing.run import Upload
         from ...workflows.indexing.stores import open_index
 
@@ -141,7 +142,9 @@ class _IndexRun:
                         workers=Workers(most_workers()),
                     )  # fmt: skip
                     counts = await upload.run(files)
-                counts.removed += upload.drop_left_out() + (upload.prune() if self.prune else 0)
+                counts.removed += upload.drop_left_out() + upload.prune(None if self.prune else self.paths)
+                if gone := [] if self.prune else upload.gone():
+                    logger.warning(describe_gone(gone))
                 self.languages, self.encoder = upload.languages, upload.encoder
                 self.tokens, self.source = upload.tokens, upload.priced_source()
                 return counts

@@ -127,12 +127,20 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
     return docid_in(header) or docid_of(file.path)
 
 
+def is_gone(path: Path) -> bool:
+    """Return True if there is no such file. One in a folder that cannot be looked into is not gone."""
+    try:
+        return not path.exists()
+    except OSError:
+        return False
+
+
 def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], root: Path) -> None:
     """Raise StoreError if two files have the same id, before anything is written.
 
     docids: by file. A file that was begun and not finished does not count, because its id is not known."""
     stored = {source: record.docid for source, record in records.items()
-              if record.fingerprint != BEGUN and (root / source).exists()}  # fmt: skip
+              if record.fingerprint != BEGUN and not is_gone(root / source)}  # fmt: skip
     owners: dict[str, str] = {}
     for source, docid in (stored | {**docids}).items():
         other = owners.setdefault(docid, source)

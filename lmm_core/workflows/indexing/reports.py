@@ -11,6 +11,8 @@ from ...logging import LoggerBase, counted
 from ...models.languages.recognize import language_name
 from .waiting import Waiting
 
+SHOWN = 3  # names in a sentence
+
 
 def describe_languages(found: Mapping[tuple[str, str], int]) -> str:
     """Return in words the languages of documents, given by code and by what names them, with their numbers.
@@ -30,6 +32,15 @@ def describe_counts(counts: Counts, dry_run: bool = False) -> str:
     moved = f", {counts.moved} moved" if counts.moved else ""
     written = f"{counted(counts.written, 'chunk')} {'would be ' if dry_run else ''}written"
     return f"{written}, {counts.removed} removed{moved}, {counts.unchanged} unchanged"
+
+
+def describe_gone(sources: Sequence[str]) -> str:
+    """Return the sentence that indexed files are gone, and how their chunks are removed."""
+    names = ", ".join(sources[:SHOWN]) + (", …" if len(sources) > SHOWN else "")
+    return (
+        f"{counted(len(sources), 'indexed file')} {'is' if len(sources) == 1 else 'are'} gone ({names}). "
+        "Run `lmm index` on the folder to remove what was stored."
+    )
 
 
 def report_long(made: Sequence[Waiting], encoder: Encoder | None, logger: LoggerBase) -> None:

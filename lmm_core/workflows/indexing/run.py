@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from ...errors import StoreError
-from ...files.walk import name_finder
+from ...files.walk import inside_finder, name_finder
 from ...index.chunks import Chunk
 from ...index.encoding import Encoder, compare_identity
 from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
@@ -35,7 +35,7 @@ from ...index.refresh import (
     write_record,
 )
 from ...index.workers import Workers
-from ...logging import ConsoleLogger, LoggerBase
+from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.blocks import Block
 from ...markdown.rag_only import KnitRules
 from ...models.sources import ModelSource, known_sources
@@ -45,7 +45,16 @@ from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for
 from ..known.documents import KnownDocument, read_all
 from ..models import Models
-from .documents import STDIN, annotate_document, check_docids, find_docid, hash_document, indexed_settings, see_indexed
+from .documents import (
+    STDIN,
+    annotate_document,
+    check_docids,
+    find_docid,
+    hash_document,
+    indexed_settings,
+    is_gone,
+    see_indexed,
+)
 from .encoding import Task, encode_files
 from .reports import report_long
 from .stores import collection_names, drop_collections
@@ -213,10 +222,23 @@ class Upload:
         self.records = read_records(store, index.collection)
         is_whole = store.metadata(index.collection) is not None and store.metadata(index.companion) is not None
         if is_whole and not self.is_earlier:
+            self._check_stored()
             return
         if not (self.dry_run or self.is_earlier):
             begin_files(store, index.collection, self.records.values())
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
+
+    def _check_stored(self) -> None:
+        """Raise StoreError if a collection cannot be read, or has lost chunks, though none of its files has changed."""
+        name, companion = self.project.index.collection, self.project.index.companion
+        written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
+        stored = self.store.count(name)
+        self.store.count(companion)
+        if stored < written:
+            raise StoreError(
+                f"The collection {name!r} is damaged: it has {stored} of the {counted(written, 'chunk')} that were "
+                "written. Run `lmm index --rebuild` on the folder of your documents."
+            )
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
         """Return the files to index that were not named, see `Unfinished`.
@@ -362,15 +384,25 @@ class Upload:
         docids, sources = [one.docid for one in documents], [one.source for one in documents if one.source]
         return find_changes(self.store, collection, docids, sources, all_chunks)
 
-    def prune(self) -> int:
-        """Remove the chunks of files that are gone. Return their number. Raise StoreError."""
-        return self._remove(lambda path: not path.exists())
+    def prune(self, folders: Sequence[Path] | None = None) -> int:
+        """Remove the chunks of files that are gone. Return their number.
+
+        folders: only of files that were in these; by default anywhere. Raise StoreError."""
+        if folders is None:
+            return self._remove(is_gone)
+        inside = [inside_finder(folder) for folder in folders if folder.is_dir()]
+        return self._remove(lambda path: any(is_in(path) for is_in in inside) and is_gone(path)) if inside else 0
+
+    def gone(self) -> list[str]:
+        """Return the sources of the indexed files that are gone. Raise StoreError."""
+        sources = read_records(self.store, self.project.index.collection)
+        return [source for source in sources if not source.startswith(STDIN) and is_gone(self.project.root / source)]
 
     def drop_left_out(self) -> int:
         """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
         others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
-        left_out = {path for path in others if path.exists() and self.is_left_out(path)}
+        left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}
         return self._remove(left_out.__contains__) if left_out else 0
 
     def _remove(self, is_meant: Callable[[Path], bool]) -> int:

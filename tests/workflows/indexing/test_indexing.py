@@ -88,19 +88,80 @@ def test_what_moves_keeps_its_id():
     assert "beta is" in text("notes.md").splitlines()[beta["line_start"] - 1]
 
 
-def test_a_file_that_is_gone_is_removed_when_asked():
-    write("a.md", document("alpha"))
-    write("b.md", document("beta"))
-    counts("a.md b.md")
-    Path("b.md").unlink()
-    assert counts("a.md") == (0, 0, 0, 1, 0)
-    assert len(stored()) == 2
-    assert counts("a.md --prune --dry-run") == (0, 0, 1, 1, 0)
-    assert len(stored()) == 2
+def sources(collection="chunks"):
+    return sorted({one["source"] for one in stored(collection).values()})
+
+
+def test_a_file_that_is_gone_leaves_with_its_folder_or_when_asked():
+    for name in ("a.md", "sub/b.md", "other/c.md"):
+        write(name, document(name.split("/")[-1]))
+    counts(".")
+    Path("sub/b.md").unlink()
+    os.rename("other/c.md", "other/d.md")
+    _, told = lmm("index a.md")
+    assert "2 indexed files are gone (other/c.md, sub/b.md). Run `lmm index` on the folder to remove" in told
+    assert counts(". --dry-run") == (1, 0, 2, 1, 1)
+    assert sources() == ["a.md", "other/c.md", "sub/b.md"]
+    assert counts("other") == (1, 0, 1, 0, 1)
+    assert sources() == ["a.md", "other/d.md", "sub/b.md"]
     assert counts("a.md --prune") == (0, 0, 1, 1, 0)
-    assert [one["source"] for one in stored().values()] == ["a.md"]
-    assert [one["source"] for one in stored("documents").values()] == ["a.md"]
-    assert [one["source"] for one in stored("chunks.files").values()] == ["a.md"]
+    assert sources() == sources("documents") == sources("chunks.files") == ["a.md", "other/d.md"]
+    assert "gone" not in lmm("index .")[1]
+
+
+def test_a_file_in_a_folder_that_cannot_be_looked_into_is_not_gone(monkeypatch):
+    write("a.md", document("alpha"))
+    write("sub/b.md", document("beta"))
+    counts(".")
+    monkeypatch.setattr(Path, "exists", refuse(Path.exists, "b.md"))
+    Path("sub/b.md").unlink()
+    assert counts(".") == (0, 0, 0, 1, 0)
+    assert sources() == ["a.md", "sub/b.md"]
+
+
+def refuse(exists, name):
+    """Return a function that does what `exists` does, but may not look at files of a name."""
+
+    def exists_unless_named(path, **options):
+        if path.name == name:
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path, **options)
+
+    return exists_unless_named
+
+
+def test_damage_is_told_though_no_file_has_changed():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    shard = Path(".lmm/index/chunks/shard/edge_config.json")
+    whole = shard.read_bytes()
+    shard.write_text("x")
+    _, told = lmm("index .", status=1)
+    assert f"The collection 'chunks' in {Path.cwd()}/.lmm/index is damaged (" in told
+    assert f"Remove {Path.cwd()}/.lmm/index/chunks and index again." in told
+    shard.write_bytes(whole)
+    assert counts(".") == (0, 0, 0, 2, 0)
+
+
+def test_payload_that_cannot_be_decoded_is_told_with_the_remedy():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    for page in Path(".lmm/index/chunks/shard").glob("segments/*/payload_storage/page_0.dat"):
+        page.write_bytes(b"\xa5" * page.stat().st_size)
+    _, told = lmm("search alpha", status=1)
+    assert f"; if this comes again, remove {Path.cwd()}/.lmm/index/chunks and index again" in told
+
+
+def test_chunks_that_were_lost_are_told_though_no_file_has_changed():
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    store = open_store(LocalStorage(".lmm/index"))
+    store.delete("chunks", [next(store.scroll("chunks")).id])
+    store.close()
+    _, told = lmm("index .", status=1)
+    assert "The collection 'chunks' is damaged: it has 1 of the 2 chunks that were written." in told
+    assert counts("--rebuild .") == (2, 0, 0, 0, 1)
+    assert counts(".") == (0, 0, 0, 2, 0)
 
 
 def test_a_dry_run_writes_nothing():
