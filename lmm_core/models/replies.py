@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 from ..errors import ModelError
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_MOST_TRIED = 50  # braces of a reply at which an object may begin
+_MOST_REPAIRED = 5  # of them, at which it may have faults
+_TEXT_OR_COMMA = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.S)
+_BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _SHOWN = 60  # characters of a reply that are told
 # Colours and titles of terminals.
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
@@ -23,14 +28,27 @@ def one_line(text: str) -> str:
 def find_object(text: str) -> dict[str, Any]:
     """Return the first JSON object in a reply.
 
-    Servers that ignore schemas put prose, thoughts or a code fence around it. Raise ModelError if
-    there is no object."""
-    thoughts = text.rfind("</think>")  # an object inside the thoughts is not the answer
-    for start in (0, thoughts + 1):
-        found, end = _first_object(text, start)
-        if found is not None and end > thoughts:
-            return found
+    Servers that ignore schemas put prose or a code fence around it. Raise ModelError if there is no
+    object."""
+    decoder, at = json.JSONDecoder(strict=False), -1
+    for tried in range(_MOST_TRIED):
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
+        for read in (str, _repaired) if tried < _MOST_REPAIRED else (str,):
+            with contextlib.suppress(ValueError, RecursionError):
+                value: dict[str, Any] = decoder.raw_decode(read(text[at:]))[0]
+                return value
     raise ModelError(f"the reply is not JSON: {shown(text)}" if text.strip() else "the reply is empty")
+
+
+def _repaired(text: str) -> str:
+    """Return JSON without commas after the last item, and with the single backslashes (of formulas) doubled."""
+
+    def repair(fault: re.Match[str]) -> str:
+        return _BACKSLASH.sub(lambda escape: escape[0] if escape[1] else "\\\\", fault["text"]) if fault["text"] else ""
+
+    return _TEXT_OR_COMMA.sub(repair, text)
 
 
 def find_value(text: str, key: str) -> Any:
@@ -39,22 +57,6 @@ def find_value(text: str, key: str) -> Any:
         return find_object(text)[key]
     except (ModelError, KeyError):
         raise ModelError(f"the reply holds no {key}") from None
-
-
-def _first_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """Return the first object from a position on (or None), and the position where it ends."""
-    decoder = json.JSONDecoder(strict=False)
-    for _ in range(50):
-        at = text.find("{", at)
-        if at < 0:
-            break
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at += 1
-        else:
-            return found, end
-    return None, 0
 
 
 def shown(text: str) -> str:

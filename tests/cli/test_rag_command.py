@@ -488,8 +488,8 @@ def test_a_model_that_takes_too_long(model):
 
 
 USELESS = {
-    "": "the reply is empty",
-    " \n": "the reply is empty",
+    "": "the model said nothing",
+    " \n": "the model said nothing",
     "I am sorry.": "the reply is not JSON: 'I am sorry.'",
     '["a", "b"]': "questions: 'a' is a number or a sign, not a question; the reply's `summary` is not a text but nothing",
     '{"answer": 42}': "the reply's `questions` are not a list of texts but nothing",

@@ -62,6 +62,22 @@ def model(monkeypatch):
 # An answer
 
 
+def test_a_model_that_says_nothing_has_not_answered(course, model):
+    model(reply="<think>What might that be?</think>")
+    with Served(course) as served:
+        events = served.events()
+    assert events[-1] == ("error", {"error": serving_answers.NO_MODEL})
+    assert said(events) == ""
+
+
+def test_what_a_model_thinks_is_not_shown(course, model):
+    model(reply="<think>What might that be?</think>\n\nThe oak is explained [1].", pause=0.01)
+    with Served(course) as served:
+        events = served.events()
+    assert said(events) == "The oak is explained [1]."
+    assert len([name for name, _ in events if name == "part"]) > 3
+
+
 def test_an_answer_without_a_model_comes_with_its_sources(course):
     with Served(course) as served:
         response = served.client.post("/ask", json=ASK)

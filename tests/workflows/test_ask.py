@@ -119,6 +119,20 @@ def test_a_model_that_cannot_be_reached_is_told(indexed_book):
     assert "sk-test" not in said
 
 
+def test_a_model_that_says_nothing_has_not_answered(indexed_book):
+    with ModelServer(reply="<think>What might that be?</think>") as server:
+        shown, said = ask("'What is the standard error?'", server, status=1)
+    assert "openai/gpt-4o-mini: the model said nothing" in said
+    assert "might that be" not in shown + said
+
+
+def test_what_a_model_thinks_is_not_shown(indexed_book):
+    with ModelServer(reply="<think>What might that be?</think>\n\nFar away [1].<|im_end|>") as server:
+        shown, said = ask("'What is the standard error?'", server)
+    assert shown.startswith("Far away [1].\n")
+    assert "think" not in shown + said
+
+
 def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed_book):
     with ModelServer(reply="\x1b[31mRed\x07 [1]") as server:
         assert ask("'the mean?'", server)[0].startswith("[31mRed [1]")

@@ -101,7 +101,6 @@ def read_reply(text: str, wanted: Sequence[str]) -> Mapping[str, Any]:
 def _read_list(text: str, wanted: Sequence[str]) -> dict[str, Any]:
     """Return the questions and the summary of a reply that is no object, but a list or plain text."""
     found: dict[str, Any] = {}
-    text = text[text.rfind("</think>") + len("</think>") :] if "</think>" in text else text
     lines = [line.strip() for line in text[: 20 * MOST_CHARACTERS].splitlines()]
     questions = _items(text, lines)
     if "questions" in wanted and questions:

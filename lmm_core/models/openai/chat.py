@@ -19,6 +19,7 @@ from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
+from ..unwrap import UnwrappedStream, may_think_untagged, unwrap
 from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
     PATH,
@@ -65,6 +66,7 @@ class OpenAIChat:
         self._schemas = True
         self._parameters, self._warn = Parameters(), warn
         self._answered = False
+        self._untagged = may_think_untagged(name.model)
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
         """Return the reply to a request; see `ChatModel`.
@@ -136,16 +138,9 @@ class OpenAIChat:
 
     async def _send(self, request: Request, body: dict[str, Any], show: Show | None) -> Reply:
         client = self._next_client()
-        shown = False
-
-        def hear(part: str) -> None:
-            nonlocal shown
-            shown = shown or bool(part)
-            if show:
-                show(part)
-
+        stream = UnwrappedStream(show, request.text, self._untagged) if show else None
         try:
-            completion = await stream_completion(client, body, hear, self.name) if show else None
+            completion = await stream_completion(client, body, stream, self.name) if stream else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
         except CutOffError as error:  # stopped by who it is shown to, but paid for
             self._count(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
@@ -158,7 +153,7 @@ class OpenAIChat:
         try:
             return self._read(completion, request)
         except CutOffError:
-            if shown or not self._needs_room(completion, request):
+            if (stream and stream.shown) or not self._needs_room(completion, request):
                 raise
         self._parameters.thinks = True
         return await self._complete(request, show)
@@ -183,13 +178,17 @@ class OpenAIChat:
         message = value_at(choice, "message")
         if message is None:
             raise ModelError(f"{self.name}: {self._safe(no_choices(completion))}")
-        text = text_in(value_at(message, "content")).encode("utf-8", "replace").decode("utf-8")
+        content = text_in(value_at(message, "content")).encode("utf-8", "replace").decode("utf-8")
+        text = unwrap(content, request.text)
+        self._untagged = self._untagged or may_think_untagged(self._model, content)
         used = value_at(completion, "usage")
         tokens_in = number_in(used, "prompt_tokens") or estimate_tokens(request.text)
-        tokens_out = number_in(used, "completion_tokens") or estimate_tokens(text)
+        tokens_out = number_in(used, "completion_tokens") or estimate_tokens(content)
         reply = Reply(text, tokens_in, tokens_out, calls_in(message))
         self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
+        if not text.strip() and not (reply.calls and request.tools):
+            raise ModelError(f"{self.name}: the model said nothing" + _beside(content, completion, reply))
         return reply
 
     def _count(self, reply: Reply) -> None:
@@ -236,6 +235,13 @@ class OpenAIChat:
 
     def _safe(self, text: str) -> str:
         return without_key(text, self._key)
+
+
+def _beside(content: str, completion: Any, reply: Reply) -> str:
+    """Return what an empty reply has beside a text."""
+    if reply.calls:
+        return " but called a tool, of which it has none"
+    return ": it sent nothing but its thoughts" if content.strip() or thought_in(completion) else ""
 
 
 def _mend(error: APIError) -> str:

@@ -10,6 +10,7 @@ from ...errors import ModelError
 from ..addresses import is_address, shown_address
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
+from .completions import sentence_in
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -101,7 +102,7 @@ def explain(
     if isinstance(error, openai.APIConnectionError):
         return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
-        return ModelError(f"{name}: {without_key(str(error), key)}")
+        return ModelError(f"{name}: {without_key(said_in(error), key)}")
     status, said = error.status_code, without_key(said_in(error), key)
     if status in (401, 403):
         refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
@@ -122,9 +123,7 @@ def is_too_long(error: APIError) -> bool:
 
 def said_in(error: Any) -> str:
     """Return what a server says in an error."""
-    body = error.body
-    said = body.get("message") if isinstance(body, dict) else None
-    return str(said or error.message)
+    return sentence_in(error.body) or str(error.message)
 
 
 def without_key(text: str, key: str) -> str:

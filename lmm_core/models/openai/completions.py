@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CutOffError, ModelError
-from ..chat import ChatMessage, Show, ToolCall
+from ..chat import ChatMessage, ToolCall
+from ..unwrap import UnwrappedStream, thinks
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 # request and the reply in full, which is a third of the processor time of a call.
 PATH = "/chat/completions"
 _THOUGHTS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
+_THOUGHT_PARTS = ("thinking", "reasoning")  # and their types where a message's content has parts
 
 
 def value_at(value: Any, key: str) -> Any:
@@ -30,12 +32,14 @@ def first_item(value: Any) -> Any:
     return value[0] if isinstance(value, list) and value else None
 
 
-async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Show, name: str) -> dict[str, Any] | None:
-    """Return a completion joined from its parts, each shown as it arrives.
+async def stream_completion(
+    client: AsyncOpenAI, body: dict[str, Any], shown: UnwrappedStream, name: str
+) -> dict[str, Any] | None:
+    """Return a completion joined from its parts, of which what the model says is shown as it arrives.
 
     Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off, and APITimeoutError if nothing comes in time; a CutOffError of `show`
-    ends the stream."""
+    the connection breaks off, and APITimeoutError if nothing comes in time; a CutOffError of who
+    it is shown to ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []
@@ -49,13 +53,15 @@ async def stream_completion(client: AsyncOpenAI, body: dict[str, Any], show: Sho
                 delta = value_at(choice, "delta")
                 texts.append(text_in(value_at(delta, "content")))
                 refusals.append(text_in(value_at(delta, "refusal")))
-                thoughts += [text_in(value_at(delta, key)) for key in _THOUGHTS]
+                thoughts.append("".join(text_in(value_at(delta, key)) for key in _THOUGHTS))
                 _gather_calls(calls, delta)
-                show(texts[-1])
+                shown.hear(texts[-1], thoughts[-1])
                 ended = value_at(choice, "finish_reason") or ended
+        if ended:
+            shown.finish()
     except _transport_errors() as error:
         raise _stream_error(error, stream, name, any(texts)) from None
-    except CutOffError:  # by `show`: the server need not go on
+    except CutOffError:  # by who it is shown to: the server need not go on
         await stream.close()
         raise
     called = [calls[at] for at in sorted(calls)]
@@ -129,14 +135,24 @@ def _transport_errors() -> tuple[type[Exception], ...]:
 
 def no_choices(completion: Any) -> str:
     """Return why a completion holds no reply. Some servers send errors in this form."""
-    said = value_at(value_at(completion, "error"), "message")
-    return str(said or "the reply does not follow the OpenAI protocol (no choices)")
+    said = sentence_in(completion) if isinstance(completion, dict) else ""
+    return said or "the reply does not follow the OpenAI protocol (no choices)"
+
+
+def sentence_in(error: Any) -> str:
+    """Return what a server says in an error: a text, or one in an object or a list, in the forms that servers use."""
+    for _ in range(4):  # objects in one another
+        if isinstance(error, list):
+            error = first_item(error)
+        elif isinstance(error, dict):
+            error = next((error[key] for key in ("message", "error", "detail", "msg") if error.get(key)), None)
+    return error if isinstance(error, str) else ""
 
 
 def text_in(content: Any) -> str:
     """Return the text of a message's content. Servers of reasoning models may send it in parts."""
     if isinstance(content, list):
-        texts = [value_at(part, "text") for part in content]
+        texts = [value_at(part, "text") for part in content if value_at(part, "type") not in _THOUGHT_PARTS]
         return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
 
@@ -146,7 +162,7 @@ def thought_in(completion: Any) -> bool:
     message = value_at(first_item(value_at(completion, "choices")), "message")
     details = value_at(value_at(completion, "usage"), "completion_tokens_details")
     said = any(value_at(message, key) for key in _THOUGHTS) or number_in(details, "reasoning_tokens")
-    return bool(said) or text_in(value_at(message, "content")).lstrip().startswith("<think>")
+    return bool(said) or thinks(text_in(value_at(message, "content")))
 
 
 def number_in(used: Any, key: str) -> int:

@@ -134,9 +134,9 @@ def test_only_what_is_wanted_is_read():
         '~~~\n{"summary": "On means."}\n~~~',
         'Here you are:\n\n{"summary": "On means."}\n\nIs there more?',
         'The set {1, 2} and $\\bar{x}$: {"summary": "On means."}',
-        '<think>I could say {"summary": "nothing"}.</think>\n{"summary": "On means."}',
-        '<think>\n\n</think>\n\n```json\n{\n  "summary": "On\nmeans."\n}\n```',
-        'I could say {"summary": "nothing"}.</think>{"summary": "On means."}',
+        '```json\n{\n  "summary": "On\nmeans."\n}\n```',
+        '{"summary": "On means.",}',
+        'Here {you} are: {"summary": "On means.", "questions": ["a", "b", ], }',
         '{"summary": "On means.", "more": {"a": [1, null]}}',
         '{"summary": "On means."} {"summary": "another"}',
         '{"SUMMARY": 1, "summary": "On means."}',
@@ -146,14 +146,10 @@ def test_the_object_is_found_in(reply):
     assert summary_in(reply) == "On means."
 
 
-def test_thoughts_in_the_summary_are_no_thoughts():
-    summary = "The tag <think> opens, </think> closes {}."
-    assert summary_in(json.dumps({"summary": summary})) == summary
-
-
-def test_an_object_in_the_thoughts_alone_is_no_reply():
-    with pytest.raises(ModelError, match="not JSON"):
-        find_object('<think>{"summary": "a"}</think> I cannot say.')
+def test_formulas_may_have_single_backslashes():
+    assert summary_in(r'{"summary": "The mean \mu, \underline{x} and \\sigma \u00e9."}') == (
+        r"The mean \mu, \underline{x} and \sigma é."
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,7 +287,7 @@ jsons = st.recursive(
 
 
 @often
-@given(jsons, st.sampled_from(["{}", "```json\n{}\n```", "<think>{{}}</think>{}", "Well: {} }}"]))
+@given(jsons, st.sampled_from(["{}", "```json\n{}\n```", "Well: {} }}"]))
 def test_any_json_is_an_annotation_or_an_error(value, around):
     try:
         found = read_annotation(around.format(json.dumps(value)), BOTH)
@@ -313,7 +309,6 @@ def test_any_json_is_an_annotation_or_an_error(value, around):
 @example('{"' * 50_000)
 @example("{ " * 50_000 + '{"a": 1}')
 @example("{'a': 1}")
-@example("</think>" * 20_000)
 def test_any_reply_holds_an_object_or_is_an_error(text):
     with at_most(seconds=1):
         try:
@@ -427,7 +422,7 @@ def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
 @pytest.mark.parametrize("reply", ["", " \n"])
 def test_an_empty_reply_is_called_so(server, reply):
     server.reply = reply
-    with pytest.raises(ModelError, match="the reply is empty"):
+    with pytest.raises(ModelError, match="the model said nothing"):
         annotation(annotator_of(server), AnnotatorSection(("T",), "text"))
 
 

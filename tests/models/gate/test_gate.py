@@ -149,7 +149,7 @@ def test_what_is_wrong_is_said_of_each():
         "- What is a residual?\n- Why should residuals scatter?",
         "* What is a residual?\n\n* Why should residuals scatter?\n",
         "Sure!\nWhat is a residual?\nWhy should residuals scatter?",
-        "<think>1. Hm?</think>\n- What is a residual?\n- Why should residuals scatter?",
+        "- What is a residual?\n- Why should residuals scatter?",
     ],
 )
 def test_a_list_of_questions_is_read(reply):

@@ -403,7 +403,6 @@ def test_a_reply_of_another_shape(body):
     assert not found.stop
 
 
-# Whether nothing is an answer is for those to say who asked.
 @pytest.mark.parametrize(
     "body",
     [
@@ -411,16 +410,30 @@ def test_a_reply_of_another_shape(body):
         body_with({"role": "assistant", "content": " \n"}),
         body_with({"role": "assistant", "content": None}),
         body_with({"role": "assistant"}),
+        body_with({"role": "assistant", "content": "", "reasoning_content": "Hm."}),
+        body_with({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": ""}}]}),
+        body_with({"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}]}),
         b'{"choices": [{"message": "hi"}]}',
         b'{"choices": [{"message": []}]}',
         b'{"choices": [{"message": {"content": 5}}]}',
         b'{"choices": [{"message": {"content": {"text": "a"}}}]}',
     ],
 )
-def test_a_reply_without_text_is_empty(body):
+def test_a_reply_without_text_is_an_error(body):
     with ModelServer(reply=body) as server:
-        [reply] = answers(chat_at(server.url), asked())
-    assert reply.text.strip() == ""
+        assert str(error_of(server)).startswith("test/m: the model said nothing")
+
+
+@pytest.mark.parametrize(
+    "said", ['{"error": "model is loading"}', '{"error": {"error": {"message": "model is loading"}}}',
+             '{"detail": [{"msg": "model is loading"}]}', '{"message": "model is loading"}'],
+)  # fmt: skip
+def test_the_servers_sentence_is_shown(said):
+    with ModelServer() as server:
+        server.answer = lambda body, key: (500, said.encode())
+        assert str(error_of(server)) == "test/m: the server reports error 500: model is loading"
+    with ModelServer(reply=said.encode()) as server:
+        assert str(error_of(server)) == "test/m: model is loading"
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,47 @@ def test_a_stream_that_just_stops_is_no_answer(monkeypatch):
     assert [body.get("stream") for body in server.requests] == [True, None]
 
 
-def test_an_empty_answer_is_one(monkeypatch):
-    with ModelServer("") as server:
-        assert ask(server, monkeypatch, []).text == ""
-    assert server.count == 1
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ("<think>\nHm, <b>one</b>?\n\nOr two. </think>\n\n" + LONG, LONG),
+        (LONG + " <|im_end|>\n", LONG + " "),
+    ],
+)
+def test_what_is_round_the_reply_is_not_shown(sent, said, monkeypatch):
+    shown = []
+    with ModelServer(sent) as server:
+        assert ask(server, monkeypatch, shown).text == said
+    assert "".join(shown) == said
+    assert len(shown) > 3
+
+
+def test_thoughts_without_their_first_tag_are_waited_for_once_they_are_known(monkeypatch):
+    """The chat templates of some models put the tag into the prompt."""
+    shown = []
+    with ModelServer("Hm, one. Or two.\n</think>\n\n" + LONG) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+
+        async def talk():
+            model = OpenAIChat(ModelName("openai", "m"), known_sources({})["openai"])
+            await model.reply(REQUEST)
+            try:
+                return await model.reply(REQUEST, shown.append)
+            finally:
+                await model.close()
+
+        assert asyncio.run(talk()).text == LONG
+    assert "".join(shown) == LONG
+    assert len(shown) > 3
+
+
+@pytest.mark.parametrize("sent", ["", " \n", "<think>Hm.</think>\n", "<think>Hm."])
+def test_a_reply_that_says_nothing_is_an_error(sent, monkeypatch):
+    shown = []
+    with ModelServer(sent) as server, pytest.raises(ModelError, match="openai/m: the model said nothing"):
+        ask(server, monkeypatch, shown)
+    assert (server.count, "".join(shown)) == (1, "")
 
 
 def test_a_model_without_tools_still_streams(monkeypatch):

@@ -1,0 +1,105 @@
+"""What a model says, without its thoughts and the marks of servers."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.unwrap import UnwrappedStream, unwrap
+
+ANSWER = "The mean is a sum.\n\n- `a < b` [1]"
+THOUGHTS = [
+    "<think>\nHm.\n</think>\n\n",
+    "\n<think>\n\n</think>\n\n",
+    "<thinking>Hm.</thinking>",
+    "<thought>\nHm <b>.\n</thought>\n",
+    "[THINK]Hm.[/THINK]",
+    "◁think▷Hm.◁/think▷",
+    "<seed:think>Hm.</seed:think>",
+    "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>",
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
+    "<|channel>thought\nHm.\n<channel|>",
+    "<think>Hm.</think>\n<response>",
+    "<think>Hm.</think><think>Or so.</think>",
+    "<|im_start|>assistant\n<think>Hm.</think>",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
+]
+UNOPENED = ["Hm, first one.\n</think>\n\n", "Hm.</think>", "Hm.[/THINK]\n", "Hm: ```python\nx\n</think>\n"]
+ENDS = [
+    "<|im_end|>", "</s>", "<|eot_id|>", "<|endoftext|>\n", "<end_of_turn>", "<eos>", "<\uff5cend\u2581of\u2581sentence\uff5c>",
+    " </s></s>", "<|im_end|>\n<|im_start|>user\nAnd the median?<|im_end|>", "<|return|>", "[/INST]", "<|END_RESPONSE|>",
+]  # fmt: skip
+TEXTS = [
+    "The tag `<think>` opens, `</think>` closes.",
+    "<s>gone</s>",
+    '```python\ntext.split("</think>")\n```',
+    "```\n<think>\nHm.\n</think>\n```\n",
+    "A `<|im_end|>` ends a message.",
+    '{"summary": "The tag <think> opens, </think> closes {}."}',
+    " \n  indented\n\n",
+    "a <b and [c",
+    "Use <answer>x</answer>",
+    "",
+]
+
+
+@pytest.mark.parametrize("end", ["", *ENDS])
+@pytest.mark.parametrize("thoughts", ["", *THOUGHTS, *UNOPENED])
+def test_what_is_round_an_answer_goes(thoughts, end):
+    assert unwrap(thoughts + ANSWER + end).rstrip() == ANSWER
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_is_said_stays(text):
+    assert unwrap(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["The template ends with </think>", "It ends in <|im_end|>", "a\n<think>\nb\n</think>\nc"]
+)
+def test_marks_that_stand_in_the_request_are_what_is_said(text):
+    assert unwrap(text, asked=f"Shorten: {text} now") == text
+
+
+def test_thoughts_in_between_are_none_of_it():
+    assert unwrap("Well:\n<think>\n<<<<<< SEARCH\n</think>\nNothing.") == "Well:\nNothing."
+
+
+@pytest.mark.parametrize(
+    "text", ["<think>Hm.", "<think>Hm.</think>\n", "<|channel|>analysis<|message|>Hm.<|end|>", "<eos>"]
+)
+def test_thoughts_alone_say_nothing(text):
+    assert unwrap(text) == ""
+
+
+parts = st.lists(
+    st.sampled_from([*THOUGHTS, *ENDS, *TEXTS, ANSWER, "<", "think>", "\n", "user", "assistant", "a", "`", " ", "<|"]),
+    max_size=5,
+)
+
+
+@settings(max_examples=300)
+@given(parts.map("".join), st.integers(1, 9))
+def test_a_stream_shows_nothing_but_what_is_said(text, length):
+    """In thoughts without their first tag it may: they are not known for such before they end."""
+    shown = []
+    stream = UnwrappedStream(shown.append, "")
+    for at in range(0, len(text), length):
+        stream.hear(text[at : at + length])
+    stream.finish()
+    if not any(unopened in text for unopened in ("</", "[/", "◁/", "<|END")):
+        assert "".join(shown) == unwrap(text)
+
+
+@pytest.mark.parametrize("thoughts", ["", *THOUGHTS])
+@pytest.mark.parametrize("length", [1, 3, 50])
+def test_a_stream_shows_the_answer(thoughts, length):
+    shown = []
+    stream = UnwrappedStream(shown.append, "")
+    for end in ENDS:
+        text = thoughts + ANSWER + end
+        shown.clear()
+        stream = UnwrappedStream(shown.append, "")
+        for at in range(0, len(text), length):
+            stream.hear(text[at : at + length])
+        stream.finish()
+        assert "".join(shown) == unwrap(text)
