@@ -43,7 +43,7 @@ MOST_MODULES = 12
 MOST_LINES = {
     "asked": 1000, "cli": 4639, "course": 2464, "crawl": 2365, "ending": 19, "errors": 154, "files": 1739,
     "filters": 3338, "importing": 535, "index": 3192, "installation": 113, "langchain": 147, "llmd": 2110,
-    "lmm_core": 179, "logging": 248, "markdown": 4624, "models": 6184, "quarto": 4953, "quarto-ext": 212,
+    "lmm_core": 179, "logging": 248, "markdown": 4624, "models": 6360, "quarto": 4953, "quarto-ext": 212,
     "retrieve": 5701, "scan": 4954, "serving": 2768, "settings": 2595, "store": 2355, "study": 1522,
     "vector_store_qdrant": 184, "workflows": 6534,
 }  # fmt: skip

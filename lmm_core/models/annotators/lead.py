@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..stopwords import STOPWORDS
+from ..languages.stopwords import STOPWORDS
 from .sentences import LOST, Sentence, beginning_of, words_of
 from .wording import Wording
 

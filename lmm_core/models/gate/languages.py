@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from ..languages.recognize import foresee_recognizing, recognize_language
 from ..languages.stemming import language_code
-from ..stopwords import STOPWORDS
+from ..languages.stopwords import STOPWORDS
 from .words import fold, main_script, own_words, words_in
 
 # The words of questions, which the lists of stop words lack in part.

@@ -19,10 +19,11 @@ from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
-from ..unwrap import UnwrappedStream, may_think_untagged, unwrap
+from ..unwrap import UnwrappedStream, may_think_untagged, thinks, unwrap
 from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
     PATH,
+    THOUGHT_KEYS,
     calls_in,
     first_item,
     message_data,
@@ -30,7 +31,6 @@ from .completions import (
     number_in,
     stream_completion,
     text_in,
-    thought_in,
     value_at,
 )
 from .parameters import Parameters
@@ -160,7 +160,7 @@ class OpenAIChat:
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
         """Return True if the model spent its tokens on thoughts, and more of them could help."""
-        return not request.sampling.max_tokens and not self._parameters.thinks and thought_in(completion)
+        return not request.sampling.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
         body = self._parameters.of(request, limited)
@@ -237,11 +237,19 @@ class OpenAIChat:
         return without_key(text, self._key)
 
 
+def _thought_in(completion: Any) -> bool:
+    """Return True if a model thought before it answered, as far as a completion says."""
+    message = value_at(first_item(value_at(completion, "choices")), "message")
+    details = value_at(value_at(completion, "usage"), "completion_tokens_details")
+    said = any(value_at(message, key) for key in THOUGHT_KEYS) or number_in(details, "reasoning_tokens")
+    return bool(said) or thinks(text_in(value_at(message, "content")))
+
+
 def _beside(content: str, completion: Any, reply: Reply) -> str:
     """Return what an empty reply has beside a text."""
     if reply.calls:
         return " but called a tool, of which it has none"
-    return ": it sent nothing but its thoughts" if content.strip() or thought_in(completion) else ""
+    return ": it sent nothing but its thoughts" if content.strip() or _thought_in(completion) else ""
 
 
 def _mend(error: APIError) -> str:

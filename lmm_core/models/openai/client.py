@@ -10,7 +10,6 @@ from ...errors import ModelError
 from ..addresses import is_address, shown_address
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
-from .completions import sentence_in
 
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
@@ -124,6 +123,16 @@ def is_too_long(error: APIError) -> bool:
 def said_in(error: Any) -> str:
     """Return what a server says in an error."""
     return sentence_in(error.body) or str(error.message)
+
+
+def sentence_in(error: Any) -> str:
+    """Return what a server says in an error: a text, or one in an object or a list, in the forms that servers use."""
+    for _ in range(4):  # objects in one another
+        if isinstance(error, list):
+            error = error[0] if error else None
+        elif isinstance(error, dict):
+            error = next((error[key] for key in ("message", "error", "detail", "msg") if error.get(key)), None)
+    return error if isinstance(error, str) else ""
 
 
 def without_key(text: str, key: str) -> str:

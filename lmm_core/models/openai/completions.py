@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CutOffError, ModelError
 from ..chat import ChatMessage, ToolCall
-from ..unwrap import UnwrappedStream, thinks
+from .client import sentence_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
+    from ..unwrap import UnwrappedStream
+
 # The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
 # request and the reply in full, which is a third of the processor time of a call.
 PATH = "/chat/completions"
-_THOUGHTS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
+THOUGHT_KEYS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
 _THOUGHT_PARTS = ("thinking", "reasoning")  # and their types where a message's content has parts
 
 
@@ -53,7 +55,7 @@ async def stream_completion(
                 delta = value_at(choice, "delta")
                 texts.append(text_in(value_at(delta, "content")))
                 refusals.append(text_in(value_at(delta, "refusal")))
-                thoughts.append("".join(text_in(value_at(delta, key)) for key in _THOUGHTS))
+                thoughts.append("".join(text_in(value_at(delta, key)) for key in THOUGHT_KEYS))
                 _gather_calls(calls, delta)
                 shown.hear(texts[-1], thoughts[-1])
                 ended = value_at(choice, "finish_reason") or ended
@@ -139,30 +141,12 @@ def no_choices(completion: Any) -> str:
     return said or "the reply does not follow the OpenAI protocol (no choices)"
 
 
-def sentence_in(error: Any) -> str:
-    """Return what a server says in an error: a text, or one in an object or a list, in the forms that servers use."""
-    for _ in range(4):  # objects in one another
-        if isinstance(error, list):
-            error = first_item(error)
-        elif isinstance(error, dict):
-            error = next((error[key] for key in ("message", "error", "detail", "msg") if error.get(key)), None)
-    return error if isinstance(error, str) else ""
-
-
 def text_in(content: Any) -> str:
     """Return the text of a message's content. Servers of reasoning models may send it in parts."""
     if isinstance(content, list):
         texts = [value_at(part, "text") for part in content if value_at(part, "type") not in _THOUGHT_PARTS]
         return "".join(text for text in texts if isinstance(text, str))
     return content if isinstance(content, str) else ""
-
-
-def thought_in(completion: Any) -> bool:
-    """Return True if a model thought before it answered, as far as a completion says."""
-    message = value_at(first_item(value_at(completion, "choices")), "message")
-    details = value_at(value_at(completion, "usage"), "completion_tokens_details")
-    said = any(value_at(message, key) for key in _THOUGHTS) or number_in(details, "reasoning_tokens")
-    return bool(said) or thinks(text_in(value_at(message, "content")))
 
 
 def number_in(used: Any, key: str) -> int:

@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from typing import Protocol
 
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
+from ...models.languages.stopwords import STOPWORDS
 from ...models.languages.words import find_words, fold, is_paired
-from ...models.stopwords import STOPWORDS
 from .asking import without_asking
 
 NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
