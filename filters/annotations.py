@@ -8,8 +8,8 @@ from lmm_core.errors import ModelError
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan.annotations.tally import Tally
-from lmm_core.scan.header import scan
-from lmm_core.workflows.document import docid_of, new_rag_run
+from lmm_core.scan.header import report_errors
+from lmm_core.workflows.document import new_rag_run
 from lmm_core.workflows.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput
@@ -33,20 +33,19 @@ def annotate(document: FilterDocument) -> FilterOutput:
 
 def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], Tally | None]:
     """Return the blocks, annotated, and the tally of what was made, None if something went wrong."""
-    path = document.path
-    docid = docid_of(path) if path is not None else ""
-    scanned = scan(blocks, path.stem if path else "", docid, document.logger)
     project = document.project_for(blocks)
     if project is None:
-        return scanned, None
+        report_errors(blocks, document.logger)
+        return blocks, None
     models = Models(document.options.model, warn=document.logger.warning)
     try:
-        run = new_rag_run(project, models.annotator(project), docid, document.logger)
+        run = new_rag_run(project, models.annotator(project), document.path, document.logger)
     except ModelError as error:
+        report_errors(blocks, document.logger)
         document.logger.error(f"The document was not annotated: {error}")
-        return scanned, None
+        return blocks, None
     run.verbatim = document.source is not None
-    run.start(scanned)
+    run.start(blocks)
     if run.open:
         run.ask_alone()
         if models.usage.requests or models.usage.cached:

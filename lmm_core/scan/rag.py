@@ -7,13 +7,13 @@ whose source has changed are made again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase, counted
-from ..markdown.blocks import Block, MetadataBlock, Spelling
+from ..markdown.blocks import Block, MetadataBlock, Spelling, header_content, serialize_blocks
 from ..markdown.edits import ASKED_KEY, EDIT_KEY, broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
@@ -38,7 +38,7 @@ from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
 from .annotations.tally import Tally
-from .header import is_list_header
+from .header import is_list_header, scan
 from .options import ScanOpts
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
@@ -106,6 +106,10 @@ class RagRun:
 
     The second step waits for the annotator, and is not needed if nothing is `open`. The fields up
     to `logger` are the arguments of `scan_rag`; `marks` are those of own prompts, see `NeedsFinder`.
+
+    name: of the document, if its header is to be completed (see `scan`), which is done with the first
+    annotation and never alone; is_included: tells whether other files include this one, which then gets
+    neither a header nor anything in its own.
     """
 
     opts: ScanOpts
@@ -118,9 +122,13 @@ class RagRun:
     logger: LoggerBase
     progress: Progress | None = None
     marks: Mapping[str, str] | None = None
+    name: str | None = None
+    is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
     open: list[HeadingNode] = field(default_factory=list, init=False)
+    _given: list[Block] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
+    _keeps_header: bool = field(default=False, init=False)
     _tree: HeadingNode | None = field(default=None, init=False)
     _originals: RestoredBlocks = field(default_factory=lambda: RestoredBlocks([], {}), init=False)
     _newline: str = field(default="\n", init=False)
@@ -140,7 +148,8 @@ class RagRun:
         A document whose header is a list, or whose edit markers do not fit together, is left as it
         is: the header pass reports it. The old texts of edits that are not decided are used.
         """
-        self._blocks = list(blocks)
+        self._given = list(blocks)
+        self._blocks = blocks = self._complete_header()
         self._originals = restore_originals(blocks)
         left_alone = is_list_header(blocks) or broken_edits(blocks)
         self._tree = tree = None if left_alone else blocks_to_tree(self._originals.blocks)
@@ -158,9 +167,20 @@ class RagRun:
             if node.parent is not None and ("summary" in wanted or id(node) in waiting):
                 waiting.add(id(node.parent))
 
+    def _complete_header(self) -> list[Block]:
+        """Return the document with what the header pass writes."""
+        if self.name is None:
+            return self._given
+        completed = scan(self._given, self.name, self.docid, self.logger)
+        self._keeps_header = completed != self._given and self.is_included()
+        return self._given if self._keeps_header else completed
+
     def _begin(self, node: HeadingNode) -> list[str]:
         """Return the keys that the annotator has to be asked for. A section without any is finished here."""
         needs = self._finder.needs_of(node)
+        if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
+            self._keeps_header = True
+            return []
         if not needs.wanted:
             self._apply(node, needs, needs.values)
         return needs.wanted
@@ -188,7 +208,7 @@ class RagRun:
         return id(node_block(node)) in inside
 
     def _is_left_out(self, node: HeadingNode) -> bool:
-        headless = isinstance(node, HeaderNode) and not node.metadata
+        headless = isinstance(node, HeaderNode) and (self._keeps_header or not node.metadata)
         return headless or id(node) in self._closed or self._is_proposed(node)
 
     def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
@@ -306,11 +326,21 @@ class RagRun:
     # Step 3: the report and the names of annotators
 
     def finish(self) -> list[Block]:
-        """Return the document after the run."""
-        tree = self._tree
-        if tree is None:
-            return self._blocks
+        """Return the document after the run: as it was, if nothing but the header's first keys is new."""
+        if self._tree is None:
+            return self._given
         self._report()
+        finished = self._finish(self._tree)
+        is_header_alone = serialize_blocks(finished) == serialize_blocks(self._blocks)
+        return self._given if is_header_alone and not self._may_complete_header() else finished
+
+    def _may_complete_header(self) -> bool:
+        """Return True if the header may be written where no section was annotated."""
+        asks_for_ids = not (self.opts.questions or self.opts.summaries)
+        has_ids = any(key in header_content(self._given) for key in ("~title", "~docid"))
+        return asks_for_ids or (has_ids and not self._failed)
+
+    def _finish(self, tree: HeadingNode) -> list[Block]:
         self._sign(tree)
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -18,6 +19,12 @@ from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
 INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
+# How documents show others: shortcodes of Quarto and other generators (`{{< include`, `{{#include`, `{% include`,
+# `{include}`), snippets of MkDocs, children of knitr, and code that reads a file.
+_SHOWING = re.compile(
+    r"\{[{%<#\s]*[\w-]*(?:include|embed)[\w-]*[}\s]\s*[\"']?([^\s\"'<>{}#:]+)|--8<--\s+[\"']([^\"'\n:]+)"
+    r"|(?:\bchild\s*[=:]|(?:\bread\w*|\bopen|\bfile|\bPath|\binclude_str!)\()\s*[\"']?([^\s\"'(){}]+)"
+)
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 _GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
@@ -67,14 +74,19 @@ class DocumentFinder:
             found += self._chosen(path, inside, endings, logger) if path.is_dir() else inside
         return list(dict.fromkeys(found))
 
-    def why_not(self, path: Path) -> Literal["", "pattern", "no page"]:
-        """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError."""
+    def why_not(self, path: Path, folder: Path | None = None) -> Literal["", "pattern", "no page"]:
+        """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError.
+
+        folder: in which it was found; in a Quarto project, those inside it are others' (examples, templates)."""
         place = self._place(path.parent)
         include, exclude = self._rules(place.root)
         if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):
             return "pattern"
         if include is not None:
             return "" if takes(include, place.named + path.name) else "pattern"
+        around = self._place(folder).quarto if folder is not None else None
+        if around not in (None, place.quarto):
+            return "no page"
         if place.quarto is None or os.path.realpath(place.folder / path.name) in self._pages_of(place.quarto):
             return ""
         return "no page"
@@ -83,12 +95,12 @@ class DocumentFinder:
         """Return a function that tells of a document whether it lies in one of some paths, which are folders and
         files, and is not taken. It raises ConfigError and QuartoError."""
         named = {os.path.realpath(path) for path in paths}
-        inside = [inside_finder(path) for path in paths if path.is_dir()]
+        inside = [(path, inside_finder(path)) for path in paths if path.is_dir()]
 
         def is_left_out(path: Path) -> bool:
             if not is_document(path.name, INDEXED) or os.path.realpath(path) in named:
                 return False
-            return any(is_in(path) for is_in in inside) and self.why_not(path) != ""
+            return any(is_in(path) and self.why_not(path, folder) != "" for folder, is_in in inside)
 
         return is_left_out
 
@@ -119,8 +131,8 @@ class DocumentFinder:
         self, folder: Path, inside: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
     ) -> list[Path]:
         """Return those documents of a folder that are taken, with the pages that only Quarto finds there."""
-        reasons = {path: self.why_not(path) for path in inside}
-        hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path)]
+        reasons = {path: self.why_not(path, folder) for path in inside}
+        hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path, folder)]
         found = [*(path for path in inside if not reasons[path]), *hidden]
         if logger is not None:
             self._tell(folder, [path for path in inside if reasons[path] == "no page"], logger)
@@ -145,7 +157,7 @@ class DocumentFinder:
         """Say once for each Quarto project what is left out, since it is no page."""
         by_project: dict[Path, list[Path]] = {}
         for path in left_out:
-            quarto = quarto_folder(path.parent.resolve() / path.name)
+            quarto = self._place(folder).quarto or self._place(path.parent).quarto
             if quarto is not None:
                 by_project.setdefault(quarto, []).append(path)
         for quarto, paths in by_project.items():
@@ -268,6 +280,33 @@ def included_in(path: Path, folder: Path) -> list[Path]:
     except (OSError, MarkdownError):
         return []  # reported by those who read the file itself
     return named_in(text, path, folder)
+
+
+def included_finder() -> Callable[[Path], bool]:
+    """Return a function that tells whether another document of a document's project includes it, or shows its text as
+    an example. What stood in its header would be printed there. Each project is read once."""
+
+    @cache
+    def shown_below(root: Path) -> frozenset[str]:
+        documents = with_included(find_markdown([root]), root)
+        return frozenset(os.path.realpath(shown) for path in documents for shown in _shown_in(path, root))
+
+    def is_included(path: Path) -> bool:
+        return os.path.realpath(path) in shown_below(quarto_folder(path) or project_root(path))
+
+    return is_included
+
+
+def _shown_in(path: Path, folder: Path) -> list[Path]:
+    """Return the documents whose text a file shows. folder: of the project."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    names = ["".join(groups) for groups in _SHOWING.findall(text)]
+    documents = [name for name in names if is_document(PurePosixPath(name).name, SUFFIXES)]
+    places = [place / name.lstrip("/") for name in documents for place in (path.parent, folder)]
+    return [place for place in places if place.is_file()]
 
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:

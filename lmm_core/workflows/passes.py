@@ -34,6 +34,7 @@ from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, project_finder
+from ..settings.quarto_inputs import included_finder
 from .document import docid_of, new_rag_run, project_of, reporting
 from .models import Models
 
@@ -122,6 +123,7 @@ class RagWork:
     progress: Progress | None = None
     tallies: dict[Path, Tally] = field(default_factory=dict, init=False)
     _project_of: Callable[[Path], Project] = field(default_factory=project_finder, init=False)
+    _is_included: Callable[[Path], bool] = field(default_factory=included_finder, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks, annotated. Raise ConfigError."""
@@ -163,11 +165,11 @@ class RagWork:
             return None
         if not self.asks and annotator.name != STAND_IN_NAME:
             annotator = UnaskedAnnotator(annotator.name)
-        run = new_rag_run(project, annotator, docid_of(file.path), logger)
+        run = new_rag_run(project, annotator, file.path, logger, self._is_included)
         run.opts = replace(self.opts or project.opts, **self.changes)
         run.refresh, run.progress = self.refresh, self.progress
         self.tallies[file.path] = run.tally
-        run.start(await _scan(blocks, file, logger))
+        run.start(blocks)
         return run
 
 

@@ -272,16 +272,63 @@ def test_a_run_without_a_model_says_so_and_what_it_left_out(monkeypatch):
 
 
 @pytest.mark.parametrize("fault", ["401", "404", "no key"])
-def test_a_file_in_which_nothing_could_be_annotated_is_not_counted(fault, model):
-    write("notes.md", NOTES.replace("---\ntitle: Notes\n---\n\n", ""))
+def test_a_file_in_which_nothing_could_be_annotated_stays_as_it_was(fault, model):
+    before = NOTES.replace("---\ntitle: Notes\n---\n\n", "")
+    write("notes.md", before)
     if fault == "401":
         model.key = "sk-another"
     elif fault == "404":
         model.fault = lambda body, number: 404
     name = "mistral/small" if fault == "no key" else "openai/mine"
     done = lmm(f"lmm rag --model {name} notes.md", status=1)
-    assert f"\nchanged, not annotated: notes.md\n0 of 1 files annotated by {name}" in done.stderr
+    assert f"\n0 of 1 files annotated by {name}" in done.stderr
     assert "\nannotated: " not in done.stderr
+    assert text("notes.md") == before
+
+
+@pytest.mark.parametrize(
+    "notes", ["# Title\n\nShort.\n", "---\ntitle: T\n---\n\n```\ncode\n```\n", "# Only\n\n## headings\n"]
+)
+def test_a_document_about_which_there_is_nothing_to_write_stays_as_it_is(notes, model):
+    write("notes.md", notes)
+    lmm("lmm rag notes.md")
+    assert text("notes.md") == notes
+
+
+def test_ids_alone_are_written_where_nothing_else_is_asked_for():
+    write("notes.md", "# Title\n\nShort.\n")
+    lmm("lmm rag --no-questions --no-summaries notes.md")
+    assert text("notes.md").startswith("---\n~title: Title\n~docid: notes.md\n")
+
+
+# What other documents show
+
+SHOWN = {
+    "Quarto": ("{{< include part.md >}}", "part.md"),
+    "from the project's folder": ("{{< include /parts/part.qmd >}}", "parts/part.qmd"),
+    "as an example": ("````` markdown\n{{< include part.md >}}\n`````", "part.md"),
+    "read by a cell": ('```{python}\n#| output: asis\nprint(open("part.qmd").read())\n```', "part.qmd"),
+    "read by R": ('```{r}\ncat(readLines("part.qmd"))\n```', "part.qmd"),
+    "a child of knitr": ('```{r, child="part.Rmd"}\n```', "part.Rmd"),
+    "mdBook": ("{{#include part.md}}", "part.md"),
+    "MkDocs": ('--8<-- "part.md"', "part.md"),
+    "MyST": ("```{include} part.md\n```", "part.md"),
+}
+
+
+@pytest.mark.parametrize(("page", "name"), SHOWN.values(), ids=SHOWN.keys())
+@pytest.mark.parametrize("header", ["", "---\ntitle: Mine\n---\n\n"])
+def test_no_header_is_written_into_what_another_document_shows(page, name, header, model):
+    write("config.toml", "")
+    write("page.md", f"# Page\n\n{LONG}\n\n{page}\n")
+    part = f"# Part\n\n{LONG}\n"
+    write(name, header + part)
+    lmm("lmm rag .")
+    assert text("page.md").startswith("---\n~title: Page\n")
+    assert text(name).startswith(f"{header}::: {{.lmm .content-hidden}}\n``` yaml\n~questions:")
+    assert "~docid" not in text(name)
+    lmm(f"lmm rag {name}")
+    assert "~docid" not in text(name)
 
 
 # What is asked again

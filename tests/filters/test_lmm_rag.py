@@ -11,7 +11,7 @@ from lmm_core.files.recovery import put_aside
 from lmm_core.workflows.known.cache import Known
 from tests.commands import BIN, run, text, write
 
-TEXT = "---\ntitle: Means\n---\n\n# The mean\n\nThe **mean** is the sum of all values, divided by their number.\n"
+TEXT = "---\ntitle: Means\n---\n\n# What is the mean?\n\nThe **mean** is the sum of all values, divided by their number, and moves with each of them.\n"
 COMMAND = "pandoc -F lmm-rag notes.md -t markdown"
 IN_PLACE = "pandoc -F lmm-rag notes.md -o notes.md"
 KNITTED = "pandoc -F lmm-rag -F lmm-knit notes.md -o notes.html"

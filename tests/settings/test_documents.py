@@ -265,3 +265,21 @@ def test_what_is_left_out_of_named_folders():
     assert left_out == {"README.md", "sub/x.md"}  # a folder's .txt is never looked for
     assert not finder.left_out_finder([Path("sub")])(Path("README.md"))
     assert not finder.left_out_finder([Path(), Path("README.md")])(Path("README.md"))
+
+
+def test_a_project_inside_a_project_is_another_one():
+    """A template or an example, which has pages of its own."""
+    write("_quarto.yml", "project: {type: website}\n")
+    write("index.md", "# A\n")
+    write("examples/site/_quarto.yml", "project: {type: website}\n")
+    write("examples/site/index.md", "# B\n")
+    assert found() == ["index.md"]
+    assert found("examples/site") == ["examples/site/index.md"]
+    assert DocumentFinder().left_out_finder([Path()])(Path("examples/site/index.md"))
+
+
+def test_projects_beside_one_another_are_all_found():
+    for course in ("one", "two"):
+        write(f"{course}/_quarto.yml", "project: {type: website}\n")
+        write(f"{course}/index.md", "# A\n")
+    assert found() == ["one/index.md", "two/index.md"]
