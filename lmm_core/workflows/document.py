@@ -13,7 +13,6 @@ from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
 from ..markdown.metadata.ownership import find_key
 from ..settings.project import Project, for_document, wrong_values
-from ..settings.quarto_inputs import included_finder
 
 if TYPE_CHECKING:
     from ..models.annotators.annotator import Annotator
@@ -50,19 +49,25 @@ def new_rag_run(
     annotator: Annotator,
     path: Path | None,
     logger: LoggerBase,
-    is_included: Callable[[Path], bool] | None = None,
+    finder: Callable[[Path], bool] | None = None,
 ) -> RagRun:
     """Return a run of the RAG pass with the options of a project; it has not started.
 
-    path: of the document, None if it is not known; is_included: by default a new `included_finder`."""
+    path: of the document, None if it is not known; finder: see `included_finder`."""
     from ..scan.rag import RagRun
 
     docid, name = (docid_of(path), path.stem) if path is not None else ("", "")
-    is_included = is_included or included_finder()
     return RagRun(
         project.opts, annotator, docid, project.spelling, project.rules, True, False, logger,
-        marks=_marks(project.prompts), name=name, is_included=lambda: path is not None and is_included(path),
+        marks=_marks(project.prompts), name=name,
+        is_included=lambda: path is not None and (finder or _is_included)(path),
     )  # fmt: skip
+
+
+def _is_included(path: Path) -> bool:
+    from ..settings.quarto_inputs import included_finder  # few documents have to be looked up
+
+    return included_finder()(path)
 
 
 def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
