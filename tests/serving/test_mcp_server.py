@@ -236,6 +236,36 @@ def test_an_interrupt_ends_it(own_course):
         assert process.wait(PATIENCE) != 0
 
 
+BROKEN = [  # lines, each with the id and the code of the reply
+    (b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"query":"\\ud83c"}}}', 2, -32700),
+    (b'{"jsonrpc":"2.0","id":3,"method":"ping\x01"}', 3, -32700),
+    (b"{nonsense", None, -32700),
+    (b"[" * 100_000, None, -32700),
+    (b'{"jsonrpc":"2.0","id":"a\\ud800","method":"ping"}', None, -32700),
+    (b'[{"jsonrpc":"2.0","id":4,"method":"ping"}]', None, -32600),
+    (b'{"jsonrpc":"2.0","id":5}', 5, -32600),
+    (b'{"jsonrpc":"1.0","id":"six","method":"ping"}', "six", -32600),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7, -32600),
+    (b'{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"notes://[x"}}', 8, -32602),
+]  # fmt: skip
+
+
+@pytest.mark.long
+def test_a_request_that_is_broken_gets_a_reply(own_course):
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    lines = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()]
+    with subprocess.Popen(SERVER, cwd=own_course, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        replies = []
+        for line in (*lines, *(one for one, _, _ in BROKEN)):  # one after the other: replies may overtake each other
+            process.stdin.write(b"\n" + line + b"\n")
+            process.stdin.flush()
+            replies.append(json.loads(process.stdout.readline()))
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+    assert "result" in replies[0]
+    assert [(reply["id"], reply["error"]["code"]) for reply in replies[1:]] == [told[1:] for told in BROKEN]
+
+
 @pytest.mark.long
 def test_over_http(own_course):
     async def work():

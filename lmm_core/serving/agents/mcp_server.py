@@ -6,14 +6,19 @@ It offers the tools of `Tools` with the same schemas, and needs the package `mcp
 
 from __future__ import annotations
 
+import json
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from ... import __version__
 from ...crawl.tools import CHANGING
@@ -91,8 +96,42 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 async def serve_stdio(tools: Tools) -> None:
     """Serve the process that started this one, until it closes its output."""
     server = make_server(tools, await tools.greeting())
-    async with stdio_server() as (incoming, outgoing):
+    messages, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    async with stdio_server() as (lines, outgoing), anyio.create_task_group() as group:
+        group.start_soon(_reply_to_broken_lines, lines, messages, outgoing.send)
         await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+async def _reply_to_broken_lines(
+    lines: AsyncIterable[SessionMessage | Exception],
+    messages: MemoryObjectSendStream[SessionMessage | Exception],
+    reply: Callable[[SessionMessage], Awaitable[None]],
+) -> None:
+    """Pass on the messages, and reply to each line that is none: the library drops it, and its sender would wait."""
+    async with messages:
+        async for line in lines:
+            if not isinstance(line, ValidationError):
+                await messages.send(line)
+            elif error := broken_line_error(line):
+                await reply(SessionMessage(error))
+
+
+def broken_line_error(error: ValidationError) -> types.JSONRPCError | None:
+    """Return the reply to a line that is no message, with its id as far as that can be read; None for a blank line."""
+    problem = error.errors()[0]
+    given = next((one["input"] for one in error.errors() if isinstance(one["input"], dict)), problem["input"])
+    if isinstance(given, str):
+        if not given.strip():
+            return None
+        try:
+            given = json.loads(given, strict=False)
+        except (ValueError, RecursionError):
+            given = None
+    id = given.get("id") if isinstance(given, dict) else None
+    is_id = type(id) is int or (isinstance(id, str) and id.isprintable())
+    code = types.PARSE_ERROR if problem["type"] == "json_invalid" else types.INVALID_REQUEST
+    data = types.ErrorData(code=code, message=f"The request cannot be read: {printable(problem['msg'])}")
+    return types.JSONRPCError(jsonrpc="2.0", id=id if is_id else None, error=data)
 
 
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:

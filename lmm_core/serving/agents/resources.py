@@ -54,7 +54,10 @@ def address_of(section: Section, material: Material) -> str:
 
 def name_at(address: str) -> str:
     """Return the name of the section or document at an address. Raise ToolError if it is no address of ours."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError as error:
+        raise ToolError(f"{address!r} is no address: {error}") from None
     if parts.scheme != SCHEME or parts.netloc or not parts.path.startswith("/"):
         raise ToolError(f"{address!r} is not an address in these notes, which begin with {SCHEME}:///")
     document = unquote(parts.path[1:])
