@@ -4,10 +4,10 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from lmm_core.asked.turns import RecordedSource, RecordedTurn
 from lmm_core.settings.project import load_project
+from lmm_core.study.asked.overview import make_overview
+from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
 from lmm_core.workflows.ask import open_library
-from lmm_core.workflows.asked.dashboard import make_dashboard
 from lmm_core.workflows.models import Models
 from tests.indexing import document
 
@@ -51,14 +51,14 @@ def _turn(number, chance, start, answered, refused):
     )  # fmt: skip
 
 
-def dashboard_of(folder, turns, **options):
-    """The dashboard of turns about the course that is indexed in a folder."""
+def overview_of(folder, turns, **options):
+    """The overview of turns about the course that is indexed in a folder."""
 
     async def work():
         project = load_project(folder / "-")
         library = await open_library(project, Models())
         try:
-            return await make_dashboard(project, library, turns, print, zone=UTC, **options)
+            return await make_overview(folder, library, turns, print, **options)
         finally:
             library.store.close()
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
 LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "retrieve")
-BESIDE = ("study", "crawl", "llmd", "asked", "importing")  # on the layers, not on each other
+BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
 BELOW_CLI = {*BELOW_WORKFLOWS, "ending", "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
@@ -41,7 +41,6 @@ TOP = {"__init__", "__main__", "ending", "errors", "installation", "logging", "l
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
-    "asked": 1000,
     "cli": 4639,
     "course": 2464,
     "crawl": 2365,
@@ -60,12 +59,12 @@ MOST_LINES = {
     "models": 6360,
     "quarto": 4953,
     "quarto-ext": 212,
-    "retrieve": 5701,
+    "retrieve": 5740,
     "scan": 4984,
-    "serving": 2768,
+    "serving": 2815,
     "settings": 2634,
     "store": 2355,
-    "study": 1522,
+    "study": 2770,
     "vector_store_qdrant": 184,
     "workflows": 6560,
 }

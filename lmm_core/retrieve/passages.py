@@ -10,11 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..index.chunks import SUMMARY, page_in
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
+
+if TYPE_CHECKING:
+    from .context import CitedSource
 
 Key = tuple[str, str]  # docid and path of a section
 _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
@@ -206,6 +209,11 @@ def section_name(key: Key) -> str:
     """Return the name of a section for people and agents: `document#1.2`, or `document`."""
     docid, path = key
     return f"{docid}#{path}" if path else docid
+
+
+def section_address(section: Section | CitedSource) -> str:
+    """Return the address of a section, or of a source's: `file#anchor`, or the file of a document."""
+    return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 
 def place(source: str, start: int, end: int) -> str:

@@ -12,14 +12,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..asked.recordings import PLACE, Recordings, recordings_path, this_hour
-from ..asked.turns import Outcome, RecordedSource, RecordedTurn
 from ..errors import RecordingError
 from ..logging import counted
 from ..retrieve.answer import Answer
+from ..retrieve.passages import section_address
 from ..retrieve.retriever import Retrieval
 from ..settings.project import Project, ServeOptions
-from ..study.measures import section_address
+from ..study.asked.recordings import PLACE, Recordings, recordings_path, this_hour
+from ..study.asked.turns import Outcome, RecordedSource, RecordedTurn
 from .log import Say
 
 if TYPE_CHECKING:

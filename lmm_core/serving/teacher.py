@@ -13,13 +13,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..asked.recordings import Recordings, recordings_path
-from ..asked.turns import RecordedTurn
 from ..errors import LmmError
 from ..files.stamps import stamps_of
 from ..retrieve.passages import Material
-from ..workflows.asked.dashboard import FEWEST, make_dashboard
-from ..workflows.pages.asked_page import asked_page, asked_policy
+from ..study.asked.grouping import FEWEST
+from ..study.asked.overview import make_overview
+from ..study.asked.page import asked_page, asked_policy
+from ..study.asked.recordings import Recordings, recordings_path
+from ..study.asked.turns import RecordedTurn
 from .access.rates import Rates
 from .answers import Answers
 
@@ -72,8 +73,8 @@ class TeacherPage:
                 project = self.answers.project
                 turns = await asyncio.to_thread(self._turns)
                 fewest = 1 if project.serve.small_groups else FEWEST
-                dashboard = await make_dashboard(project, library, turns, self.answers.log, fewest)
-                self._made = state, material, await asyncio.to_thread(asked_page, dashboard)
+                overview = await make_overview(project.root, library, turns, self.answers.log, fewest)
+                self._made = state, material, await asyncio.to_thread(asked_page, overview)
             return self._made[2]
 
     def _state(self) -> _State:

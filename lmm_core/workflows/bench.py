@@ -1,44 +1,38 @@
 """Measure how well the sections of documents are found, in an index made for this alone.
 
-Nothing of the project's own index is read or written.
+Nothing of the project's own index is read or written. A question that the notes are annotated with would
+find itself. So it is left out while it is asked, wherever it stands; the other questions of its section
+stay, as they do when a student asks. The first questions of all sections are asked together, then the
+second ones, and so on.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..asked.turns import RecordedTurn
-from ..errors import MarkdownError, QuestionsError, RetrieveError
-from ..index.encoding import has_dense
-from ..logging import ListLogger, LoggerBase, printable
-from ..markdown.files import read_markdown
+from ..errors import RetrieveError
+from ..index.encoding import Encoder, has_dense
+from ..logging import ListLogger, LoggerBase
+from ..retrieve.answer import quoted_answer
+from ..retrieve.context import build_context
 from ..retrieve.library import Library
-from ..retrieve.passages import Material, build_material
+from ..retrieve.passages import Key, Material, build_material, section_address, split_questions
+from ..retrieve.queries import MOST_CHARACTERS
+from ..retrieve.retriever import Retrieval, Retriever
 from ..settings.project import Project
 from ..store.opening import open_store
 from ..store.places import LocalStorage
 from ..store.threads import run_in_thread
-from ..store.vector_store import ScoredPoint
-from ..study.measures import (
-    ANNOTATED,
-    DEPTH,
-    STUDENTS,
-    Labelled,
-    LabelledQuestion,
-    QuestionResult,
-    annotated_questions,
-    label_questions,
-)
-from ..study.missing_words import MissingWord, missing_words
-from ..study.strategies import IndexedCourse, Strategy, strategies_for
-from .asked.bench import ThenAndNow, compare, label_turns, read_turns
+from ..store.vector_store import ScoredPoint, VectorStore
+from ..study.asked.turns import RecordedTurn, answering_section
+from ..study.measures import ANNOTATED, FOUND, Labelled, QuestionResult, judge, share_within
+from ..study.questions import annotated_questions, label_questions, label_turns, read_questions, read_turns
+from ..study.words import CourseWords, MissingWord, missing_words
 from .encode import encode_files
 from .indexing.run import Upload
 from .models import Models
@@ -49,32 +43,17 @@ WITHOUT_MODEL, WITH_MODEL = ("bm25",), ("content", "merged", "hybrid")  # an emb
 
 
 @dataclass(frozen=True)
-class StrategyResult:
-    """The results of the questions by a strategy."""
-
-    strategy: Strategy
-    outcomes: tuple[QuestionResult, ...]
-
-
-@dataclass(frozen=True)
 class EncodingResult:
-    """The results of the questions by an encoding. `embedding` names its model, "" for none.
-
-    strategies: the last one is that of `lmm ask`."""
+    """The results of the questions by an encoding. `embedding` names its model, "" for none."""
 
     encoding: str
     embedding: str
-    strategies: tuple[StrategyResult, ...]
+    outcomes: tuple[QuestionResult, ...]
 
     @property
     def name(self) -> str:
         """The encoding with its embedding model."""
         return f"{self.encoding} ({self.embedding})" if self.embedding else self.encoding
-
-    @property
-    def outcomes(self) -> tuple[QuestionResult, ...]:
-        """The results by the strategy of `lmm ask`."""
-        return self.strategies[-1].outcomes
 
     def by_origin(self) -> dict[str, list[QuestionResult]]:
         """Return the outcomes by the origin of the questions, or nothing if there is only one origin."""
@@ -82,6 +61,20 @@ class EncodingResult:
         for one in self.outcomes:
             parts.setdefault(one.labelled.origin, []).append(one)
         return parts if len(parts) > 1 else {}
+
+
+@dataclass(frozen=True)
+class ThenAndNow:
+    """Shares (0 to 1) of recorded questions, as they were recorded and as they are now.
+
+    answered: how many were answered from a section that is still there: hit1, hit5 are theirs; questions: how many
+    were answered or refused: refused is theirs, now without a model."""
+
+    answered: int
+    questions: int
+    hit1: tuple[float, float]
+    hit5: tuple[float, float]
+    refused: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -98,11 +91,6 @@ class BenchReport:
     missing: tuple[MissingWord, ...]
     unlabelled: int
     recorded: ThenAndNow | None = None
-
-
-def describe_rank(rank: int | None) -> str:
-    """Return a rank in words."""
-    return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"
 
 
 @dataclass
@@ -142,24 +130,16 @@ class Bench:
                 continue
             async with self._index(paths, encoding) as course:
                 results.append(await self._measure(course, labelled))
-                if len(results) == 1 and turns:
-                    recorded = await self._compare(course, turns, results[0], refused)
-                if len(results) == 1:
-                    missed = [one.labelled for one in results[0].outcomes if one.is_missed]
-                    missing = missing_words(missed, await course.without_questions())
+                if len(results) > 1:
+                    continue
+                missing = await run_in_thread(course.missing_words, results[0])
+                if turns:
+                    again = await self._ask_all(course, refused)
+                    recorded = compare(turns, results[0].outcomes[-len(answered) :] if answered else (), again)
         unlabelled = sum(not one.section for one in asked) + (len(turns) - len(answered) if turns else 0)
         return BenchReport(
             self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled, recorded
         )
-
-    async def _compare(
-        self, course: IndexedCourse, turns: Sequence[RecordedTurn], result: EncodingResult, refused: Sequence[Labelled]
-    ) -> ThenAndNow:
-        """Return what recorded questions found when they were asked, and what they find now."""
-        last = result.strategies[-1].strategy
-        self.expect(len(refused))
-        again = (await course.measure(refused, (last,)))[last.name]
-        return compare(turns, [one for one in result.outcomes if one.labelled.origin == STUDENTS], again)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """Return the sections with their questions; no model is asked."""
@@ -175,20 +155,14 @@ class Bench:
 
     def _annotations(self, own: bool = False) -> tuple[str, ...]:
         """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
-        index = self.project.index
-        return tuple(
-            name for name in (index.own_annotations if own else index.annotations) if _plain(name) != QUESTIONS
-        )
+        names = self.project.index.own_annotations if own else self.project.index.annotations
+        return tuple(name for name in names if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)
 
     @asynccontextmanager
-    async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[IndexedCourse]:
+    async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
         """Index the documents in a temporary folder, for the block."""
-        index = replace(
-            self.project.index,
-            encoding=encoding,
-            annotations=self._annotations(),
-            own_annotations=self._annotations(True),
-        )
+        annotations, own = self._annotations(), self._annotations(True)
+        index = replace(self.project.index, encoding=encoding, annotations=annotations, own_annotations=own)
         project = replace(self.project, index=replace(index, companion_encoding="none"))
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
@@ -197,78 +171,99 @@ class Bench:
                 upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
-                library = Library(store, index.collection, upload.encoder, synonyms=project.synonyms)
                 points = await run_in_thread(lambda: list(store.scroll(index.collection)))
-                yield IndexedCourse(library, points, project.ask.budget, self.progress)
+                yield _IndexedCourse(project, store, upload.encoder, points)
             finally:
                 store.close()
 
-    async def _measure(self, course: IndexedCourse, labelled: Sequence[Labelled]) -> EncodingResult:
-        annotated = any(one.origin == ANNOTATED for one in labelled)
-        strategies = strategies_for(course.library.compares(), annotated)
-        self.expect(len(strategies) * len(labelled))
-        found = await course.measure(labelled, strategies)
-        encoder = course.library.encoder
+    async def _measure(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> EncodingResult:
+        encoder = course.encoder
         embedding = encoder.embedder.name if encoder.embedder and has_dense(encoder.model) else ""
-        results = tuple(StrategyResult(one, tuple(found[one.name])) for one in strategies)
-        return EncodingResult(str(encoder.encoding), embedding, results)
+        return EncodingResult(str(encoder.encoding), embedding, await self._ask_all(course, labelled))
+
+    async def _ask_all(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> tuple[QuestionResult, ...]:
+        """Return the results of all questions, in their order."""
+        self.expect(len(labelled))
+        results: dict[int, QuestionResult] = {}
+        for asked in rounds(labelled):
+            library = await course.without({labelled[at].question for at in asked if _is_annotated(labelled[at])})
+            for at in asked:
+                found = await Retriever(library).retrieve(labelled[at].question[:MOST_CHARACTERS])
+                results[at] = await run_in_thread(_judged, labelled[at], found, self.project.ask.budget)
+                self.progress(1)
+        return tuple(results[at] for at in range(len(labelled)))
 
 
-def _plain(name: str) -> str:
-    """Return the name of an annotation without the marks of who wrote it."""
-    return name.strip().removeprefix("~").removesuffix("=")
+@dataclass
+class _IndexedCourse:
+    """An indexed course. points: all of the collection, with all questions."""
+
+    project: Project
+    store: VectorStore
+    encoder: Encoder
+    points: Sequence[ScoredPoint]
+
+    def missing_words(self, result: EncodingResult) -> list[MissingWord]:
+        """Return the words of missed questions that the course never uses."""
+        material = build_material(self.points)
+        words = CourseWords(material, material.language or "en", self.project.synonyms)
+        return missing_words([one.labelled for one in result.outcomes if one.is_missed], words)
+
+    async def without(self, questions: Collection[str]) -> Library:
+        """Return the course without some of the questions that it is annotated with."""
+        collection = self.project.index.collection
+        payloads = {
+            point.id: {**point.payload, QUESTIONS: _left(point.payload[QUESTIONS], questions)}
+            for point in self.points
+            if point.payload.get(QUESTIONS)
+        }
+        await run_in_thread(self.store.set_payload, collection, payloads)
+        return Library(self.store, collection, self.encoder, synonyms=self.project.synonyms)
 
 
-# Files of questions
+def _left(value: object, questions: Collection[str]) -> list[str]:
+    texts = value if isinstance(value, list) else [str(value)]
+    return [one for text in texts for one in split_questions(text) if one not in questions]
 
 
-def read_questions(path: Path) -> list[LabelledQuestion]:
-    """Return the questions of a file.
-
-    A `.csv` file has the columns `question` and `section`, which its first line names; other
-    columns are ignored, and semicolons may separate them. A `.jsonl` file has an object with
-    these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
-    readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
-    if path.suffix.lower() not in readers:
-        raise QuestionsError(f"{path}: a file of questions ends in .csv, .jsonl or .sqlite")
-    try:
-        text = read_markdown(path).text.removeprefix("\ufeff")
-    except OSError as error:
-        raise QuestionsError(f"{path}: {error.strerror or error}") from None
-    except MarkdownError as error:
-        raise QuestionsError(str(error)) from None
-    return list(readers[path.suffix.lower()](text, str(path)))
+def _is_annotated(labelled: Labelled) -> bool:
+    return labelled.origin == ANNOTATED
 
 
-def _read_csv(text: str, name: str) -> Iterator[LabelledQuestion]:
-    header = text.partition("\n")[0]
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
-    try:
-        if not {"question", "section"} <= set(rows.fieldnames or ()):
-            raise QuestionsError(f"{name}:1: the first line should be `question,section`, not {header.strip()!r:.60}")
-        for row in rows:
-            yield _asked(row["question"], row["section"], f"{name}:{rows.line_num}")
-    except csv.Error as error:
-        raise QuestionsError(f"{name}:{rows.line_num}: {error}") from None
+def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult:
+    context = build_context(found, budget)
+    shown = {found.material.passages[one].key for source in context.sources for one in source.ids}
+    quoted = found.with_whole_passages()  # as an answer without a model is
+    answer = quoted_answer(labelled.question, quoted, build_context(quoted, budget))
+    return judge(labelled, found.passages, shown, not answer.answered)
 
 
-def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            said = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise QuestionsError(f"{name}:{number}: is not JSON: {error}") from None
-        if not isinstance(said, dict):
-            raise QuestionsError(f'{name}:{number}: should be {{"question": …, "section": …}}')
-        yield _asked(said.get("question"), said.get("section"), f"{name}:{number}")
+def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:
+    """Return the numbers of the questions that are asked together: of each section, one annotated question.
+
+    Questions of students are asked in the first round, with all annotated questions there."""
+    counts: Counter[Key] = Counter()
+    made: dict[int, list[int]] = {}
+    for at, one in enumerate(labelled):
+        counts[one.section.key] += _is_annotated(one)
+        made.setdefault(counts[one.section.key] if _is_annotated(one) else 0, []).append(at)
+    return [made[number] for number in sorted(made)]
 
 
-def _asked(question: object, section: object, place: str) -> LabelledQuestion:
-    question = printable(" ".join(question.split())).strip() if isinstance(question, str) else ""
-    if not question:
-        raise QuestionsError(f"{place}: a question is missing")
-    if not isinstance(section, str | None):
-        raise QuestionsError(f"{place}: the section should be a text, not {section!r:.60}")
-    return LabelledQuestion(question, (section or "").strip(), place)
+def compare(
+    turns: Sequence[RecordedTurn], answered: Sequence[QuestionResult], refused: Sequence[QuestionResult]
+) -> ThenAndNow:
+    """Return the recorded and the present figures. answered, refused: the results of `label_turns`' questions."""
+    addresses = {section_address(one.labelled.section) for one in answered}
+    then = [
+        next((source.rank for source in turn.sources if source.section == address), None)
+        for turn in turns
+        if (address := answering_section(turn)) in addresses
+    ]
+    now = [one.rank for one in answered]
+    number = len(answered) + len(refused)
+    lost = sum(one.is_refused for one in (*answered, *refused))
+    return ThenAndNow(
+        len(answered), number, (share_within(then, 1), share_within(now, 1)),
+        (share_within(then, FOUND), share_within(now, FOUND)), (len(refused) / max(number, 1), lost / max(number, 1)),
+    )  # fmt: skip

@@ -10,9 +10,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from lmm_core.asked.recordings import Recordings, recordings_path
-from lmm_core.asked.turns import RecordedTurn
 from lmm_core.cli import cli
+from lmm_core.study.asked.recordings import Recordings, recordings_path
+from lmm_core.study.asked.turns import RecordedTurn
 from lmm_core.workflows.passes import markdown_knit, markdown_scan
 from tests.commands import text, write
 

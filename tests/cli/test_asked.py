@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from lmm_core.asked.exports import export_lines
-from lmm_core.asked.recordings import Recordings, recordings_path
-from lmm_core.asked.turns import RecordedSource, RecordedTurn
 from lmm_core.cli import cli
-from lmm_core.workflows.bench import read_questions
+from lmm_core.study.asked.recordings import Recordings, recordings_path
+from lmm_core.study.asked.turns import RecordedSource, RecordedTurn, export_lines
+from lmm_core.study.questions import read_questions
 
 WHY = RecordedTurn(
     "a" * 32, "c" * 32, "2026-11-22T14", "Why are\nerrors squared? 2️⃣", answer="So they have no sign [2].",
@@ -68,7 +67,7 @@ def test_nothing_recorded_is_an_empty_export(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     done = lmm("asked export")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "nothing is recorded" in done.stderr
+    assert "No questions recorded" in done.stderr
     assert lmm("asked delete --yes").stderr == "deleted: 0 questions\n"
     assert not list(tmp_path.iterdir())
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from lmm_core.asked.recordings import Recordings, recordings_path
-from lmm_core.asked.turns import Outcome, RecordedSource, RecordedTurn
 from lmm_core.cli import cli
+from lmm_core.study.asked.recordings import Recordings, recordings_path
+from lmm_core.study.asked.turns import Outcome, RecordedSource, RecordedTurn
 from tests.model_server import ModelServer
 
 INTERVALS = """---
@@ -194,7 +194,7 @@ def test_a_group_that_is_not_there_is_wrong_usage(course: Recordings) -> None:
 
 
 def test_without_recordings_or_index_it_says_so(course: Recordings) -> None:
-    assert "nothing is recorded" in lmm("asked propose").stderr
+    assert "No questions recorded" in lmm("asked propose").stderr
     ask(course, *BOOTSTRAP)
     Path("estimation.md").unlink()
     Path("lines.md").unlink()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.asked.recordings import Recordings, recordings_path
+from lmm_core.study.asked.recordings import Recordings, recordings_path
 from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, opened, put, search, served
 from tests.commands import copy_folder, text, write
 from tests.effort import PATIENCE

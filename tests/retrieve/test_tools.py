@@ -220,7 +220,7 @@ def test_an_anchor_of_two_sections_names_neither(tmp_path):
         write(f"two/{name}.md", f"---\ndocid: {name}\ntitle: T\n---\n\n{section('oak')}")
     write("two/config.toml", "")
     lmm("index two -q")
-    assert "there is no section '#about-oak'" in refused(Path("two"), "read", name="#about-oak")
+    assert "may be any of a#1 (About oak), b#1" in refused(Path("two"), "read", name="#about-oak")
     assert call(Path("two"), "read", name="b#about-oak")["section"] == "b#1"
 
 

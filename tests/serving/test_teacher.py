@@ -9,9 +9,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from lmm_core.asked.recordings import Recordings, recordings_path
 from lmm_core.serving import teacher
-from lmm_core.workflows.pages.asked_page import asked_policy
+from lmm_core.study.asked.page import asked_policy
+from lmm_core.study.asked.recordings import Recordings, recordings_path
 from tests.asked_turns import HOSTILE, REFUSED, make_turns, write_course
 from tests.indexing import lmm
 from tests.serving import ASK, Served

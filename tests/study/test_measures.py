@@ -4,23 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.errors import QuestionsError, RetrieveError
-from lmm_core.retrieve.passages import build_material
+from lmm_core.errors import QuestionsError, ToolError
+from lmm_core.retrieve.agents.names import find_section
+from lmm_core.retrieve.passages import build_material, section_address
 from lmm_core.store.vector_store import ScoredPoint
-from lmm_core.study.measures import (
-    DEPTH,
-    Labelled,
-    LabelledQuestion,
-    QuestionResult,
-    annotated_questions,
-    by_section,
-    find_section,
-    hit_at,
-    judge,
-    label_questions,
-    mean_reciprocal_rank,
-    section_address,
-)
+from lmm_core.study.measures import DEPTH, Labelled, QuestionResult, by_section, hit_at, judge, mean_reciprocal_rank
+from lmm_core.study.questions import LabelledQuestion, annotated_questions, label_questions
 
 
 def point(number, source, *headings, questions=None, kind=None):
@@ -52,7 +41,7 @@ def hits(*numbers):
 
 
 def named(name):
-    return find_section(MATERIAL, name)
+    return find_section(name, MATERIAL)
 
 
 def outcomes(*ranks):
@@ -134,22 +123,22 @@ def test_a_document_named_as_its_only_heading_is_meant_as_a_whole():
     payload = {"page_content": "A moth.", "docid": "m.md", "source": "m.md", "titles": ["Moths"]}
     under = {**payload, "titles": ["Moths", "Moths"], "section_path": ["1"], "parent": "1", "anchors": ["moths"]}
     moths = build_material([ScoredPoint("1", under, 0.0)])
-    assert find_section(moths, "Moths") is moths.documents[0]
+    assert find_section("Moths", moths) is moths.documents[0]
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("Centre", "may be any of a.md#centre (Course > Centre), book/b.md#centre (Course > Centre)"),
-        ("#centre", "may be any of a.md#centre"),
-        ("Variance", "similar: a.md#the-variance (Course > Spread > The variance)"),
-        ("a.md#spraed", "similar: a.md#spread"),
-        ("Quantum gravity", "lmm scan"),
+        ("Centre", "may be any of a.md#2 (Centre), book/b.md#1 (Centre)"),
+        ("#centre", "may be any of a.md#2"),
+        ("Variance", "Was one of these meant: a.md#1.1 (The variance)"),
+        ("a.md#spraed", "a.md#1 (Spread)"),
+        ("Quantum gravity", "outline lists what there is"),
         ("#", "there is no section '#'"),
     ],
 )
 def test_an_unknown_name_is_told_with_those_that_come_near(name, says):
-    with pytest.raises(RetrieveError) as told:
+    with pytest.raises(ToolError) as told:
         named(name)
     assert says in str(told.value)
 
@@ -162,7 +151,7 @@ def test_all_wrong_sections_of_a_file_are_told_at_once():
         LabelledQuestion("d", "Centre", "s.csv:5"),
     ]
     with pytest.raises(
-        QuestionsError, match=r"s.csv:3: there is no section 'Spred'; similar: a.md#spread .*\ns.csv:5: 'Centre' may be"
+        QuestionsError, match=r"s.csv:3: there is no document or section 'Spred'. .*a.md#1 .*\ns.csv:5: 'Centre' may be"
     ):
         label_questions(asked, MATERIAL)
     assert [(one.question, one.origin) for one in label_questions([asked[0], asked[2]], MATERIAL)] == [

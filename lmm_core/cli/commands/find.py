@@ -354,7 +354,7 @@ def split(path: Path, documents: bool, output: Path | None) -> None:
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
     from ...workflows.encode import encode_files
-    from ...workflows.pages.chunk_page import chunk_page
+    from ..chunk_page import chunk_page
 
     logger = ReportPrinter()
     files = find_documents(paths, logger, INDEXED, finder)

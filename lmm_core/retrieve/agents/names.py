@@ -1,4 +1,4 @@
-"""What the names in results mean: of documents, sections and passages.
+"""What names mean: of documents, sections and passages.
 
 A name is looked up in the collection, and is never taken for a path.
 """
@@ -6,7 +6,7 @@ A name is looked up in the collection, and is never taken for a path.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ...errors import ToolError
@@ -16,23 +16,32 @@ from ..retriever import kinds_there
 
 TITLE = 200  # characters of a title
 SHOWN = 100  # characters of a name that there is not
+NEAR = 5  # sections named in a message at most
 _PLACE = re.compile(r"(?P<source>.+):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.S)
 
 
 def find_section(name: str, material: Material) -> Section:
-    """Return the section of a name: `document#1.2`, `document#anchor`, an anchor, `file:line`, a passage's id.
+    """Return the section of a name. A document's own name is that of its whole text.
 
-    A document's own name is that of its whole text. Raise ToolError if there is none."""
+    name: `document#1.2`, `document#anchor`, `#anchor`, a title, the end of a path of titles (`Spread > The
+    variance`), a file, `file:line`, or a passage's id. Raise ToolError, which names similar sections, if none or
+    several are meant."""
     wanted = name.strip()
-    if found := material.find_section(wanted) or _by_anchor(wanted, material):
-        return found
-    if found := next((one for one in material.walk() if printable(one.name) == wanted), None):
-        return found
+    if section := material.find_section(wanted):
+        return section
     if passages := find_passages(wanted, material):
         return material.section_of(passages[0])
-    if "#" not in wanted:
-        return find_document(name, material)
-    raise ToolError(f"there is no section {name!r:.{SHOWN}}. {_near(name, material.walk())} {kinds_there(material)}")
+    sections = list(material.walk())
+    found = [one for one in sections if printable(one.name) == wanted]
+    found = found or _with_anchor(sections, wanted) or _with_titles(sections, wanted) or _in_file(material, wanted)
+    keys = {one.key for one in found}  # a document may have its title from its only heading
+    outermost = [one for one in found if one.parent is None or one.parent.key not in keys]
+    if len(outermost) == 1:
+        return outermost[0]
+    if outermost:
+        raise ToolError(f"{name!r:.{SHOWN}} may be any of {_listed(outermost)}: write the one that is meant")
+    what = "section" if "#" in wanted else "document or section"
+    raise ToolError(f"there is no {what} {name!r:.{SHOWN}}. {_near(wanted, sections)} {kinds_there(material)}")
 
 
 def find_document(name: str, material: Material) -> Section:
@@ -40,15 +49,15 @@ def find_document(name: str, material: Material) -> Section:
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
-    near = _near(name, material.walk())
+    near = _near(name, list(material.walk()))
     raise ToolError(f"there is no document {name!r:.{SHOWN}} in the collection. {near} {kinds_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:
     """Return the passage of an id, or those on the lines of `file:line` or `file:line-line`, in their order."""
     wanted = name.strip()
-    if found := material.passages.get(wanted):
-        return [found]
+    if passage := material.passages.get(wanted):
+        return [passage]
     if (place := _PLACE.fullmatch(wanted)) is None:
         return []
     first = int(place["first"])
@@ -62,25 +71,44 @@ def find_passages(name: str, material: Material) -> list[Passage]:
     ]
 
 
-def _by_anchor(name: str, material: Material) -> Section | None:
-    """Return the only section with an anchor, in the document that is named before it, if one is."""
+def _with_anchor(sections: Sequence[Section], name: str) -> list[Section]:
     document, _, anchor = name.rpartition("#")
-    found = [
-        section
-        for section in material.walk()
-        if anchor and section.anchor == anchor and document in ("", section.docid, section.source)
-    ]
-    return found[0] if len(found) == 1 else None
+    named = [one for one in sections if one.anchor == anchor != ""]
+    return [one for one in named if not document or document == one.docid or _is_file(one, document)]
 
 
-def _near(name: str, sections: Iterable[Section]) -> str:
+def _with_titles(sections: Sequence[Section], name: str) -> list[Section]:
+    wanted = [_folded(title) for title in name.split(" > ")]
+    return [one for one in sections if [_folded(title) for title in one.titles][-len(wanted) :] == wanted]
+
+
+def _in_file(material: Material, name: str) -> list[Section]:
+    return [one for one in material.documents if _is_file(one, name)]
+
+
+def _is_file(section: Section, name: str) -> bool:
+    return section.source == name or section.source.endswith(f"/{name}")
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.split()).casefold()
+
+
+def _near(name: str, sections: Sequence[Section]) -> str:
     """Return a sentence that names the sections of similar names and titles."""
     by_text: dict[str, Section] = {}
     for section in sections:
         for text in (section.name, section.anchor, section.title):
-            by_text.setdefault(text.casefold(), section)
-    close = get_close_matches(name.strip().casefold()[:TITLE], by_text, n=5, cutoff=0.5)
-    found = {by_text[text].name: one_line(by_text[text].title, TITLE) for text in close}
-    if not found:
-        return "outline lists what there is;"
-    return f"Was one of these meant: {', '.join(f'{near} ({title})' for near, title in found.items())}?"
+            by_text.setdefault(_folded(text), section)
+    wanted = _folded(name)[:TITLE]
+    close = [text for text in by_text if wanted and wanted in text][:NEAR]
+    close = close or get_close_matches(wanted, by_text, NEAR, 0.5)
+    close = close or get_close_matches(wanted.rpartition("#")[2], by_text, NEAR, 0.5)
+    found = list({by_text[text].key: by_text[text] for text in close}.values())
+    return f"Was one of these meant: {_listed(found)}?" if found else "outline lists what there is;"
+
+
+def _listed(sections: Sequence[Section]) -> str:
+    """Return the names of sections with their titles."""
+    shown = [f"{one.name} ({one_line(one.title, TITLE)})" for one in sections[:NEAR]]
+    return ", ".join(shown) + (", …" if len(sections) > NEAR else "")

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ....asked.recordings import Recordings, recordings_path
 from ....errors import MarkdownError, RecordingError
-from ....files.outputs import LINES_OF_JSON, write_output
-from ....logging import counted, put, say
+from ....files.outputs import HTML, LINES_OF_JSON, write_output
+from ....files.writing import is_stream
+from ....logging import counted, one_line, put, say
+from ....settings.project import Project
+from ....study.asked.recordings import Recordings, recordings_path
+from ....workflows.models import Models
 from ...arguments import check_written, json_option, output_option, searched_project
 from ...diffs import print_diff
-from ...reports import ReportPrinter, exit_with_status, report_failure, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
 from ...running import run, with_library
-from .dashboard import check_page, make_dashboard, print_as_json, print_dashboard, write_page
 
 if TYPE_CHECKING:
-    from ....asked.turns import RecordedTurn
     from ....retrieve.library import Library
-    from ....workflows.asked.decisions import Decision
-    from ....workflows.asked.proposals import FileProposals, Proposals
+    from ....study.asked.overview import Overview, ShownGroup
+    from ....study.asked.proposals import FileProposals, Proposals
+    from ....study.asked.turns import RecordedTurn
 
-NOTHING_RECORDED = "nothing is recorded: record in the section [serve] of config.toml says whether lmm serve does"
+PAGE = (".lmm", "asked.html")  # in the project's folder
+LISTED = 8  # groups
+NOTHING_RECORDED = (
+    'No questions recorded yet. To record them, set `record = "questions"` under `[serve]` in config.toml.'
+)
 
 
 @click.group(invoke_without_command=True)
@@ -44,18 +52,77 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
             raise click.UsageError(f"-o, --small-groups and --json are not for {command}: name its own after it")
         return
     project = searched_project()
-    page = check_page(project, output)
+    page = output or project.root.joinpath(*PAGE)
+    check_written(page, (), HTML, within=project.root if output is None else None)
     with opened_recordings() as recordings:
         turns = recordings.turns()
     if not turns and not as_json:
         say(NOTHING_RECORDED, err=True)
         return
-    dashboard = make_dashboard(project, turns, small_groups)
+    overview = _make_overview(project, turns, small_groups or project.serve.small_groups)
     if as_json:
-        print_as_json(dashboard)
+        print_json(asdict(overview))
         return
-    print_dashboard(dashboard)
-    write_page(page, dashboard)
+    _print_overview(overview)
+    _write_page(page, overview)
+
+
+def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> Overview:
+    """Return the overview of some turns; a failure, which is reported, ends the program."""
+    from ....study.asked.grouping import FEWEST
+    from ....study.asked.overview import make_overview
+
+    async def work(library: Library) -> Overview:
+        return await make_overview(project.root, library, turns, warn, 1 if small_groups else FEWEST)
+
+    overview = with_library(project, Models(warn=warn), work, ReportPrinter())
+    if overview is None:
+        sys.exit(1)
+    return overview
+
+
+def _print_overview(overview: Overview) -> None:
+    """Print the most important lines."""
+    outcomes, count = overview.outcomes, overview.questions
+    asked_in = f" in {counted(overview.conversations, 'conversation')}" if overview.conversations else ""
+    failed, thumbs = outcomes["refused"] + outcomes["partly"], counted(overview.thumbs_down, "thumb")
+    say(f"{counted(count, 'question')}{asked_in}: ", nl=False)
+    say(f"{outcomes['answered'] / count:.0%} answered, {failed / count:.0%} not, {thumbs} down")
+    _print_groups("What the notes did not answer", overview.failures)
+    _print_groups("What was asked about", overview.subjects)
+    if overview.small:
+        groups = counted(overview.small, "small group")
+        say(f"\n{groups} not shown (asked in fewer than {overview.fewest} conversations): --small-groups")
+
+
+def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
+    if not groups:
+        return
+    say(f"\n{title}", style="bold")
+    shown = [(group, one_line(group.name, 50)) for group in groups[:LISTED]]
+    width = max(len(name) for _, name in shown)
+    for group, name in shown:
+        near = f"{group.nearest[0].place}  {group.nearest[0].title}" if group.nearest else ""
+        say(f"{group.questions:>6}  {name:<{width}}  {one_line(near)}".rstrip())
+    if len(groups) > LISTED:
+        say(f"{len(groups) - LISTED:>6}  more")
+
+
+def _write_page(page: Path, overview: Overview) -> None:
+    """Write the page; a failure ends the program with a message."""
+    from ....study.asked.page import asked_page
+
+    try:
+        page.parent.mkdir(exist_ok=True)
+        if page.parts[-2:] == PAGE:  # only the person whose project it is may read it, as the recordings
+            os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))
+            page.chmod(page.stat().st_mode & 0o700)
+        write_output(page, asked_page(overview).encode("utf-8"))
+    except OSError as error:
+        report_failure(error, page, ReportPrinter())
+        sys.exit(1)
+    if not is_stream(page):
+        say(f"\n{shorten(page)}: the page, for a browser", err=True)
 
 
 @contextmanager
@@ -74,7 +141,7 @@ def opened_recordings() -> Iterator[Recordings]:
 @output_option("-o", "--output", help="The file to write (.jsonl); by default, standard output.")
 def export_recordings(output: Path | None) -> None:
     """Print all recordings as lines of JSON, which lmm bench --questions reads."""
-    from ....asked.exports import export_lines
+    from ....study.asked.turns import export_lines
 
     if output is not None:
         check_written(output, (), LINES_OF_JSON)
@@ -132,13 +199,11 @@ def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
             say(NOTHING_RECORDED, err=True)
             return
         found = _decide(turns, before, numbers, logger)
-        if found is None:
-            sys.exit(1)
-        for proposal in _propose(found.decisions, logger):
+        for proposal in _propose(found, logger):
             if dry_run:
                 print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
             elif _is_saved(proposal, logger):
-                recordings.mark_proposed(turn.id for one in proposal.decisions for turn in one.turns)
+                recordings.mark_proposed(turn.id for one in proposal.proposals for turn in one.turns)
                 _say_proposed(proposal)
     _say_rest(found, dry_run)
     exit_with_status(logger)
@@ -146,27 +211,28 @@ def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
 
 def _decide(
     turns: Sequence[RecordedTurn], before: frozenset[str], numbers: Sequence[int], logger: ReportPrinter
-) -> Proposals | None:
-    """Return what is to be proposed, None if the index cannot be searched, which is reported."""
-    from ....workflows.asked.dashboard import FEWEST
-    from ....workflows.asked.proposals import decide_failures
-    from ....workflows.models import Models
-
-    project = searched_project()
+) -> Proposals:
+    """Return what is to be proposed; if the index cannot be searched, which is reported, the program ends."""
+    from ....study.asked.proposals import decide
 
     async def work(library: Library) -> Proposals:
-        return await decide_failures(library, turns, before, warn, FEWEST, numbers)
+        return await decide(library, turns, before, warn, numbers)
 
-    found = with_library(project, Models(warn=warn), work, logger)
-    if found is not None and (unknown := [number for number in numbers if number > found.groups]):
+    found = with_library(searched_project(), Models(warn=warn), work, logger)
+    if found is None:
+        sys.exit(1)
+    if unknown := [number for number in numbers if number > found.groups]:
         raise click.UsageError(f"there is no group {unknown[0]}: the questions not answered are in {found.groups}")
     return found
 
 
-def _propose(decisions: Sequence[Decision], logger: ReportPrinter) -> list[FileProposals]:
-    from ....workflows.asked.proposals import propose_in_files
+def _propose(found: Proposals, logger: ReportPrinter) -> list[FileProposals]:
+    from ....study.asked.proposals import propose_in_files
+    from ....workflows.passes import work_on
 
-    return run(propose_in_files(searched_project(), decisions, logger)) if decisions else []
+    if not found.proposals:
+        return []
+    return run(propose_in_files(searched_project(), found.proposals, logger, work_on))
 
 
 def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
@@ -180,28 +246,29 @@ def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
 
 def _say_proposed(proposal: FileProposals) -> None:
     """Say what was proposed in a file, and what comes next."""
+    from ....study.asked.grouping import count_askers
+
     name = shorten(proposal.file.path)
     if proposal.after == proposal.file.text:
         say(f"nothing new: {name}", err=True)
         return
-    for one in proposal.decisions:
-        groups = ", ".join(map(str, one.groups))
-        say(f"{name}: {one.what} (group {groups}, {counted(one.conversations, 'conversation')}): {one.name}", err=True)
-    edits = any(one.kind != "questions" for one in proposal.decisions)
+    for one in proposal.proposals:
+        askers = counted(count_askers(one.turns), "conversation")
+        say(f"{name}: {one.what} (group {one.group}, {askers}): {one.asked[0]}", err=True)
+    edits = any(one.kind != "questions" for one in proposal.proposals)
     say(f"proposed: {name}{f'; next: lmm edit {name}' if edits else ''}", err=True)
 
 
 def _say_rest(found: Proposals, dry_run: bool) -> None:
     """Say of which groups nothing is proposed."""
-    for one in found.undecided:
-        say(f"group {one.group}, nothing proposed: {one.name}: {one.why}", err=True)
+    for sentence in found.undecided:
+        say(sentence, err=True)
     if found.before:
         say(f"proposed before: {counted(found.before, 'group')}", err=True)
     if found.small:
-        say(
-            f"asked in fewer than 3 conversations: {counted(found.small, 'group')}; --group N for one of them", err=True
-        )
-    if not found.decisions:
+        small = counted(found.small, "group")
+        say(f"asked in fewer than 3 conversations: {small}; --group N for one of them", err=True)
+    if not found.proposals:
         say("nothing to propose", err=True)
     elif dry_run:
         say("nothing was written", err=True)

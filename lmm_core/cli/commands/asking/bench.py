@@ -23,9 +23,8 @@ from ...running import run_or_report
 if TYPE_CHECKING:
     from ....retrieve.passages import Section
     from ....study.measures import QuestionResult
-    from ....study.missing_words import MissingWord
-    from ....workflows.asked.bench import ThenAndNow
-    from ....workflows.bench import BenchReport, EncodingResult
+    from ....study.words import MissingWord
+    from ....workflows.bench import BenchReport, EncodingResult, ThenAndNow
 
 SECTIONS_SHOWN = 10
 WORDS_SHOWN = 20
@@ -96,7 +95,7 @@ def _measure(
 
 
 def _write_page(path: Path, report: BenchReport, logger: ReportPrinter) -> None:
-    from ....workflows.pages.bench_page import bench_page
+    from ....study.bench_page import bench_page
 
     try:
         write_output(path, bench_page(report).encode("utf-8"))
@@ -125,7 +124,7 @@ def _print_report(report: BenchReport, project: Project) -> None:
     say(f"{counted(len(first.outcomes), 'question')}\n")
     say(f"{'':<{width}}  hit@1  hit@5  {shown}  refused")
     for name, outcomes in rows:
-        say(f"{name:<{width}}  {_figures(outcomes, len(shown))}".rstrip())
+        say(f"{name:<{width}}  {_figures(outcomes, len(shown))}")
     if report.recorded:
         _print_recorded(report.recorded)
     _print_sections(first, project)
@@ -134,19 +133,14 @@ def _print_report(report: BenchReport, project: Project) -> None:
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
-    """Return the rows of a table: an encoding and its strategies, then the questions by origin if there are several."""
-    rows: list[tuple[str, Sequence[QuestionResult]]] = [(result.name, ())]
-    rows += [(f"  {one.strategy.title}", one.outcomes) for one in result.strategies]
-    rows[-1] = (f"{rows[-1][0]} = lmm ask", rows[-1][1])
+    """Return the rows of a table: an encoding, then the questions by origin if there are several."""
     parts = result.by_origin().items()
-    return rows + [(f"    {len(part)} {origin}", part) for origin, part in parts]
+    return [(result.name, result.outcomes), *((f"  {len(part)} {origin}", part) for origin, part in parts)]
 
 
 def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
     from ....study.measures import hit_at, share_refused, share_shown
 
-    if not outcomes:
-        return ""
     one, five = (f"{hit_at(outcomes, k):.3f}" for k in (1, 5))
     return f"{one}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
 
@@ -185,7 +179,7 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
 
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
-    from ....workflows.bench import describe_rank
+    from ....study.measures import describe_rank
 
     say(f"\n{shorten(project.root / section.source)}:{section.line_start}  ", nl=False)
     say(" > ".join(section.titles), style="bold")
@@ -209,8 +203,7 @@ def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
     width = max(len(one.word) for one in shown)
     for one in shown:
         place = f"{shorten(project.root / one.section.source)}:{one.section.line_start}"
-        near = f" (taken for: {one.near})" if one.near else ""
-        say(f"{len(one.asked):>5}  {one.word:<{width}}  {place}  {' > '.join(one.section.titles)}{near}")
+        say(f"{len(one.asked):>5}  {one.word:<{width}}  {place}  {' > '.join(one.section.titles)}")
     if len(missing) > WORDS_SHOWN:
         say(f"{len(missing) - WORDS_SHOWN} more: --json, or --html FILE")
 
@@ -236,7 +229,6 @@ def _result_as_json(result: EncodingResult) -> dict[str, Any]:
         "encoding": result.encoding,
         "embedding": result.embedding,
         **_measures(result.outcomes),
-        "strategies": {one.strategy.name: _measures(one.outcomes) for one in result.strategies},
         "origins": {origin: _measures(outcomes) for origin, outcomes in result.by_origin().items()},
         "sections": [_section_as_json(section, outcomes) for section, outcomes in by_section(result.outcomes)],
     }
@@ -253,7 +245,7 @@ def _measures(outcomes: Sequence[QuestionResult]) -> dict[str, float]:
 
 def _word_as_json(word: MissingWord) -> dict[str, Any]:
     asked = [{"question": one.question, "place": one.place} for one in word.asked]
-    return {"word": word.word, "near": word.near, "section": _place(word.section), "asked": asked}
+    return {"word": word.word, "section": _place(word.section), "asked": asked}
 
 
 def _place(section: Section) -> dict[str, Any]:

@@ -1,0 +1,254 @@
+"""Recorded questions in groups that mean about the same, by average linkage.
+
+Two questions belong together as far as the product of their rows is large. A row holds a question's words
+and, if the notes answered it, the sections that were found; otherwise its meaning, if the index has an
+embedding model. What was found for a question without an answer says nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...errors import ModelError
+from ...models.embedders.bm25 import Bm25Encoder
+from ...retrieve.library import Library
+from ...retrieve.ranking.words import asked_words
+from .turns import RecordedTurn, found_sections, is_answered
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+FEWEST = 3  # conversations of a group that is shown, or for which something is proposed
+THRESHOLD = 0.25  # the mean product of rows from which groups are merged
+MOST_LINKED = 2_000  # different questions that are compared each with each; the others join the nearest group
+# The shares of words, sections and meaning in the product of a row with itself.
+WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4
+WORDS_WITH_MEANING, MEANING = 0.35, 0.35
+OTHER_QUESTIONS = 200  # that are assumed beside those that are compared, for the rarity of words
+MOST_TITLES = 200  # whose mean vector is taken off the questions' vectors
+
+Row = Mapping[str, float]  # by what a question has: a word, a section, a direction of meaning
+
+
+@dataclass(frozen=True)
+class QuestionGroup:
+    """Questions that mean about the same. turns: the most central first."""
+
+    turns: tuple[RecordedTurn, ...]
+
+    @property
+    def name(self) -> str:
+        """The most central question."""
+        return self.turns[0].question
+
+    @property
+    def size(self) -> int:
+        """The number of conversations in which it was asked; see `count_askers`."""
+        return count_askers(self.turns)
+
+
+def count_askers(turns: Sequence[RecordedTurn]) -> int:
+    """Return in how many conversations something was asked, or how often if conversations are not recorded."""
+    conversations = {turn.conversation for turn in turns if turn.conversation}
+    return len(conversations) + sum(not turn.conversation for turn in turns)
+
+
+# The rows
+
+
+async def make_rows(library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]) -> list[Row]:
+    """Return the row of each turn's question.
+
+    warn: is told why the embedding model of the index could not be asked; then words alone are compared. Raise
+    StoreError and RetrieveError."""
+    unanswered = sorted({turn.question for turn in turns if not is_answered(turn)})
+    try:
+        meaning = await _embed(library, unanswered)
+    except ModelError as error:
+        warn(f"questions are grouped by their words alone: {error}")
+        meaning = {}
+    languages = sorted(filter(None, (await library.material()).languages))
+    return await asyncio.to_thread(_make_rows, turns, library.language, languages, meaning)
+
+
+async def _embed(library: Library, questions: Sequence[str]) -> dict[str, list[float]]:
+    """Return the vectors of questions, none without an embedding model. Raise ModelError.
+
+    All vectors of a model have something in common. The mean vector of the sections' titles is taken off, so
+    that 0 means that two texts have nothing to do with each other."""
+    encoder = library.encoder
+    if encoder.embedder is None or not encoder.has_meaning or not questions:
+        return {}
+    titles = sorted({section.title for section in (await library.material()).walk()})
+    titles = titles[:: len(titles) // MOST_TITLES + 1]
+    vectors = await encoder.embedder.embed([*questions, *titles])
+    mean = [sum(numbers) / len(titles) for numbers in zip(*vectors[len(questions) :], strict=True)]
+    return {
+        question: [number - common for number, common in zip(vector, mean, strict=True)]
+        for question, vector in zip(questions, vectors, strict=False)
+    }
+
+
+def _make_rows(
+    turns: Sequence[RecordedTurn], language: str, languages: Sequence[str], meaning: Mapping[str, Sequence[float]]
+) -> list[Row]:
+    encoder, words = Bm25Encoder(language), {}
+    for question in {turn.question for turn in turns}:
+        vector = encoder.encode_query(" ".join(asked_words(question, language)), languages)
+        words[question] = dict(zip(vector.indices, vector.values, strict=True))
+    rarity = _rarity(words[turn.question] for turn in turns)
+    return [make_row(turn, words[turn.question], rarity, meaning.get(turn.question, ())) for turn in turns]
+
+
+def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
+    """Return how much each word says, by how many questions have it, and as if there were more without it.
+
+    The root is taken, because otherwise a question's rarest word outweighs the others."""
+    counts, size = Counter[int](), OTHER_QUESTIONS
+    for words in questions:
+        counts.update(words.keys())
+        size += 1
+    return {word: math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5))) for word, count in counts.items()}
+
+
+def make_row(
+    turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float], meaning: Sequence[float] = ()
+) -> Row:
+    """Return the row of a question. words: their weights; rarity: how much each of them says."""
+    weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
+    if sections := found_sections(turn):
+        found = {f"section {address}": weight for address, weight in sections.items()}
+        return _scaled(weighed, WORDS_OF_ANSWERED) | _scaled(found, SECTIONS)
+    if is_answered(turn) or not meaning:
+        return _scaled(weighed, 1.0)
+    return _scaled(weighed, WORDS_WITH_MEANING) | _scaled(
+        {f"meaning {at}": one for at, one in enumerate(meaning)}, MEANING
+    )
+
+
+def _scaled(row: Row, share: float) -> dict[str, float]:
+    """Return a row whose product with itself is the share."""
+    length = math.sqrt(sum(value * value for value in row.values()))
+    return {key: value * math.sqrt(share) / length for key, value in row.items()} if length else {}
+
+
+# The groups
+
+
+def group_turns(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[QuestionGroup]:
+    """Return turns in groups of questions that mean about the same, the largest first.
+
+    rows: see `make_rows`. The order of the turns changes nothing."""
+    bundles = _bundle(turns, rows)
+    linked = bundles[:MOST_LINKED]
+    matrix = _matrix([row for _, row in linked])
+    sizes = [len(own) for own, _ in linked]
+    groups = _average(matrix @ matrix.T, sizes) if linked else []
+    _join_nearest(groups, bundles, matrix)
+    made = [QuestionGroup(_central_first([bundles[at] for at in group])) for group in groups]
+    return sorted(made, key=lambda group: (-len(group.turns), _order(group.turns[0])))
+
+
+Bundle = tuple[list[RecordedTurn], Row]
+
+
+def _bundle(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Bundle]:
+    """Return the turns with equal rows together, those that were asked most often first."""
+    bundles: dict[tuple[object, ...], Bundle] = {}
+    for turn, row in sorted(zip(turns, rows, strict=True), key=lambda pair: _order(pair[0])):
+        key = tuple(sorted(row.items(), key=repr)) or (turn.id,)
+        bundles.setdefault(key, ([], row))[0].append(turn)
+    return sorted(bundles.values(), key=lambda bundle: -len(bundle[0]))
+
+
+def _order(turn: RecordedTurn) -> tuple[int, str, str, str]:
+    """Return by what turns are ordered that are otherwise equal: short questions first."""
+    return len(turn.question), turn.question, turn.hour, turn.id
+
+
+def _matrix(rows: Sequence[Row]) -> Matrix:
+    import numpy as np
+
+    columns = {key: column for column, key in enumerate(dict.fromkeys(key for row in rows for key in row))}
+    matrix = np.zeros((len(rows), len(columns)), np.float32)
+    for number, row in enumerate(rows):
+        matrix[number, [columns[key] for key in row]] = list(row.values())
+    return matrix
+
+
+def _average(products: Matrix, sizes: Sequence[int]) -> list[list[int]]:
+    """Return the groups of average linkage, found by chains of nearest neighbours (Benzécri, 1982).
+
+    products: is changed; its diagonal is not read."""
+    import numpy as np
+
+    np.fill_diagonal(products, -np.inf)
+    members, weights = [[at] for at in range(len(sizes))], np.array(sizes, np.float32)
+    for start in range(len(members)):
+        chain = [start] if members[start] else []
+        while chain:
+            at = chain[-1]
+            nearest = int(products[at].argmax())
+            if len(chain) > 1 and products[at, chain[-2]] >= products[at, nearest]:
+                nearest = chain[-2]
+            if products[at, nearest] < THRESHOLD:  # a merge of others brings nothing nearer than the nearest was
+                products[at], products[:, at] = -np.inf, -np.inf
+                chain.pop()
+            elif len(chain) > 1 and nearest == chain[-2]:
+                _merge(products, weights, members, at, nearest)
+                del chain[-2:]
+                chain = chain or [nearest]
+            else:
+                chain.append(nearest)
+    return [sorted(group) for group in members if group]
+
+
+def _merge(products: Matrix, weights: Matrix, members: list[list[int]], gone: int, into: int) -> None:
+    """Merge a group into another one."""
+    import numpy as np
+
+    both = weights[gone] + weights[into]
+    mean = (products[gone] * weights[gone] + products[into] * weights[into]) / both
+    products[into], products[:, into] = mean, mean
+    products[gone], products[:, gone] = -np.inf, -np.inf
+    products[into, into] = -np.inf
+    weights[into] = both
+    members[into] += members[gone]
+    members[gone] = []
+
+
+def _join_nearest(groups: list[list[int]], bundles: Sequence[Bundle], matrix: Matrix) -> None:
+    """Add the bundles that were not linked to the group that is nearest to each, or as groups of their own."""
+    if len(bundles) <= MOST_LINKED:
+        return
+    columns = {key: at for at, key in enumerate(dict.fromkeys(key for _, row in bundles[:MOST_LINKED] for key in row))}
+    import numpy as np
+
+    means = np.array([matrix[group].mean(axis=0) for group in groups])
+    for number, (_, row) in enumerate(bundles[MOST_LINKED:], MOST_LINKED):
+        shared = {columns[key]: value for key, value in row.items() if key in columns}
+        near = means[:, list(shared)] @ np.array(list(shared.values()), np.float32)
+        best = int(near.argmax())
+        if near[best] >= THRESHOLD:
+            groups[best].append(number)
+        else:
+            groups.append([number])
+
+
+def _central_first(bundles: Sequence[Bundle]) -> tuple[RecordedTurn, ...]:
+    """Return the turns of bundles by how near their rows are to all of them."""
+    total: defaultdict[str, float] = defaultdict(float)
+    for turns, row in bundles:
+        for key, value in row.items():
+            total[key] += value * len(turns)
+    near = {id(row): round(sum(value * total[key] for key, value in row.items()), 5) for _, row in bundles}
+    ordered = sorted(bundles, key=lambda bundle: (-near[id(bundle[1])], _order(bundle[0][0])))
+    return tuple(turn for turns, _ in ordered for turn in turns)

@@ -1,0 +1,335 @@
+"""Propose in the notes what students asked and the notes did not answer.
+
+What students typed comes into a request as data: each question on one line, between tags that it cannot end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ...errors import LmmError
+from ...index.chunks import anchor_of, titles_paths
+from ...logging import LoggerBase, counted, in_file, printable
+from ...markdown.blocks import Block, serialize_blocks
+from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown
+from ...markdown.parse import parse_markdown_text
+from ...markdown.tree import blocks_to_tree, sections
+from ...models.prompts import as_data
+from ...retrieve.library import Library
+from ...retrieve.passages import Key, Section, section_address
+from ...retrieve.retriever import Retriever
+from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
+from ...settings.project import Project
+from ..words import CourseWords
+from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
+from .turns import RecordedTurn, answering_section, is_failure
+
+ANSWERED = 0.5  # of the questions of a group: from here on, the notes answer it
+SHARED = 1 / 3  # of a group's questions that have a word of its subject
+SEARCHED = 20  # questions of a group that are searched for
+NEIGHBOURS, QUESTIONS = 3, 3  # sections that are named in a request, questions that are proposed for a section
+QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
+OPENING, CLOSING = "<asked>", "</asked>"
+
+ProposalKind = Literal["edit", "section", "questions"]  # change a section, write a new one, make one found
+WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed for a group of questions.
+
+    group: its number, from 1; section: the one to change, or to find; for a new one, the one nearest to it, at the
+    end of whose document it shall stand; unknown: words that the notes never use; asked: what is asked, as it is
+    quoted, the most central question first; neighbours: the sections nearest to it."""
+
+    group: int
+    kind: ProposalKind
+    section: Section
+    turns: tuple[RecordedTurn, ...]
+    asked: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    neighbours: tuple[Section, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """What is proposed, in words."""
+        words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
+        return f"{words[self.kind]} {name_of(self.section)}"
+
+
+@dataclass
+class Proposals:
+    """What is proposed for some groups of questions.
+
+    groups: how many there are; undecided: a sentence for each group about which nothing can be proposed; before:
+    how many were proposed before; small: how many were asked too rarely."""
+
+    groups: int = 0
+    proposals: list[Proposal] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    before: int = 0
+    small: int = 0
+
+
+async def decide(
+    library: Library,
+    turns: Sequence[RecordedTurn],
+    proposed: frozenset[str],
+    warn: Callable[[str], None],
+    numbers: Sequence[int] = (),
+) -> Proposals:
+    """Return what is to be done about the questions that the notes did not answer.
+
+    proposed: the ids of turns that were in a proposal before; a group is left alone unless more conversations asked
+    it since than had asked it then. numbers: of the only groups to look at, from 1. Raise StoreError, ModelError
+    and RetrieveError."""
+    failures, every = await group_failures(library, turns, warn)
+    words = CourseWords(await library.material(), library.language, library.synonyms)
+    decider = _Decider(Retriever(library), words, *await _sections(library, every))
+    found = Proposals(groups=len(failures))
+    for number, group in enumerate(failures, 1):
+        if (number not in numbers) if numbers else group.size < FEWEST:
+            found.small += not numbers
+            continue
+        decided = await decider.decide(number, group.turns)
+        if isinstance(decided, str):
+            found.undecided.append(f"group {number}, nothing proposed: {quoted_line(group.name)}: {decided}")
+        elif _was_proposed(decided, proposed):
+            found.before += 1
+        else:
+            found.proposals.append(decided)
+    return found
+
+
+async def group_failures(
+    library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
+) -> tuple[list[QuestionGroup], list[QuestionGroup]]:
+    """Return the groups of the turns that failed, and those of all, the largest first. See `make_rows`."""
+    rows = await make_rows(library, turns, warn)
+    failed = [(turn, row) for turn, row in zip(turns, rows, strict=True) if is_failure(turn)]
+    return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
+
+
+async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[dict[Key, Section], dict[str, Section]]:
+    """Return the sections by their keys, and those that answered most questions of a group by the ids of its turns."""
+    material = await library.material()
+    addresses = {section_address(section): section for section in material.walk()}
+    answering: dict[str, Section] = {}
+    for group in groups:
+        good = [turn for turn in group.turns if not is_failure(turn)]
+        cited = Counter(address for address in map(answering_section, good) if address in addresses)
+        if cited and len(good) >= ANSWERED * len(group.turns):
+            best = addresses[cited.most_common(1)[0][0]]
+            answering.update((turn.id, best) for turn in group.turns)
+    return dict(material.sections), answering
+
+
+def _was_proposed(proposal: Proposal, proposed: frozenset[str]) -> bool:
+    old = [turn for turn in proposal.turns if turn.id in proposed]
+    new = [turn for turn in proposal.turns if turn.id not in proposed]
+    return bool(old) and count_askers(new) <= count_askers(old)
+
+
+@dataclass
+class _Decider:
+    """Decides what is to be done about groups of questions that were not answered.
+
+    sections: all, by their keys; answering: those that answered others who asked the same, by the ids of turns."""
+
+    retriever: Retriever
+    words: CourseWords
+    sections: dict[Key, Section]
+    answering: dict[str, Section]
+
+    async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> Proposal | str:
+        """Return what is proposed, or why nothing can be."""
+        asked = quoted_questions(turns)
+        questions = list(dict.fromkeys(turn.question for turn in turns))
+        subject, unknown = self._subject(questions)
+        if not subject or not asked:
+            return "the questions have no subject in common"
+        if section := self._answering(turns):
+            return Proposal(number, "questions", section, turns, asked[:QUESTIONS])
+        near = await self._nearest(questions[:SEARCHED])
+        if not near:
+            return "no section has anything of it: write where it belongs"
+        best = await self._nearest([" ".join(subject)])
+        agreed = bool(best) and best[0].key == near[0].key
+        disliked = sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2
+        if agreed and not unknown and not disliked:
+            return Proposal(number, "questions", near[0], turns, asked[:QUESTIONS])
+        kind: ProposalKind = "edit" if best and not unknown and _can_change(best[0]) else "section"
+        place = best[0] if kind == "edit" else near[0]
+        return Proposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
+
+    def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the words that questions have in common, the most frequent first, and those that the notes lack."""
+        words = [self.words.asked(question) for question in questions]
+        counts = Counter(stem for own in words for stem in own)
+        shared = [stem for stem, count in counts.most_common() if count >= SHARED * len(questions)]
+        forms = {stem: word for own in words for stem, word in own.items()}
+        unknown = {stem for question in questions for stem in self.words.unknown(question)}
+        return [forms[stem] for stem in shared], [forms[stem] for stem in shared if stem in unknown]
+
+    def _answering(self, turns: Sequence[RecordedTurn]) -> Section | None:
+        """Return the section that answered others who asked the same as most of these."""
+        keys = Counter(
+            self.answering[turn.id].key for turn in turns if turn.id in self.answering and turn.outcome != "answered"
+        )
+        key, count = keys.most_common(1)[0] if keys else (("", ""), 0)
+        return self.sections[key] if count > len(turns) / 2 else None
+
+    async def _nearest(self, questions: Sequence[str]) -> list[Section]:
+        """Return the sections that fit questions best, those of the document that fits best first."""
+        votes: defaultdict[Key, float] = defaultdict(float)
+        documents: defaultdict[str, float] = defaultdict(float)
+        for question in questions:
+            ranked = (await self.retriever.retrieve(question)).sections
+            for one in ranked:
+                share = one.score / (ranked[0].score or 1.0)
+                votes[one.section.key] += share
+                documents[one.section.docid] = max(documents[one.section.docid], share)
+        order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
+        return [self.sections[key] for key in order if votes[key] > 0]
+
+
+def _can_change(section: Section) -> bool:
+    """Return True for a section that is not a whole document, or the only heading around one."""
+    around = section.parent
+    return around is not None and not (around.parent is None and len(around.children) == 1 and section.children)
+
+
+def name_of(section: Section) -> str:
+    """Return a section as it is named in a sentence: its title and address."""
+    return f"“{section.title}” ({section_address(section)})"
+
+
+# The request
+
+
+def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
+    """Return the questions to quote, each once and on one line: the first ones."""
+    quoted: dict[str, str] = {}
+    for turn in turns:
+        question = quoted_line(turn.question)
+        if question and len(quoted) < QUOTED:
+            quoted.setdefault(question.casefold().strip(" ?!."), question)
+    return tuple(quoted.values())
+
+
+def quoted_line(text: str) -> str:
+    """Return what a student typed on one line, without characters that steer or deceive, cut if it is long."""
+    line = " ".join(printable(text.encode("utf-8", "replace").decode("utf-8")).split())
+    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1].rstrip() + "…"
+
+
+def edit_request(
+    asked: Sequence[str], conversations: int, unknown: Sequence[str], near: Sequence[str], is_new: bool
+) -> str:
+    """Return the request.
+
+    asked: see `quoted_questions`; conversations: in how many it was asked; unknown: words of students that the
+    notes never use; near: the names of the sections that say something about it; is_new: a section shall be
+    written, and not one be changed."""
+    lines = [f"In {counted(conversations, 'conversation')} students asked what these notes do not answer. They typed:"]
+    lines += [OPENING, *map(as_data, asked), CLOSING]
+    if unknown:
+        words = ", ".join(as_data(quoted_line(word)) for word in unknown[:WORDS])
+        lines.append(f"The notes never use these words of theirs: {OPENING}{words}{CLOSING}")
+    if near:
+        lines.append(f"Something near it is said in {' and '.join(near)}.")
+    lines.append(
+        "Write a section that answers them, with a heading like those of the other sections."
+        if is_new
+        else "Say what answers them where it fits into this section, and change nothing else."
+    )
+    return "\n".join(lines)
+
+
+# The files
+
+
+@dataclass(frozen=True)
+class FileProposals:
+    """What is proposed in a file: its text before and after, and the proposals that are in it."""
+
+    file: MarkdownFile
+    after: str
+    proposals: tuple[Proposal, ...]
+
+    def save(self) -> None:
+        """Write the file. Raise OSError and MarkdownError, a ChangedError if it has changed meanwhile."""
+        if self.after != self.file.text:
+            write_markdown(self.file.path, self.after, self.file)
+
+
+async def propose_in_files(
+    project: Project, proposals: Sequence[Proposal], logger: LoggerBase, work_on: WorkOn
+) -> list[FileProposals]:
+    """Return what becomes of the files in which something is proposed; nothing is written.
+
+    work_on: reads a file and works on its blocks. What cannot be proposed is reported."""
+    written = []
+    for source in dict.fromkeys(one.section.source for one in proposals):
+        own = tuple(one for one in proposals if one.section.source == source)
+        path = _from_here(project.root / source)
+        if is_notebook(path):
+            warning = f"nothing proposed, since notebooks are never written to: {own[0].asked[0]}"
+            in_file(logger, path).warning(warning)
+            continue
+        try:
+            written.append(await _propose_in(project, path, own, logger, work_on))
+        except OSError as error:
+            logger.error(f"{error.filename or path}: {error.strerror or error}")
+        except LmmError as error:
+            logger.error(str(error))
+    return written
+
+
+def _from_here(path: Path) -> Path:
+    """Return a file as the person names it: from the working folder, if it is in there."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+async def _propose_in(
+    project: Project, path: Path, proposals: tuple[Proposal, ...], logger: LoggerBase, work_on: WorkOn
+) -> FileProposals:
+    lines = {one.group: _line_of(one.section, path) for one in proposals}
+    edits = [_edit(one, lines[one.group]) for one in proposals if one.kind != "questions"]
+    questions = [ProposedQuestions(lines[one.group], one.asked) for one in proposals if one.kind == "questions"]
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        return propose(blocks, edits, questions, project.spelling, logger)
+
+    file, blocks = await work_on(path, work, logger)
+    return FileProposals(file, serialize_blocks(blocks), proposals)
+
+
+def _edit(one: Proposal, line: int) -> ProposedEdit:
+    is_new = one.kind == "section"
+    near = [name_of(section) for section in one.neighbours]
+    request = edit_request(one.asked, count_askers(one.turns), one.unknown, near, is_new)
+    return ProposedEdit(None if is_new else line, request, one.asked)
+
+
+def _line_of(section: Section, path: Path) -> int:
+    """Return the line of a section's heading as the file is now, or that of its text if there is no such heading.
+
+    Raise OSError and MarkdownError."""
+    tree = blocks_to_tree(parse_markdown_text(read_markdown(path).text))
+    if not section.path or tree is None:
+        return 1
+    titles, identifiers = titles_paths(tree), Counter[str]()
+    headings = [
+        (anchor_of(node.heading, identifiers), tuple(titles[id(node)]), node.line)
+        for node in sections(tree)
+        if node.heading is not None
+    ]
+    named = [line for anchor, _, line in headings if anchor == section.anchor != ""]
+    titled = [line for _, path_of_titles, line in headings if path_of_titles == section.titles]
+    return (named or titled or [section.line_start])[0]

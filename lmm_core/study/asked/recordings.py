@@ -1,0 +1,330 @@
+"""The recordings of a project: what students asked and were answered, in an SQLite file.
+
+Only the person whose project it is can read the file, git ignores it, and what is removed from it is
+overwritten, not only taken out of its tables.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import astuple, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...errors import FolderError, RecordingError
+from ...files.marked import check_inside, hide_from_git
+from .turns import RecordedSource, RecordedTurn
+
+PLACE = (".lmm", "asked.sqlite")
+BESIDE = ("", "-wal", "-shm")  # SQLite's files: the table, what was written lately, and its index
+PATIENCE = 5.0  # seconds to wait for another process that writes
+HOUR = "%Y-%m-%dT%H"
+MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers; whoever asks without end fills no disk
+OURS = 0x6C6D6D61  # SQLite's application_id, "lmma"
+VERSION = 1
+NAMES = tuple(field.name for field in fields(RecordedTurn))
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS turns (
+    number INTEGER PRIMARY KEY, "id" TEXT NOT NULL UNIQUE, "conversation" TEXT NOT NULL, "hour" TEXT NOT NULL,
+    "question" TEXT NOT NULL, "kind" TEXT NOT NULL, "answer" TEXT NOT NULL, "outcome" TEXT NOT NULL,
+    "sources" TEXT NOT NULL, "by" TEXT NOT NULL, "first_word" REAL, "seconds" REAL,
+    "asked_tokens" INTEGER NOT NULL, "answered_tokens" INTEGER NOT NULL,
+    "thumb" INTEGER NOT NULL, "comment" TEXT NOT NULL
+)
+"""
+# The turns of which something was proposed in the notes
+PROPOSED = 'CREATE TABLE IF NOT EXISTS proposed ("id" TEXT PRIMARY KEY)'
+COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
+# Letters of scripts that put no space between words: Thai to Tibetan, Burmese, Khmer, Chinese and Japanese, and
+# Korean, whose words take endings
+UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+
+Result = TypeVar("Result")
+
+
+def recordings_path(project_root: Path) -> Path:
+    """Return the file of a project's recordings."""
+    return project_root.joinpath(*PLACE)
+
+
+def this_hour(now: datetime | None = None) -> str:
+    """Return an hour as it is recorded; by default, that of now."""
+    return (now or datetime.now(UTC)).strftime(HOUR)
+
+
+class Recordings:
+    """The recordings in a file, which may be missing, and is made with the first one.
+
+    It may be used by several threads, and by several processes at the same time. Each method raises
+    RecordingError if the file cannot be used: it is locked, broken, not ours, or the disk is full.
+    patience: seconds to wait for another process that writes."""
+
+    def __init__(self, path: Path, patience: float = PATIENCE) -> None:
+        self.path, self.patience = path, patience
+        self._connection: sqlite3.Connection | None = None
+        self._opened: tuple[int, int] | None = None  # which file, should its name lead to another one
+        self._alone = threading.RLock()
+
+    def add(self, turn: RecordedTurn) -> None:
+        """Record a turn."""
+        places = ", ".join("?" * len(NAMES))
+        self._do(lambda open_: open_.execute(f"INSERT INTO turns ({COLUMNS}) VALUES ({places})", _row(turn)), True)
+
+    def judge(self, id: str, thumb: int, comment: str = "") -> bool:
+        """Record what a student thinks of an answer, in place of what was recorded of it before.
+
+        Return False if there is no turn with this id."""
+        values = (thumb, _text(comment), id)
+        statement = "UPDATE turns SET thumb = ?, comment = ? WHERE id = ?"
+        return bool(self._do(lambda open_: open_.execute(statement, values).rowcount, default=0))
+
+    def turns(self) -> list[RecordedTurn]:
+        """Return all turns, the oldest first."""
+        return [turn for _, turn in self._numbered()]
+
+    def mark_proposed(self, ids: Iterable[str]) -> None:
+        """Remember that something was proposed in the notes for some turns."""
+        rows = [(one,) for one in ids]
+        statement = 'INSERT OR IGNORE INTO proposed ("id") VALUES (?)'
+        self._do(lambda open_: open_.executemany(statement, rows))
+
+    def proposed(self) -> frozenset[str]:
+        """Return the ids of the turns for which something was proposed in the notes."""
+        rows = self._do(lambda open_: open_.execute('SELECT "id" FROM proposed').fetchall(), default=[])
+        return frozenset(row[0] for row in rows)
+
+    def delete(self) -> int:
+        """Delete all turns, and return how many there were.
+
+        A file that SQLite cannot read any more, or for which there is no space, is removed."""
+        try:
+            return self._remove("1")
+        except RecordingError as error:
+            if not (_is_broken(error.__cause__) or "full" in str(error.__cause__)):
+                raise
+            self._remove_files()
+            return 0
+
+    def forget(self, word: str) -> int:
+        """Delete the turns where a word (or several, one after the other) occurs in what was said.
+
+        Case does not matter. Return how many there were."""
+        wanted = _pattern(word)
+        numbers = [n for n, turn in self._numbered() if wanted.search(_folded(_said(turn)))]
+        return self._remove(f"number IN ({', '.join(map(str, numbers))})")
+
+    def expire(self, days: int, now: datetime | None = None) -> int:
+        """Delete the turns that are older than some days, and return how many there were."""
+        oldest = this_hour((now or datetime.now(UTC)) - timedelta(days=days))
+        count = "SELECT COUNT(*) FROM turns WHERE hour < ?"
+        if not self._do(lambda open_: open_.execute(count, (oldest,)).fetchone()[0], default=0):
+            return 0
+        return self._remove("hour < ?", oldest)
+
+    def close(self) -> None:
+        """Close the file; it is opened again when needed."""
+        with self._alone:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()
+
+    # The file
+
+    def _numbered(self) -> list[tuple[int, RecordedTurn]]:
+        statement = f"SELECT number, {COLUMNS} FROM turns ORDER BY number"
+        rows = self._do(lambda open_: open_.execute(statement).fetchall(), default=[])
+        try:
+            return [(row[0], _turn(row[1:])) for row in rows]
+        except (ValueError, TypeError) as error:
+            raise self._unusable(f"holds a turn that lmm has not written ({error})") from error
+
+    def _remove(self, where: str, *values: Any) -> int:
+        """Delete turns, and their bytes from all files. Return how many there were."""
+
+        def work(open_: sqlite3.Connection) -> int:
+            count = open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
+            open_.execute('DELETE FROM proposed WHERE "id" NOT IN (SELECT "id" FROM turns)')
+            return count
+
+        count = self._do(work, default=0)
+        self._do(_overwrite, default=None)
+        return count
+
+    def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
+        """Do something with the file in a transaction. make: make the file if it is missing.
+
+        Return the default if it is missing."""
+        with self._alone:
+            try:
+                connection = self._current(make)
+                if connection is None:
+                    return default  # type: ignore[no-any-return]
+                with connection:
+                    return work(connection)
+            except (sqlite3.Error, OSError) as error:
+                self.close()
+                raise self._unusable(_reason(error)) from error
+            except FolderError as error:
+                raise RecordingError(str(error)) from error
+
+    def _unusable(self, why: str) -> RecordingError:
+        return RecordingError(f"{self.path}: {why}")
+
+    def _current(self, make: bool) -> sqlite3.Connection | None:
+        """Return the connection to the file that has its name now, or None if there is none."""
+        there = _identity(self.path)
+        if self._connection is not None and there != self._opened:  # somebody removed or replaced it
+            self.close()
+        if self._connection is None and (there is not None or make):
+            self._open()
+        return self._connection
+
+    def _open(self) -> None:
+        folder = self.path.parent
+        for ending in BESIDE:
+            check_inside(folder.parent, folder / f"{self.path.name}{ending}")
+        if _identity(self.path) is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            hide_from_git(folder)
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        self._opened = _identity(self.path)
+        connection = sqlite3.connect(self.path, timeout=self.patience, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except (sqlite3.Error, RecordingError):
+            connection.close()
+            raise
+        self._connection = connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        """Choose how SQLite writes, and make the table in a new file."""
+        connection.execute("PRAGMA secure_delete = ON")  # zeros in place of what is deleted
+        connection.execute("PRAGMA temp_store = MEMORY")  # nothing in the system's folder for such files
+        connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
+        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the last turns, never the file
+        if _pragma(connection, "application_id") != OURS:
+            with connection:
+                self._make_table(connection)
+        if _pragma(connection, "user_version") != VERSION:
+            raise self._unusable("was written by another version of lmm; move it away, or use that version")
+        connection.execute(PROPOSED)  # here, since a file from before there were proposals has no such table
+        with suppress(sqlite3.OperationalError):  # another process is switching it right now
+            connection.execute("PRAGMA journal_mode = WAL")
+
+    def _make_table(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")  # only one process makes it
+        if _pragma(connection, "application_id") == OURS:
+            return
+        if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            raise self._unusable("is the database of another program; move it away")
+        connection.execute(SCHEMA)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA application_id = {OURS}")
+
+    def _remove_files(self) -> None:
+        self.close()
+        for ending in BESIDE:
+            place = self.path.with_name(f"{self.path.name}{ending}")
+            try:
+                place.unlink(missing_ok=True)
+            except OSError as error:
+                raise RecordingError(f"{place}: {error.strerror}") from error
+
+
+def _overwrite(connection: sqlite3.Connection) -> None:
+    """Write the tables anew, and empty the file of what was written lately, which still holds what was deleted."""
+    connection.execute("VACUUM")
+    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if busy:
+        raise sqlite3.OperationalError("database is locked")
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _reason(error: sqlite3.Error | OSError) -> str:
+    """Return what is wrong with the file, and what to do."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if _is_broken(error):
+        return f"is broken ({error}); move it away, or remove it with `lmm asked delete`"
+    if "full" in str(error):
+        return f"the disk is full, or the file has {MOST_PAGES // 256} MB; export and delete what is recorded"
+    if "locked" in str(error):
+        return "another process is writing to it; try again"
+    return str(error)
+
+
+def _is_broken(error: BaseException | None) -> bool:
+    """Return True if SQLite cannot read a file, whoever has it."""
+    return isinstance(error, sqlite3.DatabaseError) and any(
+        sign in str(error) for sign in ("not a database", "malformed", "corrupt")
+    )
+
+
+# Rows
+
+
+def _row(turn: RecordedTurn) -> list[Any]:
+    values = {name: getattr(turn, name) for name in NAMES}
+    values["sources"] = json.dumps([astuple(source) for source in turn.sources])
+    return [_text(value) if isinstance(value, str) else value for value in values.values()]
+
+
+def _turn(row: Sequence[Any]) -> RecordedTurn:
+    """Return the turn in a row. Raise ValueError or TypeError if it is none."""
+    values = dict(zip(NAMES, row, strict=True))
+    sources: Iterable[Any] = json.loads(values.pop("sources"))
+    found = tuple(
+        RecordedSource(section, tuple(titles), rank, score, cited) for section, titles, rank, score, cited in sources
+    )
+    return RecordedTurn(**values, sources=found)
+
+
+def _text(value: str) -> str:
+    """Return a text that can be written; halves of characters are replaced."""
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+# Words to forget
+
+
+def _said(turn: RecordedTurn) -> str:
+    return f"{turn.question}\n{turn.answer}\n{turn.comment}"
+
+
+def _folded(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return folded.replace("’", "'")  # phones type O’Neil, teachers O'Neil
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """Return what finds a word among folded texts: whole words, where the script has spaces.
+
+    Raise RecordingError if it is empty."""
+    words = _folded(word).split()
+    if not words:
+        raise RecordingError("say which word to forget: it is empty")
+    inner = r"\s+".join(map(re.escape, words))
+    letter = rf"(?![{UNSPACED}])[^\W_]"
+    before = rf"(?<![^\W_{UNSPACED}])" if re.match(letter, words[0]) else ""
+    after = rf"(?!{letter})" if re.match(letter, words[-1][-1]) else ""
+    return re.compile(f"{before}{inner}{after}")

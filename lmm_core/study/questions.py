@@ -1,0 +1,153 @@
+"""Questions whose sections are known: annotated ones, those of a file, and recorded ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import MarkdownError, QuestionsError, ToolError
+from ..logging import printable
+from ..markdown.files import read_markdown
+from ..retrieve.agents.names import find_section
+from ..retrieve.passages import Material, section_address
+from .asked.recordings import Recordings
+from .asked.turns import RecordedSource, RecordedTurn, answering_section
+from .measures import STUDENTS, Labelled
+
+DATABASE = ".sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuestion:
+    """A question in a file of questions.
+
+    section: how the file names the section, or ""; place: `file:line` of the question."""
+
+    question: str
+    section: str
+    place: str
+
+
+def annotated_questions(material: Material) -> list[Labelled]:
+    """Return the questions that sections are annotated with, in document order."""
+    return [Labelled(question, section) for section in material.walk() for question in section.questions]
+
+
+def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
+    """Return the questions for which a file names sections, with these sections.
+
+    Raise QuestionsError for sections that are unknown or ambiguous; it has a line for each."""
+    labelled, problems = [], []
+    for one in asked:
+        try:
+            if one.section:
+                labelled.append(Labelled(one.question, find_section(one.section, material), STUDENTS, one.place))
+        except ToolError as error:
+            problems.append(f"{one.place}: {error}")
+    if problems:
+        raise QuestionsError("\n".join(problems))
+    return labelled
+
+
+def label_turns(turns: Sequence[RecordedTurn], material: Material) -> tuple[list[Labelled], list[Labelled]]:
+    """Return the questions that were answered from a section that is still there, and those that were refused.
+
+    The latter come with any section, since nobody knows theirs."""
+    sections = {section_address(section): section for section in material.walk()}
+    answered = [
+        Labelled(_one_line(turn.question), sections[answering_section(turn)], STUDENTS)
+        for turn in turns
+        if answering_section(turn) in sections
+    ]
+    anywhere = material.documents[0]
+    refused = [Labelled(_one_line(turn.question), anywhere, STUDENTS) for turn in turns if turn.outcome == "refused"]
+    return answered, refused
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split())).strip()
+
+
+# Files
+
+
+def read_turns(path: Path) -> list[RecordedTurn] | None:
+    """Return the turns in a database of recordings or in an export of it, None for another file.
+
+    Raise QuestionsError for an export that cannot be read, and RecordingError."""
+    if path.suffix.lower() == DATABASE:
+        with closing(Recordings(path)) as recordings:
+            return [turn for turn in recordings.turns() if _one_line(turn.question)]
+    if path.suffix.lower() != ".jsonl":
+        return None
+    try:
+        lines = [line for line in path.read_text("utf-8-sig").split("\n") if line.strip()]
+        return [_turn(json.loads(line)) for line in lines] if lines and '"outcome"' in lines[0] else None
+    except (OSError, UnicodeDecodeError, RecursionError) as error:
+        raise QuestionsError(f"{path}: {error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise QuestionsError(f"{path}: holds a line that `lmm asked export` has not written") from None
+
+
+def _turn(data: dict[str, object]) -> RecordedTurn:
+    values = {name: value for name, value in data.items() if name not in ("section", "sources")}
+    found: list[dict[str, object]] = data["sources"]  # type: ignore[assignment]
+    sources = tuple(RecordedSource(**{**one, "titles": tuple(one["titles"])}) for one in found)  # type: ignore
+    return RecordedTurn(**values, sources=sources)  # type: ignore[arg-type]
+
+
+def read_questions(path: Path) -> list[LabelledQuestion]:
+    """Return the questions of a file.
+
+    A `.csv` file has the columns `question` and `section`, which its first line names; other
+    columns are ignored, and semicolons may separate them. A `.jsonl` file has an object with
+    these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
+    readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
+    if path.suffix.lower() not in readers:
+        raise QuestionsError(f"{path}: a file of questions ends in .csv, .jsonl or .sqlite")
+    try:
+        text = read_markdown(path).text.removeprefix("\ufeff")
+    except OSError as error:
+        raise QuestionsError(f"{path}: {error.strerror or error}") from None
+    except MarkdownError as error:
+        raise QuestionsError(str(error)) from None
+    return list(readers[path.suffix.lower()](text, str(path)))
+
+
+def _read_csv(text: str, name: str) -> Iterator[LabelledQuestion]:
+    header = text.partition("\n")[0]
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in header else ",")
+    try:
+        if not {"question", "section"} <= set(rows.fieldnames or ()):
+            raise QuestionsError(f"{name}:1: the first line should be `question,section`, not {header.strip()!r:.60}")
+        for row in rows:
+            yield _asked(row["question"], row["section"], f"{name}:{rows.line_num}")
+    except csv.Error as error:
+        raise QuestionsError(f"{name}:{rows.line_num}: {error}") from None
+
+
+def _read_jsonl(text: str, name: str) -> Iterator[LabelledQuestion]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise QuestionsError(f"{name}:{number}: is not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise QuestionsError(f'{name}:{number}: should be {{"question": …, "section": …}}')
+        yield _asked(data.get("question"), data.get("section"), f"{name}:{number}")
+
+
+def _asked(question: object, section: object, place: str) -> LabelledQuestion:
+    text = _one_line(question) if isinstance(question, str) else ""
+    if not text:
+        raise QuestionsError(f"{place}: a question is missing")
+    if not isinstance(section, str | None):
+        raise QuestionsError(f"{place}: the section should be a text, not {section!r:.60}")
+    return LabelledQuestion(text, (section or "").strip(), place)

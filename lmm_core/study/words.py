@@ -1,0 +1,71 @@
+"""The words of a course's texts, and those of questions that it never uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..models.languages.stemming import Stemmers
+from ..models.languages.words import find_words, fold
+from ..retrieve.passages import Material, Section
+from ..retrieve.ranking.words import asked_words, frequent_words, word_weights
+from .measures import Labelled
+
+
+class CourseWords:
+    """The stems of all words in the texts, titles and summaries of a material, and in the names that mean the same.
+
+    language: of questions, by its code; synonyms: see `[retrieve]` of the configuration."""
+
+    def __init__(self, material: Material, language: str, synonyms: Mapping[str, Iterable[str]] | None = None) -> None:
+        self.language = language
+        self._stemmers = Stemmers(language)
+        self._stems: set[str] = set()
+        for section in material.walk():
+            stemmer = self._stemmers.of(section.language)
+            for text in (section.title, section.summary, *(passage.text for passage in section.passages)):
+                self._stems.update(stemmer.stems(text))
+        names = [name for key, more in (synonyms or {}).items() for name in (key, *more)]
+        self._stems.update(stem for name in names for word in find_words(name) for stem in self._stemmers.meant(word))
+        self._frequent = frozenset[str]().union(*map(frequent_words, material.languages))
+
+    def asked(self, question: str) -> dict[str, str]:
+        """Return the words that say what a question is about, by their stems.
+
+        Frequent words of any language of the course are left out, and words that speak of the text."""
+        words = asked_words(question, self.language)
+        return {
+            min(self._stemmers.meant(word)): word
+            for word, weight in zip(words, word_weights(words), strict=True)
+            if weight == 1 and fold(word) not in self._frequent
+        }
+
+    def unknown(self, question: str) -> dict[str, str]:
+        """Return those of them that no text has, in any form."""
+        asked = self.asked(question)
+        return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.meant(word))}
+
+
+@dataclass(frozen=True, slots=True)
+class MissingWord:
+    """A word that no text of the course has, in any form. asked: the missed questions with it."""
+
+    word: str
+    asked: tuple[Labelled, ...]
+
+    @property
+    def section(self) -> Section:
+        """The section that answers most of the questions."""
+        keys = [one.section.key for one in self.asked]
+        return max((one.section for one in self.asked), key=lambda section: keys.count(section.key))
+
+
+def missing_words(missed: Sequence[Labelled], course: CourseWords) -> list[MissingWord]:
+    """Return the words that say what missed questions are about and that the course never uses, frequent ones first."""
+    forms: dict[str, str] = {}
+    asked: dict[str, list[Labelled]] = {}
+    for one in missed:
+        for stem, word in course.unknown(one.question).items():
+            forms.setdefault(stem, word)
+            asked.setdefault(stem, []).append(one)
+    return sorted((MissingWord(forms[stem], tuple(asked[stem])) for stem in forms), key=lambda one: -len(one.asked))

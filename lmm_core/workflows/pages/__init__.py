@@ -1,4 +1,0 @@
-"""HTML pages that workflows write, with their templates.
-
-May import what `workflows` may.
-"""

@@ -1,0 +1,102 @@
+"""Questions grouped by meaning."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lmm_core.models.embedders.bm25 import Bm25Encoder
+from lmm_core.study.asked.grouping import MOST_LINKED, _rarity, group_turns, make_row
+from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
+
+ENCODER = Bm25Encoder()
+
+
+def turn(question, *found, number=0, outcome=None, conversation=""):
+    """A turn; found: sections with their scores, none for a question that the notes do not answer."""
+    sources = tuple(RecordedSource(name, (), rank, score) for rank, (name, score) in enumerate(found, 1))
+    outcome = outcome or ("answered" if found else "refused")
+    return RecordedTurn(str(number), conversation, "2026-11-22T14", question, outcome=outcome, sources=sources)
+
+
+def groups_of(turns, meanings=None):
+    """The groups of turns. meanings: vectors by question."""
+    words = {}
+    for one in turns:
+        found = ENCODER.encode_query(one.question)
+        words[one.question] = dict(zip(found.indices, found.values, strict=True))
+    rarity = _rarity(words[one.question] for one in turns)
+    rows = [make_row(one, words[one.question], rarity, (meanings or {}).get(one.question, ())) for one in turns]
+    return group_turns(turns, rows)
+
+
+def grouped(turns, meanings=None):
+    return {group.name: {one.question for one in group.turns} for group in groups_of(turns, meanings)}
+
+
+BAYES = ["what is bayesian statistics", "bayesian statistics in R", "is bayesian statistics in the exam"]
+FOREST = ["random forest", "how do i fit a random forest", "random forest or a tree"]
+
+
+def test_questions_that_the_notes_do_not_answer_are_grouped_by_their_words():
+    asked = [*BAYES, *FOREST, "when is the exam"]
+    made = grouped([turn(question, number=at) for at, question in enumerate(asked)])
+    assert set(BAYES) in made.values()
+    assert set(FOREST) in made.values()
+
+
+def test_questions_with_other_words_about_one_section_belong_together():
+    spread, line = ("02.md#spread", 9.0), ("05.md#line", 8.0)
+    made = grouped([
+        turn("standard deviation", spread), turn("how far are values from the mean", spread, (line[0], 1.0)),
+        turn("fit a line", line), turn("what does the slope say", line),
+    ])  # fmt: skip
+    assert sorted(map(sorted, made.values())) == [
+        ["fit a line", "what does the slope say"],
+        ["how far are values from the mean", "standard deviation"],
+    ]
+
+
+def test_what_was_found_for_a_refused_question_does_not_count():
+    found = ("05.md#line", 8.0)
+    made = grouped([turn("neural networks", found, outcome="refused"), turn("time series", found, outcome="refused")])
+    assert len(made) == 2
+
+
+def test_meaning_brings_questions_together_that_share_no_word():
+    turns = [turn("car", number=1), turn("automobile", number=2), turn("tree", number=3)]
+    meanings = {"car": [1.0, 0.1], "automobile": [1.0, 0.0], "tree": [-0.2, 1.0]}
+    found = list(grouped(turns, meanings).values())
+    assert {"car", "automobile"} in found and {"tree"} in found
+
+
+def test_a_group_has_the_name_of_its_most_central_question():
+    asked = ["bayesian statistics", "what is bayesian statistics", "bayesian statistics with many priors and chains"]
+    (name,) = grouped([turn(question) for question in asked])
+    assert name in asked[:2]
+
+
+def test_a_group_is_as_large_as_its_conversations_or_else_its_questions():
+    asked = [turn("random forest", number=at, conversation="a" * (at < 3)) for at in range(5)]
+    (group,) = groups_of(asked)
+    assert (len(group.turns), group.size) == (5, 3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.text("ab ?", max_size=6), st.sampled_from(["", "x", "y"])), max_size=12), st.randoms())
+def test_each_turn_is_in_one_group_and_their_order_changes_nothing(asked, order):
+    turns = [turn(text, *([(found, 1.0)] if found else []), number=at) for at, (text, found) in enumerate(asked)]
+    groups = groups_of(turns)
+    assert sorted(one.id for group in groups for one in group.turns) == sorted(one.id for one in turns)
+    assert all(group.name == group.turns[0].question for group in groups)
+    shuffled = turns[:]
+    order.shuffle(shuffled)
+    assert groups_of(shuffled) == groups
+
+
+def test_more_questions_than_are_compared_each_with_each_are_grouped_too():
+    subjects = [f"subject{number}" for number in range(40)]
+    asked = [f"{subjects[number % 40]} word{number}" for number in range(MOST_LINKED + 1000)]
+    turns = [turn(question, number=at) for at, question in enumerate(asked)]
+    groups = groups_of(turns)
+    assert sum(len(group.turns) for group in groups) == len(turns)
+    assert [len(group.turns) for group in groups] == [75] * 40
+    assert all(len({one.question.split()[0] for one in group.turns}) == 1 for group in groups)

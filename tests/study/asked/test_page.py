@@ -1,0 +1,135 @@
+"""What students asked, in a browser: light, dark, on a phone, in print, and for a screen reader."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from lmm_core.study.asked.page import asked_page
+from tests.asked_turns import HOSTILE, make_turns, overview_of, write_course
+from tests.box_pages import IN_A_BROWSER, axe, chromium
+from tests.indexing import lmm
+from tests.serving import Served
+
+pytestmark = IN_A_BROWSER
+SIZES = {"desk": (1100, 900), "phone": (360, 740)}
+VIOLATIONS = """() => axe.run(document).then(
+  found => found.violations.map(one => one.id + ": " + one.nodes.map(node => node.html).join(" | ")))"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course that is indexed, and what was asked of it, hostile things too."""
+    folder = tmp_path_factory.mktemp("course")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        write_course(folder)
+        lmm("index trees.md")
+    turns = make_turns(200)
+    odd = [replace(turn, id=f"h{turn.id}", question=HOSTILE[at % len(HOSTILE)], comment=HOSTILE[-at % len(HOSTILE)])
+           for at, turn in enumerate(make_turns(60, seed=2))]  # fmt: skip
+    return folder, [*turns, *odd]
+
+
+@pytest.fixture(scope="module")
+def page_file(course):
+    folder, turns = course
+    file = folder / "asked.html"
+    file.write_text(asked_page(overview_of(folder, turns)), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(page_file):  # which is made before
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def opened(browser, page_file):
+    """Opens the page from its file; at the end nothing may have been reported, and nothing asked for."""
+    said, contexts = [], []
+
+    def open_page(size="desk", **options):
+        width, height = SIZES[size]
+        contexts.append(browser.new_context(viewport={"width": width, "height": height}, **options))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda one: said.append(one.url) if one.url != page_file.as_uri() else None)
+        page.goto(page_file.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+def background(page):
+    """How light the page is behind its text, from 0 to 255."""
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return max(int(number) for number in re.findall(r"\d+", colour)[:3])
+
+
+def test_it_is_light_or_dark_as_the_reader_wants(opened):
+    assert background(opened(color_scheme="light")) > 230
+    assert background(opened(color_scheme="dark")) < 60
+
+
+def test_its_style_is_allowed_by_its_own_policy(opened):
+    assert opened().evaluate("getComputedStyle(document.querySelector('.groups')).display") == "grid"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_reaches_beyond_the_page(opened, size):
+    page = opened(size)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(opened, size, scheme, request):
+    source = axe(request.config.cache)
+    page = opened(size, color_scheme=scheme, bypass_csp=True)
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.add_script_tag(content=source)
+    assert page.evaluate(VIOLATIONS) == []
+
+
+def test_it_is_read_with_the_keyboard(opened):
+    page = opened()
+    first = page.locator("summary").first
+    first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("details").first.get_attribute("open") is not None
+
+
+def test_it_prints_dark_on_white_with_all_groups(opened, tmp_path):
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert background(page) == 255
+    assert page.locator(".groups li").first.is_visible()
+    assert len(page.pdf(format="A4")) > 10_000
+
+
+def test_what_students_typed_is_shown_as_they_typed_it(opened):
+    page = opened()
+    assert page.locator("h3, .comments p", has_text="<script>alert(1)</script>").count() > 0
+    assert page.locator("script, img").count() == 0 and page.title() == "What students asked"
+
+
+def test_the_server_shows_it_after_asking_for_the_token(browser, course):
+    folder, _ = course
+    with Served(folder, teacher="open sesame") as served:
+        url = f"http://127.0.0.1:{served.port}/teacher"
+        context = browser.new_context(http_credentials={"username": "me", "password": "open sesame"})
+        page = context.new_page()
+        assert page.goto(url).status == 200
+        assert page.evaluate("getComputedStyle(document.querySelector('.groups')).display") == "grid"
+        assert context.cookies() == []
+        context.close()
+        stranger = browser.new_context(http_credentials={"username": "me", "password": "wrong"})
+        assert stranger.new_page().goto(url).status == 401
+        stranger.close()

@@ -1,0 +1,288 @@
+"""What is recorded can be read again, by several at once, and what is removed is gone from the disk."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from lmm_core.errors import RecordingError
+from lmm_core.study.asked import recordings as recordings_module
+from lmm_core.study.asked.recordings import Recordings, recordings_path, this_hour
+from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
+
+WHY = RecordedTurn(
+    id="a" * 32,
+    conversation="c" * 32,
+    hour="2026-11-22T14",
+    question="Why are errors squared?",
+    answer="Because a square has no sign [1].",
+    sources=(RecordedSource("02-linear-models.md#errors", ("Linear models", "Errors"), 1, 0.82, True),),
+    by="openai/gpt-4o-mini",
+    first_word=0.41,
+    seconds=2.25,
+    asked_tokens=812,
+    answered_tokens=96,
+)
+HOSTILE = "<script>alert(1)</script>\x1b[2J\x00'); DROP TABLE turns; -- \ud800"
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> Iterator[Recordings]:
+    with closing(Recordings(recordings_path(tmp_path))) as found:
+        yield found
+
+
+def asked(question: str, number: int = 0, **more: object) -> RecordedTurn:
+    return replace(WHY, id=f"{number:032x}", question=question, answer="", **more)  # type: ignore[arg-type]
+
+
+def test_a_turn_comes_back_as_it_was(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    recordings.add(asked("And why not cubed?", outcome="refused", sources=(), first_word=None))
+    assert recordings.turns()[0] == WHY
+    assert [turn.question for turn in recordings.turns()] == ["Why are errors squared?", "And why not cubed?"]
+
+
+def test_nothing_is_made_by_looking(recordings: Recordings) -> None:
+    assert recordings.turns() == []
+    assert (recordings.forget("Anna"), recordings.expire(1), recordings.delete()) == (0, 0, 0)
+    assert not recordings.judge(WHY.id, 1)
+    assert not recordings.path.parent.exists()
+
+
+def test_a_judgement_replaces_the_one_before(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    assert recordings.judge(WHY.id, 1, "thanks")
+    assert recordings.judge(WHY.id, -1, "wrong sign")
+    assert not recordings.judge("f" * 32, 1)
+    assert recordings.turns() == [replace(WHY, thumb=-1, comment="wrong sign")]
+
+
+def test_hostile_text_is_only_text(recordings: Recordings) -> None:
+    recordings.add(replace(WHY, question=HOSTILE))
+    recordings.judge(WHY.id, -1, HOSTILE)
+    (turn,) = recordings.turns()
+    assert turn.question == turn.comment == HOSTILE.replace("\ud800", "?")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")
+def test_only_its_owner_can_read_the_files(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in recordings.path.parent.glob("asked.sqlite*")}
+    assert modes == {"asked.sqlite": 0o600, "asked.sqlite-wal": 0o600, "asked.sqlite-shm": 0o600}
+
+
+def test_git_ignores_them(recordings: Recordings) -> None:
+    root = recordings.path.parents[1]
+    subprocess.run(["git", "init", "-q", root], check=True)
+    recordings.add(WHY)
+    status = subprocess.run(["git", "-C", root, "status", "--porcelain", "-uall"], capture_output=True, text=True)
+    assert status.stdout == ""
+
+
+# Forgetting
+
+
+def bytes_on_disk(recordings: Recordings) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(recordings.path.parent.rglob("*")) if path.is_file())
+
+
+def test_what_is_forgotten_is_gone_from_every_file(recordings: Recordings) -> None:
+    for number in range(200):
+        recordings.add(asked(f"My name is Zebulon{number}. " + "Why? " * 300, number))
+    recordings.add(asked("What is a mean?", 999))
+    assert b"Zebulon77." in bytes_on_disk(recordings)
+    assert recordings.forget("zebulon77") == 1
+    assert b"Zebulon77." not in bytes_on_disk(recordings)
+    assert b"Zebulon78." in bytes_on_disk(recordings)
+    assert recordings.delete() == 200
+    assert b"Zebulon" not in bytes_on_disk(recordings)
+    assert recordings.turns() == []
+
+
+def test_a_word_is_forgotten_wherever_a_student_or_an_answer_said_it(recordings: Recordings) -> None:
+    recordings.add(asked("I am Anna; why?", 1))
+    recordings.add(replace(asked("Why?", 2), answer="Well, ANNA, because …"))
+    recordings.add(asked("And why?", 3, comment="from anna_m"))
+    recordings.add(asked("Are means annual?", 4))
+    assert recordings.forget("anna") == 3
+    assert [turn.question for turn in recordings.turns()] == ["Are means annual?"]
+
+
+@pytest.mark.parametrize(
+    ("word", "question", "found"),
+    [
+        ("Anna Müller", "ich bin Anna\n Müller", True),
+        ("Mu\u0308ller", "Frau Müller fragt", True),
+        ("STRASSE 4", "Straße 4, bitte", True),
+        ("Ann", "Anna", False),
+        ("anna@uni.example", "mail anna@uni.example!", True),
+        ("0176 123", "call 0176 1234", False),
+        ("安娜", "我叫安娜吗", True),
+        ("ann", "安ann娜", True),
+        (".*", "anything", False),
+        ("C++", "why C++?", True),
+    ],
+)
+def test_a_word_is_whole_where_the_script_has_spaces(
+    recordings: Recordings, word: str, question: str, found: bool
+) -> None:
+    recordings.add(asked(question))
+    assert recordings.forget(word) == found
+
+
+def test_forgetting_needs_a_word(recordings: Recordings) -> None:
+    with pytest.raises(RecordingError, match="say which word"):
+        recordings.forget("  ")
+
+
+def test_old_turns_expire(recordings: Recordings) -> None:
+    now = datetime(2026, 11, 22, 14, 59, tzinfo=UTC)
+    recordings.add(asked("Zebulon, long ago", 1, hour="2026-10-23T13"))
+    recordings.add(asked("thirty days ago", 2, hour=this_hour(now.replace(month=10, day=23))))
+    assert recordings.expire(30, now) == 1
+    assert recordings.expire(30, now) == 0
+    assert [turn.question for turn in recordings.turns()] == ["thirty days ago"]
+    assert b"Zebulon" not in bytes_on_disk(recordings)
+
+
+# Several at once
+
+ANOTHER = """
+import sys
+from pathlib import Path
+from lmm_core.study.asked import recordings as recordings_module
+from lmm_core.study.asked.recordings import Recordings
+from lmm_core.study.asked.turns import RecordedTurn
+
+recordings = Recordings(Path(sys.argv[1]))
+for number in range(50):
+    recordings.add(RecordedTurn(f"{sys.argv[2]} {number}", "", "2026-11-22T14", "Why?"))
+"""
+
+
+def test_threads_and_processes_record_at_the_same_time(recordings: Recordings) -> None:
+    others = [subprocess.Popen([sys.executable, "-c", ANOTHER, recordings.path, f"{n}"]) for n in (1, 2)]
+    threads = [
+        threading.Thread(target=lambda n=n: [recordings.add(asked(f"{n}", 1000 * n + i)) for i in range(50)])
+        for n in (3, 4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [other.wait(60) for other in others] == [0, 0]
+    assert len(recordings.turns()) == 200
+
+
+def test_a_file_that_was_removed_meanwhile_is_made_again(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    for path in recordings.path.parent.glob("asked.sqlite*"):
+        path.unlink()
+    recordings.add(asked("Is this kept?", 2))
+    with closing(Recordings(recordings.path)) as another:
+        assert [turn.question for turn in another.turns()] == ["Is this kept?"]
+
+
+# Files that cannot be used
+
+
+def test_a_locked_file_is_an_error_that_says_so(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    recordings.close()
+    recordings.patience = 0.05
+    with closing(sqlite3.connect(recordings.path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(RecordingError, match="another process is writing to it; try again"):
+            recordings.add(asked("Why?", 2))
+        other.rollback()
+    recordings.add(asked("Why?", 2))
+    assert len(recordings.turns()) == 2
+
+
+@pytest.mark.parametrize("data", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_broken_file_is_an_error_until_it_is_deleted(recordings: Recordings, data: bytes) -> None:
+    recordings.path.parent.mkdir()
+    recordings.path.write_bytes(data)
+    for work in (lambda: recordings.add(WHY), recordings.turns, lambda: recordings.forget("a")):
+        with pytest.raises(RecordingError, match=r"is broken .*remove it with `lmm asked delete`"):
+            work()
+    assert recordings.path.read_bytes() == data
+    recordings.delete()
+    recordings.add(WHY)
+    assert recordings.turns() == [WHY]
+
+
+def test_pages_broken_later_are_an_error_too(recordings: Recordings) -> None:
+    for number in range(100):
+        recordings.add(asked("Why? " * 200, number))
+    recordings.close()
+    with recordings.path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(20 * 4096))
+    with pytest.raises(RecordingError, match=r"asked\.sqlite: "):
+        recordings.turns()
+    recordings.delete()
+    assert recordings.turns() == []
+
+
+def test_the_database_of_another_program_is_left_alone(recordings: Recordings) -> None:
+    recordings.path.parent.mkdir()
+    with closing(sqlite3.connect(recordings.path)) as other:
+        other.execute("CREATE TABLE turns (theirs TEXT)")
+    for work in (lambda: recordings.add(WHY), recordings.turns, recordings.delete):
+        with pytest.raises(RecordingError, match="another program"):
+            work()
+    with closing(sqlite3.connect(recordings.path)) as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("turns",)]
+
+
+def test_a_turn_that_was_changed_by_hand_is_an_error(recordings: Recordings) -> None:
+    recordings.add(WHY)
+    with closing(sqlite3.connect(recordings.path)) as other, other:
+        other.execute("UPDATE turns SET sources = '[1]'")
+    with pytest.raises(RecordingError, match="that lmm has not written"):
+        recordings.turns()
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm"])
+def test_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path, ending: str) -> None:
+    (tmp_path / "elsewhere").write_text("")
+    recordings.path.parent.mkdir()
+    recordings.path.with_name(recordings.path.name + ending).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RecordingError, match="is a link"):
+        recordings.add(WHY)
+    assert (tmp_path / "elsewhere").read_text() == ""
+
+
+def test_a_folder_that_is_a_link_leads_nowhere(recordings: Recordings, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    recordings.path.parent.symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    with pytest.raises(RecordingError, match="is a link"):
+        recordings.add(WHY)
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_full_disk_is_an_error_and_nothing_is_lost(recordings: Recordings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings_module, "MOST_PAGES", 20)  # to SQLite, a full file is a full disk
+    recordings.add(WHY)
+    with pytest.raises(RecordingError, match="the disk is full, or the file has 0 MB; export and delete"):
+        recordings.add(asked("Why? " * 40_000, 2))
+    recordings.add(asked("Why?", 3))
+    assert [turn.id for turn in recordings.turns()] == [WHY.id, f"{3:032x}"]
+    assert recordings.delete() == 2
+
+
+def test_a_name_is_forgotten_whichever_apostrophe_it_has(recordings: Recordings) -> None:
+    recordings.add(replace(WHY, question="My name is O’Neil"))
+    assert recordings.forget("o'neil") == 1
