@@ -71,7 +71,7 @@ MOST_LINES = {
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Counts Decision Document Frame Group Match Replacement Request Rows Said Server Settings Snippet Strategy
+    Counts Document Frame Match Replacement Request Said Server Settings Snippet
     Tally Task Workers _Making _Place _Turn
     """.split()
 )

@@ -57,7 +57,7 @@ class Comment:
 
 
 @dataclass(frozen=True)
-class Overview:
+class AskedOverview:
     """What is known of the questions of a course.
 
     first, last: days; failures: groups of the questions that the notes did not answer well; subjects: groups of
@@ -81,7 +81,7 @@ class Overview:
 
 async def make_overview(
     root: Path, library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None], fewest: int = FEWEST
-) -> Overview:
+) -> AskedOverview:
     """Return the overview of recorded questions.
 
     root: the project's folder; warn: is told what had to be done without; fewest: conversations of a group that is
@@ -94,7 +94,7 @@ async def make_overview(
         if section.passages and address not in shown:
             shown[address] = ShownSection(address, _title(section), section.place, cited[address])
     days, outcomes = [turn.hour[:10] for turn in turns], Counter(turn.outcome for turn in turns)
-    return Overview(
+    return AskedOverview(
         title=course_title(root),
         questions=len(turns),
         conversations=_count_conversations(turns),

@@ -12,7 +12,7 @@ from string import Template
 
 from ...files.outputs import GENERATOR
 from ...logging import counted, printable
-from .overview import Comment, Overview, ShownGroup, ShownSection
+from .overview import AskedOverview, Comment, ShownGroup, ShownSection
 
 CARDS = 10  # that are shown before the others, which are folded away
 MOST_COMMENTS = 200
@@ -20,7 +20,7 @@ NOTHING = '<p class="none">Nothing so far.</p>'
 _FOLDER = Path(__file__).parent
 
 
-def asked_page(overview: Overview) -> str:
+def asked_page(overview: AskedOverview) -> str:
     """Return the page as HTML that needs no other file."""
     failures = [f'<li class="failed">{_group(group, group.failed)}</li>' for group in overview.failures]
     subjects = [f"<li>{_group(group, group.questions)}</li>" for group in overview.subjects]
@@ -58,7 +58,7 @@ def _asked(tag: str, text: str) -> str:
     return f'<{tag} dir="auto">{_text(text)}</{tag}>'
 
 
-def _lead(overview: Overview) -> str:
+def _lead(overview: AskedOverview) -> str:
     asked = counted(overview.questions, "question")
     if overview.conversations:
         asked += f" in {counted(overview.conversations, 'conversation')}"
@@ -115,7 +115,7 @@ def _comment(comment: Comment) -> str:
     return f'<li class="{kind}">{_asked("p", comment.text)}<p class="how">{thumb}</p></li>'
 
 
-def _hidden(overview: Overview) -> str:
+def _hidden(overview: AskedOverview) -> str:
     if overview.fewest <= 1:
         return "All groups are shown, also those that only one student asked about."
     what = "conversations" if overview.conversations else "questions"

@@ -40,7 +40,7 @@ WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
 
 
 @dataclass(frozen=True)
-class Proposal:
+class GroupProposal:
     """What is proposed for a group of questions.
 
     group: its number, from 1; section: the one to change, or to find; for a new one, the one nearest to it, at the
@@ -70,7 +70,7 @@ class Proposals:
     how many were proposed before; small: how many were asked too rarely."""
 
     groups: int = 0
-    proposals: list[Proposal] = field(default_factory=list)
+    proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     before: int = 0
     small: int = 0
@@ -129,7 +129,7 @@ async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[
     return dict(material.sections), answering
 
 
-def _was_proposed(proposal: Proposal, proposed: frozenset[str]) -> bool:
+def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
     old = [turn for turn in proposal.turns if turn.id in proposed]
     new = [turn for turn in proposal.turns if turn.id not in proposed]
     return bool(old) and count_askers(new) <= count_askers(old)
@@ -146,7 +146,7 @@ class _Decider:
     sections: dict[Key, Section]
     answering: dict[str, Section]
 
-    async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> Proposal | str:
+    async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> GroupProposal | str:
         """Return what is proposed, or why nothing can be."""
         asked = quoted_questions(turns)
         questions = list(dict.fromkeys(turn.question for turn in turns))
@@ -154,7 +154,7 @@ class _Decider:
         if not subject or not asked:
             return "the questions have no subject in common"
         if section := self._answering(turns):
-            return Proposal(number, "questions", section, turns, asked[:QUESTIONS])
+            return GroupProposal(number, "questions", section, turns, asked[:QUESTIONS])
         near = await self._nearest(questions[:SEARCHED])
         if not near:
             return "no section has anything of it: write where it belongs"
@@ -162,10 +162,10 @@ class _Decider:
         agreed = bool(best) and best[0].key == near[0].key
         disliked = sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2
         if agreed and not unknown and not disliked:
-            return Proposal(number, "questions", near[0], turns, asked[:QUESTIONS])
+            return GroupProposal(number, "questions", near[0], turns, asked[:QUESTIONS])
         kind: ProposalKind = "edit" if best and not unknown and _can_change(best[0]) else "section"
         place = best[0] if kind == "edit" else near[0]
-        return Proposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
+        return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
 
     def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the words that questions have in common, the most frequent first, and those that the notes lack."""
@@ -260,7 +260,7 @@ class FileProposals:
 
     file: MarkdownFile
     after: str
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[GroupProposal, ...]
 
     def save(self) -> None:
         """Write the file. Raise OSError and MarkdownError, a ChangedError if it has changed meanwhile."""
@@ -269,7 +269,7 @@ class FileProposals:
 
 
 async def propose_in_files(
-    project: Project, proposals: Sequence[Proposal], logger: LoggerBase, work_on: WorkOn
+    project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase, work_on: WorkOn
 ) -> list[FileProposals]:
     """Return what becomes of the files in which something is proposed; nothing is written.
 
@@ -297,7 +297,7 @@ def _from_here(path: Path) -> Path:
 
 
 async def _propose_in(
-    project: Project, path: Path, proposals: tuple[Proposal, ...], logger: LoggerBase, work_on: WorkOn
+    project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase, work_on: WorkOn
 ) -> FileProposals:
     lines = {one.group: _line_of(one.section, path) for one in proposals}
     edits = [_edit(one, lines[one.group]) for one in proposals if one.kind != "questions"]
@@ -310,7 +310,7 @@ async def _propose_in(
     return FileProposals(file, serialize_blocks(blocks), proposals)
 
 
-def _edit(one: Proposal, line: int) -> ProposedEdit:
+def _edit(one: GroupProposal, line: int) -> ProposedEdit:
     is_new = one.kind == "section"
     near = [name_of(section) for section in one.neighbours]
     request = edit_request(one.asked, count_askers(one.turns), one.unknown, near, is_new)

@@ -26,7 +26,7 @@ from ...running import run, with_library
 
 if TYPE_CHECKING:
     from ....retrieve.library import Library
-    from ....study.asked.overview import Overview, ShownGroup
+    from ....study.asked.overview import AskedOverview, ShownGroup
     from ....study.asked.proposals import FileProposals, Proposals
     from ....study.asked.turns import RecordedTurn
 
@@ -67,12 +67,12 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     _write_page(page, overview)
 
 
-def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> Overview:
+def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
     """Return the overview of some turns; a failure, which is reported, ends the program."""
     from ....study.asked.grouping import FEWEST
     from ....study.asked.overview import make_overview
 
-    async def work(library: Library) -> Overview:
+    async def work(library: Library) -> AskedOverview:
         return await make_overview(project.root, library, turns, warn, 1 if small_groups else FEWEST)
 
     overview = with_library(project, Models(warn=warn), work, ReportPrinter())
@@ -81,7 +81,7 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
     return overview
 
 
-def _print_overview(overview: Overview) -> None:
+def _print_overview(overview: AskedOverview) -> None:
     """Print the most important lines."""
     outcomes, count = overview.outcomes, overview.questions
     asked_in = f" in {counted(overview.conversations, 'conversation')}" if overview.conversations else ""
@@ -108,7 +108,7 @@ def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
         say(f"{len(groups) - LISTED:>6}  more")
 
 
-def _write_page(page: Path, overview: Overview) -> None:
+def _write_page(page: Path, overview: AskedOverview) -> None:
     """Write the page; a failure ends the program with a message."""
     from ....study.asked.page import asked_page
 
