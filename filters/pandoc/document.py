@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -158,31 +158,34 @@ def _report_refused(document: FilterDocument) -> None:
 
 
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
-    """Return the options with the types to keep that the Quarto project names.
+    """Return the options with those of the Quarto project, which the document's header adds classes to.
 
-    Quarto merges its settings with the document's header: of the merged words those of the
-    document go, unless the project says them, too."""
-    merged = words_of(plain_options(meta).get("keep"))
-    if not merged:
-        return options
+    Quarto hands over the `lmm:` of a header in place of the project's. Types to keep count unless the
+    document alone names them. Raise FilterError if the project's settings cannot be read."""
     from lmm_core.errors import QuartoError
 
     try:
-        of_project, of_document = _kept_by_project(_path_of(text)), _kept_by_document(text)
+        by_project, by_document = _project_options(_path_of(text)), _kept_by_document(text)
     except QuartoError as error:
         raise FilterError(str(error)) from None
-    others = [] if text is None else [word for word in merged if word not in of_document]
-    keep = [*of_project, *others]
-    return replace(options, keep=keep, refused=["keep"] if set(merged) - set(keep) else [])
+    kept = words_of(plain_options(meta).get("keep"))
+    others = [] if text is None else [word for word in kept if word not in by_document]
+    keep = [*_words("keep", by_project), *others]
+    div_types = [*_words("div-types", by_project), *options.div_types]
+    refused = [name for name in options.refused if name != "keep" or set(kept) - set(keep)]
+    return replace(options, keep=keep, div_types=div_types, refused=refused)
 
 
-def _kept_by_project(path: Path | None) -> list[str]:
-    """Return the types that `_quarto.yml` and the `_metadata.yml` of the document's folders keep."""
+def _project_options(path: Path | None) -> list[dict[str, Any]]:
+    """Return the options of `_quarto.yml` (with the active profiles), and of the folders of a document."""
     from lmm_core.settings.quarto_project import folder_settings, read_project
 
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
-    settings = [read_project(folder)] + ([folder_settings(path, folder)] if path else [])
-    return [word for one in settings for word in words_of(options_in(one).get("keep"))]
+    return [options_in(read_project(folder)), options_in(folder_settings(path, folder) if path else {})]
+
+
+def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [word for one in options for word in words_of(one.get(key))]
 
 
 def _kept_by_document(text: Source | None) -> set[str]:

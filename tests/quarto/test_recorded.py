@@ -201,6 +201,24 @@ def test_the_instructors_version(project):
         assert "content-hidden" not in out
 
 
+@pytest.mark.parametrize("place", ["_quarto.yml", "_quarto-teacher.yml", "part/_metadata.yml"])
+@pytest.mark.parametrize("own", [{"ask": False}, {"div-types": "other"}])
+def test_options_of_the_project_hold_beside_those_of_a_header(place, own, project, monkeypatch):
+    """Quarto hands over the `lmm:` of a header in place of the project's."""
+    options = {"keep": ["exercise", "topic"], "div-types": ["mytask"]}
+    settings = yaml.safe_load(text(project / place)) if (project / place).exists() else {}
+    write(project / place, json.dumps(settings | {"lmm": options}))
+    monkeypatch.setenv("QUARTO_PROFILE", "teacher")
+    ast = handed_over("part/chapter")
+    ast["meta"]["lmm"] = as_meta(own)
+    before = as_meta("MYTASK-TEXT")["c"]
+    for name in ("mytask", "other"):
+        ast["blocks"].insert(0, {"t": "Div", "c": [["", [name], []], [{"t": "Para", "c": before}]]})
+    out = json.dumps(knit("part/chapter", project, ast)[0])
+    assert out.count("MYTASK-TEXT") == ("div-types" not in own)  # "other" is a class of the header's alone
+    assert out.count("EXERCISE-TEXT") == 3
+
+
 def test_options_of_the_scripts_are_no_unknown_ones(project):
     ast = handed_over("cells")
     ast["meta"]["lmm"] = {"t": "MetaMap", "c": {key: {"t": "MetaBool", "c": True}
