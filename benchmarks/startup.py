@@ -71,16 +71,11 @@ def quarto_runs(folder: Path) -> dict[str, Run]:
     ast = subprocess.run([str(pandoc), CHAPTER, "-t", "json", *META], cwd=book, capture_output=True, check=True).stdout
     of_page = known | {"QUARTO_DOCUMENT_PATH": str(book), "QUARTO_DOCUMENT_FILE": CHAPTER}
     script = [sys.executable, "-I", "-S", str(extension / "render.py")]
-    knit = [str(Path(sys.executable).with_name(name)) for name in ("python3", "lmm-knit")]
-    client = [knit[0], "-I", "-S", str(extension / "lmm_client.py"), knit[1], "html"]  # as the filter does
-    page, after = Run(client, book, of_page, ast), Run([*script, "post-render"], book, known)
-    return {  # the first starts the server of the render, which ends after the render
+    knit = [str(Path(sys.executable).with_name("lmm-knit")), "html"]
+    return {
         "before a render": Run([*script, "pre-render"], book, known),
-        "the first page's filter": page,  # waits for the server's imports, which Quarto gives time
-        "the filter of a page": page,
-        "after a render": after,
-        "the filter, no server": page,
-        "after a render, no server": after,
+        "the filter of a page": Run(knit, book, of_page, ast),
+        "after a render": Run([*script, "post-render"], book, known),
     }
 
 

@@ -7,8 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command `lmm-knit`, which pandoc starts. In a render by Quarto, the extension's client does, and
-    has the render's server do the work."""
+    """Run the command `lmm-knit`, which pandoc starts."""
     gc.disable()  # what is imported and read is needed to the end; looking through it takes a twentieth of the time
     from .knit.command import run
 

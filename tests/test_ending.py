@@ -14,7 +14,7 @@ SEEN = "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_coun
     [
         "from lmm_core.cli import main; sys.argv[1:] = ['--help']; main()",
         "from lmm_filters.lmm_rag import main; main()",
-        "from lmm_core.quarto.hook import run_hook; sys.exit(run_hook('post-render'))",
+        "from lmm_core.quarto.render import run_script; sys.exit(run_script('post-render'))",
     ],
 )
 def test_objects_are_set_aside_before_python_looks_through_them(code, tmp_path):

@@ -450,16 +450,6 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, 
     assert len(seen) <= most
 
 
-def test_the_server_of_a_render_imports_what_renders_use():
-    code = (
-        "import sys\nfrom lmm_core.quarto.render_server import server\nserver._import()\n"
-        "print(*sys.modules, sep='\\n')\n"
-    )
-    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split("\n")
-    assert [name for name in [*HEAVY, *UNASKED, "click", "urllib.request"] if name in seen] == []
-    assert len(seen) <= 415
-
-
 EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"
 
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..ending import end_quickly
 from ..errors import LmmError
 from ..logging import ConsoleLogger, LoggerBase, Report, make_output_printable, report_failure
 
@@ -24,6 +25,7 @@ class _ScriptLogger(ConsoleLogger):
 def run_script(stage: str) -> int:
     """Run the script of a stage, `pre-render` or `post-render`, in the environment that Quarto gives it, and
     return the exit status. The extension's script calls it, also one of another version."""
+    end_quickly()
     make_output_printable()
     script = {"pre-render": pre_render, "post-render": post_render}[stage]
     return script(os.environ, Path(os.environ.get("QUARTO_PROJECT_DIR") or "."), _ScriptLogger())

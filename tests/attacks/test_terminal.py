@@ -319,8 +319,7 @@ PRINTERS = {"print", "click.echo", "click.secho", "click.style", "click.echo_via
 STREAMS = {"sys.stdout.write", "sys.stderr.write", "sys.stdout.buffer.write", "sys.stdout.writelines"}
 ALLOWED = {
     ("filters/process.py", "sys.stdout.buffer.write"),  # the document, to pandoc
-    ("quarto-ext/_extensions/lmm/lmm_client.py", "print"),  # a constant; it cannot import ours
-    ("quarto-ext/_extensions/lmm/render.py", "print"),  # the same
+    ("quarto-ext/_extensions/lmm/render.py", "print"),  # a constant; it cannot import ours
 }
 
 

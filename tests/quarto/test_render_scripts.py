@@ -458,16 +458,6 @@ def test_the_scripts_are_found_where_quarto_puts_them(project, place):
     assert "part/chapter.qmd:5: " in script("pre", project).stderr
 
 
-@pytest.mark.parametrize("is_there", [False, True])
-def test_without_the_client_the_hook_does_its_work_itself(project, is_there):
-    client = project / "_extensions" / "lmm" / "lmm_client.py"
-    client.unlink()
-    if is_there:
-        client.touch()
-    done = script("post", project)
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
-
-
 @pytest.mark.parametrize("stage", ["pre", "post"])
 def test_no_command_is_said_in_one_sentence(project, stage, tmp_path):
     done = script(stage, project, PATH=bare_path(tmp_path))

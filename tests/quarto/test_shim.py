@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -101,42 +100,6 @@ def test_lmm_knit_of_the_projects_own_environment(pandoc, tmp_path):
     done = run(f"pandoc -L '{SHIM}' notes.md", pandoc, env=env)
     assert done.returncode == 0, done.stderr
     assert b"GONE" not in done.stdout
-
-
-RECORDING = """#!/bin/sh
-echo "$@" > started
-exec {} "$@"
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no server on this system")
-@pytest.mark.parametrize("beside", ["lmm_client.py", ""])
-def test_the_client_of_the_renders_server_is_started_where_there_is_one(beside, pandoc, tmp_path):
-    """It is run by the Python beside lmm-knit."""
-    write("notes.md", PART_GOES["div"])
-    commands = tmp_path / "our commands"
-    write(commands / "python3", RECORDING.format(BIN / "python3")).chmod(0o755)
-    (commands / "lmm-knit").symlink_to(BIN / "lmm-knit")
-    shim = write(tmp_path / "the extension" / "lmm.lua", text(SHIM))
-    if beside:
-        write(shim.parent / beside, text(SHIM.parent / beside))
-    done = run(f"pandoc -L '{shim}' notes.md", pandoc, env={"PATH": str(commands)})
-    assert done.returncode == 0, done.stderr
-    assert b"GONE" not in done.stdout
-    assert Path("started").exists() == bool(beside)
-    if beside:
-        assert text("started") == f"-I -S {shim.parent / beside} {commands / 'lmm-knit'} html\n"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no server on this system")
-@pytest.mark.parametrize("client", ["raise SystemExit(1)", "import nothing_there", "print('{}')", "not Python", "pass"])
-def test_a_client_that_fails_makes_no_page(client, pandoc, tmp_path):
-    write("notes.md", PART_GOES["div"])
-    shim = write(tmp_path / "extension" / "lmm.lua", text(SHIM))
-    write(shim.parent / "lmm_client.py", client)
-    done = run(f"pandoc -L '{shim}' notes.md", pandoc, env={"PATH": str(BIN)})
-    assert done.returncode != 0
-    assert done.stdout == b""
 
 
 def test_a_failing_lmm_knit_is_no_missing_one(pandoc):

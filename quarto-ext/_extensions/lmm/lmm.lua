@@ -46,17 +46,6 @@ local function find_knit(env)
   end
 end
 
--- Return the program that does the work of `lmm-knit`, and its arguments: on Linux the client of the
--- render's server, which runs `lmm-knit` itself where there is none. It starts in half the time.
-local function program_of(knit)
-  local python = pandoc.path.join { pandoc.path.directory(knit), "python3" }
-  local client = pandoc.path.join { pandoc.path.directory(PANDOC_SCRIPT_FILE), "lmm_client.py" }
-  if pandoc.system.os == "linux" and is_file(python) and is_file(client) then
-    return python, { "-I", "-S", client, knit, FORMAT }
-  end
-  return knit, { FORMAT }
-end
-
 -- Return the document without what `lmm-knit` leaves out.
 local function leave_out(doc)
   local env = environment()
@@ -68,7 +57,7 @@ local function leave_out(doc)
   end
   doc.meta[ASKED] = true
   local done, result = pcall(pandoc.system.with_environment, env, function()
-    return pandoc.utils.run_json_filter(doc, program_of(command))
+    return pandoc.utils.run_json_filter(doc, command, { FORMAT })
   end)
   if not done then
     local reason = tostring(result):gsub("^Error running filter [^\n]*\n", ""):gsub("%s+", " "):gsub("[%s.]+$", "")

@@ -69,25 +69,10 @@ def run_here(stage: str) -> int | None:
 
         site.main()
     try:
-        run_hook = importlib.import_module("lmm_core.quarto.hook").run_hook
+        run_script = importlib.import_module("lmm_core.quarto.render").run_script
     except (ImportError, AttributeError):
         return None
-    return run_hook(stage)
-
-
-def ask_server(stage: str) -> int | None:
-    """Have the server of the render do the work after it, and return the exit status. None: there is no server, or
-    it is not the Python that `lmm` would start. Imports next to nothing, as `lmm_client.py`."""
-    client = os.path.join(os.path.dirname(__file__), "lmm_client.py")
-    paths = [f"{folder}/lmm" for folder in os.environ.get("PATH", "").split(":")]
-    found = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), "")
-    if sys.platform != "linux" or stage != "post-render" or not is_beside_python(found) or not os.path.isfile(client):
-        return None
-    with open(client, encoding="utf-8") as file:
-        code = compile(file.read(), client, "exec")
-    names = {"__name__": "lmm_client"}
-    exec(code, names)
-    return names["ask_server"]("lmm_core.quarto.hook:after_render", found, ["quarto", stage])
+    return run_script(stage)
 
 
 def is_beside_python(command: str) -> bool:
@@ -99,10 +84,8 @@ def is_beside_python(command: str) -> bool:
 def main(stage: str) -> int:
     """Do the work of a stage, and return the exit status."""
     try:
-        for way in (ask_server, run_here):
-            if (status := way(stage)) is not None:
-                return status
-        return hand_over(stage)
+        status = run_here(stage)
+        return hand_over(stage) if status is None else status
     except KeyboardInterrupt:  # a command that was started has been interrupted as well
         return 130
 
