@@ -77,7 +77,7 @@ SHARED_NAMES = set(
 )
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
-    "pdfplumber", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec",
+    "pdfplumber", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec", "selectolax",
 ]  # fmt: skip
 
 

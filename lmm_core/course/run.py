@@ -34,18 +34,20 @@ OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of
 @dataclass
 class Course:
     """A course and how far its site is made. folder: absolute; settings: those of `_quarto.yml`, {} if
-    there is none; annotate: the notes are annotated even if no setting says so."""
+    there is none; annotate: the notes are annotated even if no setting says so; use_quarto: Quarto renders
+    its project."""
 
     folder: Path
     workshop: Workshop
     logger: LoggerBase
     settings: dict[str, Any] = field(default_factory=dict)
     annotate: bool = False
+    use_quarto: bool = True
 
     @property
     def quarto(self) -> str | None:
         """The command that renders the course if it is a Quarto project and Quarto is installed."""
-        return shutil.which("quarto") if project_file(self.folder) else None
+        return shutil.which("quarto") if self.use_quarto and project_file(self.folder) else None
 
     def pages(self) -> list[Page]:
         """Return the documents of the course, and those that they include, as they are now."""
@@ -64,9 +66,9 @@ class StepResult:
     reports: tuple[Report, ...]
 
 
-def open_course(folder: Path, output: Path | None, logger: LoggerBase) -> Course:
+def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
     """Return the course in a folder. output: the folder of its site, None for the one that `_quarto.yml`
-    names. Raise CourseError, FolderError and QuartoError."""
+    names; use_quarto: Quarto renders its project. Raise CourseError, FolderError and QuartoError."""
     folder = folder.resolve()
     if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
@@ -75,7 +77,7 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase) -> Course
     is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
     workshop = Workshop(folder, published, may_remove=is_cleaned)
     workshop.check()
-    return Course(folder, workshop, logger, settings)
+    return Course(folder, workshop, logger, settings, use_quarto=use_quarto)
 
 
 def _output_dir(folder: Path, settings: dict[str, Any]) -> str:
@@ -109,7 +111,7 @@ def check(course: Course) -> str:
     pages = read_pages(course_documents(course.folder, course.logger), course.folder)
     if not pages:
         raise CourseError(f"{course.folder}: there are no documents in it ({', '.join(RENDERED)})")
-    problems = _project_problems(course)
+    problems = _project_problems(course, pages)
     if course.settings:
         convert_native(pages, course.folder, course.logger)
         problems += find_native((name_in_project(page.file.path, course.folder), page) for page in pages)
@@ -119,15 +121,30 @@ def check(course: Course) -> str:
     return counted(sum(not page.included for page in pages), "document")
 
 
-def _project_problems(course: Course) -> list[str]:
-    """Return what is missing in a Quarto project that Quarto is about to render."""
+def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
+    """Return what is missing in a Quarto project that is about to be rendered."""
     if not course.quarto:
-        return []
+        return _unrun_cells(course, pages)
     from ..quarto.check import check_project
 
     findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
     lines = [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
     return [*lines, *_published_inputs(course)]
+
+
+def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
+    """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
+    if not course.use_quarto or not project_file(course.folder):
+        return []
+    from .sources import count_unrun_cells
+
+    count = sum(count_unrun_cells(page.file, course.folder, course.settings) for page in pages if not page.included)
+    if not count:
+        return []
+    return [
+        f"Quarto is not installed; {counted(count, 'cell')} would not be run. Install it (pip install quarto-cli), "
+        "or make the site by pandoc, with the code in place of its results: lmm course --no-quarto"
+    ]
 
 
 def _published_inputs(course: Course) -> list[str]:
@@ -190,8 +207,7 @@ def leaks(course: Course) -> str:
     site = course.workshop.site if course.workshop.site.is_dir() else course.workshop.published
     if not site.is_dir():
         raise CourseError(f"{site}: there is no site yet: render it first")
-    report_leaks([site], course.pages(), course.folder, course.logger)
-    return "none found"
+    return report_leaks([site], course.pages(), course.folder, course.logger).result
 
 
 def index(course: Course) -> str:

@@ -14,15 +14,16 @@ from typing import Any
 from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import TextBlock, header_content, serialize_blocks
-from ..markdown.files import read_markdown
+from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
 from ..quarto.ask_box.material import RUN
 from ..quarto.ask_box.visibility import PageConditions
 from ..settings.quarto_inputs import INCLUDE, named_in
-from ..settings.quarto_project import active_profiles, page_settings
+from ..settings.quarto_project import active_profiles, mapping_in, page_settings
 
 _CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
+_NOT_RUN = re.compile(r"^[ \t]*(?:#|//|--|%%)\|[ \t]*eval:[ \t]*false\b|\beval[ \t]*=[ \t]*F(?:ALSE)?\b", re.M)
 _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
 
@@ -44,6 +45,18 @@ def page_source(path: Path, folder: Path, settings: Mapping[str, Any], logger: L
         shortcodes = ", ".join(f"{{{{< {name} … >}}}}" for name in names)
         in_file(logger, path.relative_to(folder)).warning(f"{shortcodes}: only Quarto can do this; it stays as it is")
     return serialize_blocks(shown)
+
+
+def count_unrun_cells(file: MarkdownFile, folder: Path, settings: Mapping[str, Any]) -> int:
+    """Return how many cells of a document Quarto would run whose results it has not kept."""
+    path = file.path
+    if path.suffix.lower() not in RUN or is_notebook(path) or _frozen(path, folder):
+        return 0
+    header = header_content(parse_markdown_text(file.text))
+    if mapping_in(page_settings(path, header, settings), "execute").get("eval") is False:
+        return 0
+    codes = [piece for is_code, piece in split_fences(file.text) if is_code]
+    return sum(bool(_CELL.match(code)) and not _NOT_RUN.search(code) for code in codes)
 
 
 def frozen_folder(path: Path, folder: Path) -> Path:

@@ -22,14 +22,14 @@ from ..settings.quarto_inputs import (
     only_inside,
     with_included,
 )
-from ..settings.quarto_project import read_project, rules_finder, settings_finder
+from ..settings.quarto_project import mapping_in, read_project, rules_finder, settings_finder
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
 if TYPE_CHECKING:
     from ..index.refresh import Counts
     from .ask_box import SitePage
-    from .leaks import Leak
+    from .leaks import Findings, Leak
 
 
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
@@ -141,29 +141,41 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase) -> None:
         remove_box(output)
         return
     settings = read_project(project_dir)
-    written = write_box(output, list(site_pages(project_dir)), _knitted(project_dir), ask, settings, logger)
+    written = write_box(output, list(site_pages(project_dir, output)), _knitted(project_dir), ask, settings, logger)
     logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
 
 
-def site_pages(project_dir: Path) -> Iterator[SitePage]:
+def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
     """Yield the documents of a project that the ask box covers, each once with its page; included
-    documents after the page that includes them. Documents that say `ask: false` are skipped."""
+    documents after the page that includes them. Documents that say `ask: false` are skipped.
+    output: the folder of the site."""
     from .ask_box import SitePage
 
-    finder = DocumentFinder()
+    finder, settings_of = DocumentFinder(), settings_finder(read_project(project_dir))
     seen: set[str] = set()
     for page in shown_pages(read_pages(find_inputs(project_dir), project_dir), project_dir):
         if page.outside or ask_options(page.options.ask) is None:
             continue
         if finder.why_not(page.file.path) == "pattern":
             continue
-        name = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html").as_posix()
+        name = _page_name(page, settings_of(page.file.path, page.header), project_dir, output)
         for path in _with_included(page, project_dir):
             file = page.file if path is page.file.path else None
             place = str(file.place) if file else os.path.realpath(path)
             if place not in seen:
                 seen.add(place)
                 yield SitePage(path, name, file is None, file)
+
+
+def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, output: Path) -> str:
+    """Return the name of a page in a site: that of `output-file` where there is such a page, else the document's."""
+    usual = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
+    of_html = mapping_in(mapping_in(settings, "format"), "html")
+    if named := str(of_html.get("output-file") or settings.get("output-file") or ""):
+        own = usual.with_name(f"{PurePath(named).name.removesuffix('.html')}.html")
+        if (output / own).is_file():
+            return own.as_posix()
+    return usual.as_posix()
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
@@ -193,9 +205,9 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
 # Leaks
 
 
-def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
-    """Report parts of the pages that are left out of the notes but stand in the output, as errors.
-    Remove figures that only such parts have made."""
+def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> Findings:
+    """Report parts of the pages that are left out of the notes but stand in the output, as errors, and return
+    them with what was looked for. Remove figures that only such parts have made."""
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
@@ -206,20 +218,24 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
 
     published = [*follow_includes(find_inputs(project_dir), included)]
     project, ask = _knitted(project_dir), read_ask(project_dir)
-    leaks = look_for_leaks(outputs, rendered, project, logger, published, ask, read=pages).leaks
-    standing: list[Path] = []
-    for leak in leaks:
+    found = look_for_leaks(outputs, rendered, project, logger, published, ask, read=pages)
+    standing: list[Leak] = []
+    for leak in found.leaks:
         if leak.is_figure and any(is_inside(leak.file, output) for output in outputs):
             _remove_figure(leak, project_dir, logger)
         else:
             _report_leak(leak, project_dir, logger)
-            standing.append(leak.file)
+            standing.append(leak)
     if standing:
         from .leaks.causes import conclusion
 
         output = next((one for one in outputs if one.is_dir()), project_dir)
         for line in conclusion(standing, output, project_dir).split("\n"):
             logger.error(line)
+    found.leaks = standing
+    if found.solutions:
+        logger.warning(found.result)
+    return found
 
 
 def _remove_figure(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:

@@ -196,7 +196,7 @@ def test_an_include_out_of_the_project_is_not_in_the_ask_data(home):
     assert len(with_included([Path("index.qmd")], Path())) == 4  # native blocks and leaks are looked for in all
     pages = {str(page.file.path): page.outside for page in read_pages([Path("index.qmd")], Path())}
     assert pages == {"index.qmd": False, "../home/secret.md": True, "sub/x.md": True, "sub/notes.md": False}
-    assert [str(page.source) for page in site_pages(Path())] == ["index.qmd", "sub/notes.md"]
+    assert [str(page.source) for page in site_pages(Path(), Path("_site"))] == ["index.qmd", "sub/notes.md"]
 
 
 @pytest.mark.parametrize("named", [True, False])

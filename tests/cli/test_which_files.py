@@ -115,7 +115,7 @@ def test_a_render_indexes_annotates_and_asks_about_what_is_not_excluded(book, mo
     environment = {"QUARTO_PROJECT_RENDER_ALL": "1", "QUARTO_PROJECT_OUTPUT_DIR": str(here / "_book")}
     assert pre_render(environment, here, logger) == 0, logger.reports
     assert "lmm" not in text("index.md") and "~docid" in text("oak.md")
-    assert [page.source.name for page in site_pages(here)] == ["oak.md"]
+    assert [page.source.name for page in site_pages(here, here / "_site")] == ["oak.md"]
     assert post_render(environment, here, logger) == 0, logger.reports
     assert sources() == {"oak.md"}
 

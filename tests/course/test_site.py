@@ -81,7 +81,7 @@ def book(tmp_path, monkeypatch):
     write("book/figures/curve.svg", SVG)
     write("book/figures/solution.svg", SVG)
     monkeypatch.chdir("book")
-    done = make_course("--json")
+    done = make_course("--json --no-quarto")
     assert done.returncode == 0, done.stderr
     reports = [report for step in json.loads(done.stdout) for report in step["reports"]]
     return Path("_book"), [f"{one['path']}: {one['message']}" for one in reports if one["level"] == "warning"]

@@ -113,6 +113,34 @@ def test_annotations_are_made_if_the_step_is_named(notes):
     assert "~docid: means.md" in text("means.md")
 
 
+CELLS = """# Plots
+
+```{python}
+plot(1)
+```
+
+```{r, eval=FALSE}
+plot(2)
+```
+
+````
+```{python}
+shown()
+```
+````
+"""
+
+
+@pytest.mark.parametrize("header", ["", "---\nexecute: {eval: false}\n---\n\n"])
+def test_cells_that_would_not_be_run_stop_it(notes, header):
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
+    write("plots.qmd", header + CELLS)
+    done = make_course("--steps check")
+    assert done.returncode == (0 if header else 1)
+    assert (b"Quarto is not installed; 1 cell would not be run." in done.stderr) == (not header)
+    assert make_course("--steps check --no-quarto").returncode == 0
+
+
 def test_json(notes):
     write("more.md", "# More\n\nSee @sec-nowhere.\n")
     found = json.loads(make_course("--json").stdout)

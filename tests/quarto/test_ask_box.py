@@ -103,6 +103,25 @@ def test_by_keyboard_alone(tab, book):
     page.wait_for_url("**/05-linear-models.html#*")
 
 
+OVERLAY = """<script>
+addEventListener("keyup", ({key}) => { if (key === "/") document.body.append("OVERLAY"); });
+document.addEventListener("keydown", ({key}) => { if (key === "/") document.body.append("OVERLAY"); });
+</script>"""
+
+
+def test_the_key_of_quartos_own_search_is_ours_alone(tab):
+    """It opens an overlay when the key is let go."""
+    page = tab()
+    page.goto((make_site(f"# A\n\nWords.\n\n{OVERLAY}\n") / "notes.html").as_uri())
+    page.keyboard.press("/")
+    page.wait_for_selector("dialog.lmm-ask[open]")
+    assert "OVERLAY" not in page.inner_text("body")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+    page.keyboard.up("/")  # of another script's key
+    assert "OVERLAY" in page.inner_text("body")
+
+
 def test_keys_are_left_alone_in_fields(tab):
     site = make_site('# A\n\nWords.\n\n<input id="own">\n')
     page = tab()

@@ -222,6 +222,20 @@ def test_a_page_may_stay_out(site):
     assert [one[0] for one in about(site)["documents"]] == ["part/index.html"]
 
 
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("output-file: the.mean", "the.mean"), ("output-file: mean.html", "mean"),
+     ("format: {html: {output-file: mean}}", "mean"), ("output-file: unknown", "index")],
+)  # fmt: skip
+def test_a_page_has_the_name_that_quarto_wrote(site, said, name):
+    write("part/index.md", text("part/index.md").replace("# Medians", f"---\n{said}\n---\n\n# Medians"))
+    page = Path(f"_site/part/{name}.html")
+    Path("_site/part/index.html").rename(page)
+    assert finish() == []
+    assert about(site)["documents"][1][0] == page.relative_to("_site").as_posix()
+    assert "data-lmm-ask" in text(page)
+
+
 @pytest.mark.parametrize("said", ["in the header", "in the project"])
 def test_a_draft_stays_out(site, said):
     if said == "in the header":

@@ -7,8 +7,10 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
 import shutil
+import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -22,11 +24,12 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.quarto.leaks import look_for_leaks
 from lmm_core.quarto.leaks.words import text_words
+from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.scan.knit import knit
 from lmm_core.settings.project import Project
-from lmm_core.workflows.known import remember
 from tests.commands import run, text, write
 from tests.effort import at_most
 from tests.notebooks import cell, notebook
@@ -85,12 +88,6 @@ LEAKING = {
     "notes.bz2": bz2.compress(HIDDEN),
     "notes.xz": lzma.compress(HIDDEN),
 }
-
-
-@pytest.fixture(autouse=True)
-def _remembering(monkeypatch):
-    """Even what is found in these small sites is remembered, from one look to the next."""
-    monkeypatch.setattr(remember, "WORTH", 0)
 
 
 def zipped(**members):
@@ -237,6 +234,62 @@ def test_a_heading_is_looked_for_by_its_name():
     }  # fmt: skip
     write("notes.md", f'# A\n\nSee <a href="#the-umbrella-problem">there</a>.\n\n{section}')
     assert leaks("site") == []  # the notes name it themselves
+
+
+# Files that may not be looked at
+
+UNREAD = "::: exercise\nTwelve students forgot their umbrellas on the train to Basel.\n:::\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
+def test_what_may_not_be_looked_at_is_reported_and_hides_nothing_else(monkeypatch):
+    """A link to what may not be looked at stands in the way of no other file in its folder, whatever their order."""
+    write("notes.md", UNREAD)
+    for name in ("a", "b", "c", "sub/one"):
+        write(f"site/{name}.html", HIDDEN)
+    for name in ("b0", "z"):
+        Path(f"site/{name}.html").symlink_to("../notes.md")
+    Path("site/broken.html").symlink_to("nowhere.html")
+    refused = ["site/b0.html", "site/sub", "site/z.html"]
+    _refuse(monkeypatch, refused)
+    logger = ListLogger()
+    assert [leak.file.name for leak in leaks("site", logger=logger)] == ["a.html", "b.html", "c.html"]
+    assert [str(report) for report in logger.reports] == [f"{path}: Permission denied" for path in refused]
+
+
+def _refuse(monkeypatch, names):
+    """Let nobody look at what has some names, not even root."""
+
+    def refusing(do):
+        def done(path, *args, **more):
+            if not isinstance(path, int) and os.fspath(path) in names and more.get("follow_symlinks", True):
+                raise PermissionError(13, "Permission denied")
+            return do(path, *args, **more)
+
+        return done
+
+    for name in ("stat", "scandir"):
+        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
+    monkeypatch.setattr(Path, "read_bytes", refusing(Path.read_bytes))
+
+
+# The data of an ask box
+
+
+@pytest.mark.parametrize(("include", "count"), [(["exercise"], 0), ([], 1)])
+def test_the_data_of_an_ask_box_may_hold_what_it_includes(include, count):
+    write("notes.md", UNREAD)
+    write("site/lmm-ask/part-1.js", "x('Twelve students forgot their umbrellas on the train')")
+    ask = AskBoxSettings(include=frozenset(include))
+    assert len(look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ask=ask).leaks) == count
+
+
+def test_the_data_of_an_ask_box_may_hold_the_questions_of_what_stays_in():
+    write("notes.md", NOTES)
+    write("site/lmm-ask/part-1.js", "x('Why would anybody prefer the median over the mean in a report?')")
+    sources, project = [Path("notes.md")], Project(Path())
+    assert look_for_leaks(Path("site"), sources, project, ask=AskBoxSettings()).leaks == []
+    assert len(look_for_leaks(Path("site"), sources, project).leaks) == 1
 
 
 # What is included, and what cells make
@@ -427,6 +480,64 @@ def test_without_pdftotext_pdfs_are_warned_of(monkeypatch):
     found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
     assert found.files == 0
     assert "pdftotext" in logger.reports[0].message
+
+
+SOLUTIONS = """# Means
+
+## Solution to exercise 3
+
+Seven.
+
+::: solution
+Eight.
+:::
+
+<details><summary>Answer</summary>Nine.</details>
+
+```
+# Solution
+```
+
+## The solution of equations
+
+## Lösungen {#l}
+"""
+
+
+def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
+    write("notes.md", SOLUTIONS)
+    write("site/page.html", "<p>Seven.</p>")
+    done = run("lmm leak-check site notes.md")
+    assert done.returncode == 0
+    assert done.stderr.decode() == (
+        "looked in 1 file: nothing is marked as left out; 4 parts look like solutions: "
+        "notes.md:3, notes.md:7, notes.md:11, notes.md:19\n"
+    )
+    write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
+    assert "look like solutions" not in run("lmm leak-check site notes.md other.md").stderr.decode()
+
+
+def test_what_was_not_searched_is_said(monkeypatch):
+    write("notes.md", NOTES)
+    for name in ("a.pdf", "part/b.pdf"):
+        write(f"site/{name}", "%PDF")
+    write("site/page.html", "<p>Kept.</p>")
+    monkeypatch.setenv("PATH", "/nowhere")
+    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ListLogger())
+    assert found.result == "none found; not searched: 2 PDF files"
+
+
+def test_the_words_of_the_box_itself_are_no_leak():
+    """They stand in its scripts, and in the description of its data."""
+    write("notes.md", "# A\n\n---\nquestions: What is null?\nsummary: which what where\n---\n\n## B\n\nKept.\n")
+    for name, script in box_files().items():
+        write(f"site/lmm-ask/{name}", script)
+    assert "what is null" in text("site/lmm-ask/opened.js")
+    write("site/lmm-ask/data.js", 'lmmAsk.take("data","x",{"asking":{"de":"Which, what, where"},"language":"en"})\n')
+    assert leaks("site") == []
+    write("site/own.js", "// What is null?")
+    write("site/lmm-ask/data.js", 'lmmAsk.take("data","x",{"language":"which what where"})\n')
+    assert [leak.file.name for leak in leaks("site")] == ["data.js", "own.js"]
 
 
 def pdf(line):

@@ -382,6 +382,26 @@ def test_the_setting_that_publishes_a_source_is_named(project, name, page, cause
     assert cause in done.stderr.splitlines()[-1]
 
 
+TASK = "Compute the median of these nine values by hand"
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        (DIVS.partition("Text.\n\n")[2].partition("## ")[0] + f"# {TASK}\n\nText.\n", "Write a `title:` into its header."),
+        (f"---\ntitle: T\nfrom: gfm\n---\n\n::: exercise\n{TASK}.\n:::\n", "or write `from: markdown`."),
+        (f"---\ntitle: T\nformat:\n  html:\n    from: gfm+emoji\n---\n\n::: exercise\n{TASK}.\n:::\n", "`from: gfm+emoji`"),
+        (f"---\ntitle: T\nfrom: markdown-smart\n---\n\n::: exercise\n{TASK}.\n:::\n", "Do not publish it."),
+    ],
+)  # fmt: skip
+def test_what_in_the_source_has_caused_a_leak_is_named(project, source, cause):
+    write(project / "part" / "chapter.qmd", source)
+    write(project / "_book" / "part" / "chapter.html", f"<title>{TASK}</title><p>Text.</p>")
+    done = script("post", project)
+    assert done.returncode == 1
+    assert cause in done.stderr.splitlines()[-1]
+
+
 def test_a_leak_leaves_the_index_as_it_is(project):
     """It is of the commit that is published."""
     write(project / "part" / "chapter.qmd", DIVS)

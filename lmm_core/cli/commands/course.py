@@ -99,8 +99,9 @@ def _print_next(folder: Path) -> None:
 @_folder
 @click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="The folder of the site.")
 @click.option("--steps", metavar="STEPS", help=f"Only these steps, with commas between them: {','.join(_STEPS)}.")
+@click.option("--no-quarto", is_flag=True, help="Render by pandoc alone, which runs no code.")
 @json_option
-def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) -> None:
+def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool, as_json: bool) -> None:
     """Make the site and the index of a course: check the notes, annotate them (if `_quarto.yml` says
     so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, publish.
 
@@ -113,7 +114,7 @@ def course(folder: Path, output: Path | None, steps: str | None, as_json: bool) 
     if not folder.is_dir():
         raise click.UsageError(f"{folder}: no such folder")
     try:
-        opened = open_course(folder, output, logger)
+        opened = open_course(folder, output, logger, use_quarto=not no_quarto)
     except LmmError as error:
         raise click.UsageError(str(error)) from None
     opened.annotate = steps is not None and "annotate" in wanted
@@ -197,10 +198,8 @@ def _print_leaks(found: Findings) -> None:
     for leak in found.leaks:
         say(one_line(f'{leak.place}: {leak.source}:{leak.line}: "{leak.text}…"'))
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
-    are = "is" if found.passed_over == 1 else "are"
-    over = f" ({found.passed_over} more {are} too short to tell, or in the notes as well)" if found.passed_over else ""
-    result = f"{len(found.leaks)} found" if found.leaks else "none found"
-    say(f"looked in {files} for {parts} left out of the notes: {result}{over}", err=True)
+    sought = f" for {parts} left out of the notes" if found.parts or found.passed_over else ""
+    say(f"looked in {files}{sought}: {found.result}", err=True)
 
 
 def _as_text(leak: dict[str, object]) -> dict[str, object]:

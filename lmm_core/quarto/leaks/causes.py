@@ -1,13 +1,21 @@
-"""Sum up the leaks of a render, and name the settings of Quarto that have caused them by publishing
-whole sources."""
+"""Sum up the leaks of a render, and name what has caused them: settings by which Quarto publishes whole
+sources or does not see what is left out, and titles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from ...errors import MarkdownError, QuartoError
 from ...files.walk import SUFFIXES
 from ...logging import counted
+from ...markdown.blocks import HeadingBlock, header_content
+from ...markdown.files import read_markdown
+from ...markdown.parse import parse_markdown_text
+from ...settings.quarto_project import mapping_in, page_settings, read_project
+from .findings import Leak
 
 _EMBEDDED = b'id="quarto-embedded-source-code'  # the element into which Quarto puts a page's source
 CODE_TOOLS = (
@@ -15,32 +23,70 @@ CODE_TOOLS = (
     "Set it to false."
 )
 KEEP_MD = "`keep-md` has kept the page as it was before anything was left out. Set it to false, and remove the file."
+READER = (
+    "`from: {}` reads no fenced divs, so that nothing is left out of the page. Remove the line, or write "
+    "`from: markdown`."
+)
+TITLE = (
+    "A page without `title:` gets its first heading as its title before anything is left out. Write a `title:` into "
+    "its header."
+)
 RESOURCES = (
     "A source was copied into the site. Name no sources under `resources` (of `project:` or a page), "
     "and link to pages, not to files."
 )
 
 
-def conclusion(files: Sequence[Path], output: Path, project_dir: Path) -> str:
-    """Return the messages, one a line, that sum up the leaks of a render. files: the files of the output
-    in which they stand, one for each leak."""
+def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
+    """Return the messages, one a line, that sum up the leaks of a render."""
     where = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
-    parts = counted(len(files), "part") + (" that is" if len(files) == 1 else " that are")
-    stands = "stands" if len(files) == 1 else "stand"
+    parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
+    stands = "stands" if len(leaks) == 1 else "stand"
     summary = (
-        f"{parts} left out of the notes {stands} in {counted(len(set(files)), 'file')} of the site. "
+        f"{parts} left out of the notes {stands} in {counted(len({leak.file for leak in leaks}), 'file')} of the site. "
         f"The render has failed, and {where} still holds what it has made. Do not publish it."
     )
-    return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(files, output, project_dir)])
+    return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(leaks, output, project_dir)])
 
 
-def _causes(files: Iterable[Path], output: Path, project_dir: Path) -> Iterator[str]:
-    named: dict[str, Path] = {}
-    for file in files:
-        if cause := cause_of(file, output, project_dir):
-            named.setdefault(cause, file)
-    for cause, file in named.items():
-        yield f"{file.relative_to(project_dir) if file.is_relative_to(project_dir) else file}: {cause}"
+def _causes(leaks: Iterable[Leak], output: Path, project_dir: Path) -> Iterator[str]:
+    """Yield each cause once, with the first file that has it."""
+    named: dict[str, str] = {}
+    for leak in leaks:
+        if cause := cause_of(leak.file, output, project_dir):
+            named.setdefault(cause, _name(leak.file, project_dir))
+        elif cause := cause_in_source(leak, project_dir):
+            named.setdefault(cause, f"{_name(leak.source, project_dir)}:{leak.line}")
+    yield from (f"{place}: {cause}" for cause, place in named.items())
+
+
+def _name(file: Path, project_dir: Path) -> str:
+    return str(file.relative_to(project_dir) if file.is_relative_to(project_dir) else file)
+
+
+def cause_in_source(leak: Leak, project_dir: Path) -> str:
+    """Return the message on what in a source, or its settings, has put a part of it into the site, or ""."""
+    try:
+        blocks = parse_markdown_text(read_markdown(leak.source).text)
+        settings = page_settings(leak.source, header_content(blocks), read_project(project_dir))
+    except (OSError, MarkdownError, QuartoError):  # reported before
+        return ""
+    if reader := _foreign_reader(settings):
+        return READER.format(reader)
+    first = next((block for block in blocks if isinstance(block, HeadingBlock)), None)
+    return TITLE if first is not None and first.line == leak.line and "title" not in settings else ""
+
+
+def _foreign_reader(settings: Mapping[str, Any]) -> str:
+    """Return the reader that settings name for a page if it knows no fenced divs, else ""."""
+    formats = [settings, *mapping_in(settings, "format").values()]
+    named = [one.get(key) for one in formats if isinstance(one, dict) for key in ("from", "reader")]
+    return next((str(name) for name in named if name and not _knows_divs(str(name))), "")
+
+
+def _knows_divs(reader: str) -> bool:
+    base = re.split("[+-]", reader, maxsplit=1)[0]
+    return base in ("markdown", "commonmark_x", "qmd") or base.endswith(".lua") or "+fenced_divs" in reader
 
 
 def cause_of(file: Path, output: Path, project_dir: Path) -> str:

@@ -1,39 +1,36 @@
 """Look for what is left out of the notes in everything that was rendered.
 
 Text and metadata that knitting leaves out are cut into runs of words, and these are looked for in
-every file of the output. Words that the notes say as well are no leak. Which of the runs a text has is
-remembered (`known`); only files that have one which the notes do not say are looked into closely.
+every file of the output. Words that the notes say as well are no leak.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
-from itertools import accumulate, chain
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
-from ...files.stamps import stamps_of
-from ...logging import ConsoleLogger, ListLogger, LoggerBase
+from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.files import MarkdownDocument
+from ...scan.left_out import texts_in
 from ...settings.project import Project
-from ...workflows.known import remember
+from ..ask_box.scripts import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
-from .figures import unused_figures
+from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
-from .known.files import look_at_files
-from .known.keys import MARKS, NAME, keys_of, needle_of
-from .known.look import Parts, Seen, cut
-from .known.memory import Memory
-from .known.notes import Note, look_at_data, look_at_kept, look_at_texts, read_notes
-from .short_parts import ShortParts, element_of
+from .notes import Notes
+from .short_parts import ShortParts, beside_others, element_of, name_of
 from .site_text import Text, find_files, read_texts
-from .sources import Document, Secret, project_texts, read_documents
-from .words import Index, Stream, markdown_words, strip_markup, text_words
+from .solutions import find_solutions
+from .sources import Secret, SourceDocument, project_texts, read_documents
+from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
+_PROGRAMS_OWN = ("asking", "askingSigns", "weights", "spans", "stopWords")  # in the description of an ask box's data
 
 
 def look_for_leaks(
@@ -51,173 +48,120 @@ def look_for_leaks(
     that it includes, and the questions and summaries of what stays in. read: documents that have been read,
     and need not be read again. Files that cannot be read are reported as errors, those of a kind that cannot
     be looked into as warnings."""
-    logger = logger or ConsoleLogger()
     outputs = [output] if isinstance(output, Path) else output
-    documents = [*read_documents(dict.fromkeys([*sources, *published]), read, project, logger)]
-    files = [file for one in outputs for file in find_files(one)]
-    with Memory(_place(outputs, project) if _is_large(documents, files) else None) as memory:
-        notes = read_notes(documents, project, memory)
-        named = {*sources}
-        own = [note for note in notes if note.document.path in named]
-        found = memory.look_for({note.key: note.record for note in own})
-        parts = [found[note.key] for note in own]
-        kept = _find_kept(notes, project, ask, memory)
-        seen = [*_look_at_files(files, memory, logger)]
-    findings = _counted(parts, kept.said, memory.keys.marks, seen)
-    findings.leaks += _find_leaks(seen, [*zip(own, parts, strict=True)], kept, memory.names, sources)
-    figures = {figure for _, one in seen for figure in one.figures}
-    for folder in outputs:
-        findings.leaks += unused_figures(folder, _cells(own, parts), figures, project)
-    return findings
+    logger = logger or ConsoleLogger()
+    documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
+    own = [document for document in documents if document.path in {*sources}]
+    notes = Notes(documents, project_texts(project), ask.include if ask else None)
+    search = _Search([secret for document in own for secret in document.secrets()], notes)
+    for file in (file for folder in outputs for file in find_files(folder)):
+        search.look_into(file, sources, logger)
+    if pdfs := search.unsearched["PDF"]:
+        logger.warning(f"{counted(pdfs, 'PDF file')} not searched: pdftotext is not on PATH. Install poppler-utils.")
+    leaks = [*search.leaks, *(leak for folder in outputs for leak in search.unused_figures(folder, project))]
+    over = search.passed_over()
+    is_marked = search.secrets or any(document.secrets() for document in documents)
+    solutions = [] if is_marked else [*_solutions(own, project)]
+    return Findings(leaks, len(search.secrets) - over, search.files, over, search.unsearched, solutions)
 
 
-def _place(outputs: Iterable[Path], project: Project) -> bytes:
-    return b"\n".join(os.fsencode(path.absolute()) for path in (project.root, *outputs))
+def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterator[str]:
+    """Yield the places of parts that look like solutions."""
+    for document in documents:
+        path, root = document.path, project.root
+        name = path.relative_to(root) if path.is_relative_to(root) else path
+        yield from (f"{name}:{line}" for line in find_solutions(document.text))
 
 
-def _is_large(documents: Iterable[Document], files: Iterable[Path]) -> bool:
-    """Return True if there is so much to read that it is worth to be remembered."""
-    in_site = (size for file in files for _, size in stamps_of([file]).values())  # 0 for what cannot be looked at
-    sizes = chain((len(one.text) for one in documents), in_site)
-    return any(size >= remember.WORTH for size in accumulate(sizes, initial=0))  # mostly told by the documents
+class _Search:
+    """A search for secrets in files, and what was found. files: how many were looked into."""
+
+    def __init__(self, secrets: Sequence[Secret], notes: Notes) -> None:
+        self.secrets, self._notes = secrets, notes
+        self.leaks: list[Leak] = []
+        self.files = 0
+        self.unsearched: Counter[str] = Counter()
+        self._figures: set[str] = set()  # that files name
+        self._kept: set[tuple[int, str]] = set()  # words of secrets that the notes say as well
+        self._short = ShortParts()
+        needles = [needle for at, secret in enumerate(secrets) for needle in self._needles(at, secret)]
+        self._index = Index(needles)
+        self._sizes = Counter(needle.secret for needle in needles)
+        self._sizes.update([*self._short.elements.values(), *self._short.names.values()])
+        self._cells = [secret for secret in secrets if makes_figures(secret.text)]
+        self._shipped = frozenset(box_files().values())
+
+    def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
+        """Return the needles of a secret. Note by which element or name it may be found as well."""
+        needles = dict.fromkeys(find_needles(at, secret.text))
+        if not needles and (element := element_of(secret)):
+            self._short.elements.setdefault(element, at)
+        if name := name_of(secret):
+            self._short.names.setdefault(name, at)
+        return needles or dict.fromkeys(beside_others(at, secret))
+
+    def look_into(self, file: Path, sources: Sequence[Path], logger: LoggerBase) -> None:
+        """Add the leaks of a file, each once. Report what cannot be read."""
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            logger.error(f"{file}: {error.strerror or error}")
+            return
+        if data in self._shipped:  # the box itself, whose words are not the writer's
+            return
+        leaks: dict[int, Leak] = {}
+        comments: list[Leak] = []
+        is_read = False
+        for text in read_texts(file, data, logger):
+            is_read = True
+            for at, words in sorted(self._find(text, file), key=itemgetter(0)):
+                leaks.setdefault(at, _leak(file, text.member, self.secrets[at], words))
+            if left := find_comments(text):
+                comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
+            self._figures.update(named_figures(text.source) if self._cells else ())
+        self.leaks += [*leaks.values(), *comments]
+        self.files += is_read
+        if not is_read:
+            self.unsearched[file.suffix.lstrip(".").upper()] += 1
+
+    def _find(self, text: Text, file: Path) -> Iterator[tuple[int, list[str]]]:
+        """Yield the numbers of the secrets that a text has and the notes do not say, each with the words found."""
+        is_data = file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
+        is_about = is_data and file.name == "data.js"
+        stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
+        for at, needle in self._index.find(stream):
+            if self._notes.say(needle, self.secrets[needle.secret].source, file, is_data):
+                self._kept.add((needle.secret, needle.letters))
+            else:
+                yield needle.secret, stream.words(at, at + len(needle.letters))
+        for at, words in () if is_data else self._short.find(text, stream.letters):
+            source, letters = self.secrets[at].source, "".join(words)
+            is_in_notes = self._notes.have_name if letters.startswith("#") else self._notes.have_element
+            if is_in_notes(letters.removeprefix("#"), source, file):
+                self._kept.add((at, letters))
+            else:
+                yield at, words
+
+    def unused_figures(self, output: Path, project: Project) -> Iterator[Leak]:
+        """Yield the figures in an output that only cells left out have made."""
+        cells = {secret.source: secret.piece.line for secret in reversed(self._cells)}
+        return unused_figures(output, cells, self._figures, project)
+
+    def passed_over(self) -> int:
+        """Return how many secrets are too short to be told, or stand in the notes as well as far as files have them."""
+        kept = Counter(at for at, _ in self._kept)
+        return sum(self._sizes[at] <= kept[at] for at in range(len(self.secrets)))
 
 
-def _look_at_files(files: Sequence[Path], memory: Memory, logger: LoggerBase) -> Iterator[tuple[Path, Seen]]:
-    for file, seen in zip(files, look_at_files(files, memory), strict=True):
-        for report in seen.reports:
-            logger.report(report)
-        yield file, seen
-
-
-def _counted(own: Sequence[Parts], said: Set[int], marks: Set[int], seen: Iterable[tuple[Path, Seen]]) -> Findings:
-    """Return the numbers of what is looked for and looked into. A mark is looked for as that of the first part
-    that has it. marks: all of them."""
-    first: set[int] = set()
-    count = 0
-    for parts in own:
-        if said.isdisjoint(parts.keys) and marks.isdisjoint(parts.keys):  # mostly
-            count += len(parts.sizes) - parts.sizes.count(0)
-            continue
-        for keys in cut(parts.keys, parts.sizes):
-            left = {*keys} - said - first
-            first |= left & marks
-            count += bool(left)
-    total = sum(len(parts.sizes) for parts in own)
-    return Findings(parts=count, files=sum(one.is_read for _, one in seen), passed_over=total - count)
-
-
-def _cells(own: Iterable[Note], parts: Iterable[Parts]) -> dict[Path, int]:
-    """Return the line of the first cell that is left out of each document that has some."""
-    cells: dict[Path, int] = {}
-    for note, found in zip(own, parts, strict=True):
-        if (at := found.cells.find(1)) >= 0:
-            cells.setdefault(note.document.path, found.lines[at])
-    return cells
-
-
-# What the notes say themselves
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """The keys, by their numbers, that the notes say themselves, and those that they or the data of an ask box may say:
-    of these the marks, too, which are the words of parts that are too short for runs."""
-
-    said: set[int]
-    data: set[int]
-
-    def unsaid(self, file: Path, found: Sequence[int]) -> set[int]:
-        """Return the keys among those found in a file that it must not have."""
-        allowed = self.data if _is_data(file) else self.said
-        return set() if allowed.issuperset(found) else {*found} - allowed
-
-
-def _find_kept(notes: Sequence[Note], project: Project, ask: AskBoxSettings | None, memory: Memory) -> _Kept:
-    said = look_at_texts(project_texts(project), memory) | look_at_kept(notes, memory)
-    data = said | look_at_data(notes, ask.include, memory) if ask else said
-    both = memory.keys.both_kinds
-    return _Kept(both(said), both(data) | memory.keys.marks)
-
-
-def _is_data(file: Path) -> bool:
-    return file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
-
-
-# Files with leaks
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """The secrets that are looked for in files that have some of them, and the indexes by which they are found."""
-
-    secrets: list[Secret]
-    index: Index[tuple[str, int]]
-    data: Index[tuple[str, int]]  # for the data of an ask box, which may hold more
-    short: ShortParts
-
-    def find(self, text: Text, is_data: bool) -> dict[int, list[str]]:
-        """Return the numbers of the secrets that a text has, each with the first words of it found."""
-        stream = Stream(text_words(text.words))
-        found = dict((self.data if is_data else self.index).find(stream))
-        for at, words in () if is_data else self.short.find(text):
-            found.setdefault(at, words)
-        return found
-
-
-def _find_leaks(
-    seen: Iterable[tuple[Path, Seen]],
-    own: Iterable[tuple[Note, Parts]],
-    kept: _Kept,
-    names: Sequence[str],
-    sources: Sequence[Path],
-) -> Iterator[Leak]:
-    """Yield the leaks in those files that have keys which the notes do not say, or comments of metadata. names: of the
-    keys, by their numbers."""
-    keys, data = set[int](), set[int]()
-    suspects: list[Path] = []
-    for file, one in seen:
-        left = kept.unsaid(file, one.found)
-        (data if _is_data(file) else keys).update(left)
-        if left or one.has_comments:
-            suspects.append(file)
-    if suspects:
-        some = [note for note, parts in own if not (keys | data).isdisjoint(parts.keys)]
-        wanted = _wanted(some, {names[at] for at in keys}, {names[at] for at in data})
-        for file in suspects:
-            yield from _in_file(file, wanted, sources)
-
-
-def _wanted(some: Iterable[Note], keys: Set[str], data: Set[str]) -> _Wanted:
-    """Return the secrets of notes that have some keys. keys: for all files but the data of an ask box."""
-    secrets = [secret for note in some for secret in note.document.secrets(note.is_hidden)]
-    short = ShortParts()
-    runs: list[tuple[str, int]] = []
-    for at, secret in enumerate(secrets):
-        for key in keys_of(secret):
-            if key[0] not in MARKS:
-                runs.append((key, at))
-            elif key in keys and key[0] == NAME:
-                short.names.setdefault(key[1:], at)
-            elif key in keys:
-                short.elements.setdefault(element_of(secret), at)
-    return _Wanted(secrets, _index(runs, keys), _index(runs, data), short)
-
-
-def _index(runs: Iterable[tuple[str, int]], keys: Set[str]) -> Index[tuple[str, int]]:
-    """Return the index of those runs that are among some keys. runs: each with the number of its secret."""
-    return Index(((run[0][1:], run) for run in runs if run[0] in keys), lambda run: needle_of(*run))
-
-
-def _in_file(file: Path, wanted: _Wanted, sources: Sequence[Path]) -> Iterator[Leak]:
-    """Yield the leaks of a file, each once."""
-    leaks: dict[int, Leak] = {}
-    comments: list[Leak] = []
-    for text in read_texts(file, file.read_bytes(), ListLogger()):  # what is to be said of it was said before
-        for at, words in sorted(wanted.find(text, _is_data(file)).items()):
-            leaks.setdefault(at, _leak(file, text.member, wanted.secrets[at], words))
-        if left := find_comments(text):
-            comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
-    yield from (*leaks.values(), *comments)
+def _without_programs_own(source: str) -> str:
+    """Return the description of an ask box's data without the words by which the box reads questions."""
+    begin, end = source.find("{"), source.rfind("}") + 1
+    try:
+        values = json.loads(source[begin:end])
+    except ValueError:
+        return source
+    own = texts_in([value for key, value in values.items() if key not in _PROGRAMS_OWN])
+    return "\n".join([source[:begin], *own, source[end:]])
 
 
 def _leak(file: Path, member: str, secret: Secret, found: list[str]) -> Leak:

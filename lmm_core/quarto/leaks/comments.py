@@ -20,7 +20,7 @@ _REACH = 300  # characters of a comment by which it is told from others
 
 def find_comments(text: Text) -> dict[str, int]:
     """Return the comments of metadata in a page, by their first words, each with its line there."""
-    return dict(_comments_in(text.source)) if text.suffix in PAGES else {}
+    return dict(_comments_in(text.source)) if text.suffix in PAGES and "<!--" in text.source else {}
 
 
 def _comments_in(source: str) -> Iterator[tuple[str, int]]:

@@ -1,9 +1,14 @@
-"""Leaks, and counts of what was looked for."""
+"""Leaks, and what is to be said of a search for them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from ...logging import counted
+
+_NAMED = 5  # places in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +34,39 @@ class Leak:
 @dataclass(slots=True)
 class Findings:
     """The leaks found, with the numbers of `parts` that were looked for and of `files` looked into.
-    passed_over: the number of parts too short to tell, or which the notes say as well."""
+
+    passed_over: the number of parts too short to tell, or which the notes say as well.
+    unsearched: the numbers of files that could not be looked into, by their kinds (`PDF`).
+    solutions: where nothing is marked as left out, the places of parts that look like solutions."""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0
     files: int = 0
     passed_over: int = 0
+    unsearched: Counter[str] = field(default_factory=Counter)
+    solutions: list[str] = field(default_factory=list)
+
+    @property
+    def result(self) -> str:
+        """The result in a few words."""
+        if self.leaks:
+            result = f"{len(self.leaks)} found"
+        elif self.parts or self.passed_over:
+            result = f"none found{self._over()}"
+        else:
+            result = f"nothing is marked as left out{self._solutions()}"
+        kinds = [counted(count, f"{kind} file".strip()) for kind, count in sorted(self.unsearched.items())]
+        return f"{result}; not searched: {', '.join(kinds)}" if kinds else result
+
+    def _over(self) -> str:
+        are = "is" if self.passed_over == 1 else "are"
+        told = f"{self.passed_over} more {are} too short to tell, or in the notes as well"
+        return f" ({told})" if self.passed_over else ""
+
+    def _solutions(self) -> str:
+        if not self.solutions:
+            return ""
+        look = f"{counted(len(self.solutions), 'part')} {'looks' if len(self.solutions) == 1 else 'look'}"
+        more = ", …" if len(self.solutions) > _NAMED else ""
+        what = "a solution" if len(self.solutions) == 1 else "solutions"
+        return f"; {look} like {what}: {', '.join(self.solutions[:_NAMED])}{more}"

@@ -12,23 +12,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...scan.left_out import SourcePiece, texts_in
-from .site_text import Text, unescape_html
+from ..html import HtmlPage
+from .site_text import Text
 from .sources import Secret
 from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 
 NEAR = 4  # words beside a part that are looked for with it
 REACH = 2000  # characters beside it in which these words stand
-_ELEMENTS = "p|li|dd|dt|blockquote|figcaption|caption|h[1-6]|td|th"
-_BLOCKS = re.compile(
-    rf"<(?P<open>{_ELEMENTS})\b[^<>]*>|</?(?:{_ELEMENTS}|div|section|ul|ol|dl|table|tr|thead|tbody|pre|aside|main|nav|"
-    r"figure|header|footer|article|body)\b[^<>]*>",
-    re.I,
+_ELEMENTS = "p li dd dt blockquote figcaption caption h1 h2 h3 h4 h5 h6 td th".split()
+_BLOCKS = frozenset(
+    [*_ELEMENTS, *"div section ul ol dl table tr thead tbody pre aside main nav figure header footer article".split()]
 )
 # Text that Quarto adds: the numbers of headings, and headings of its own.
-_NUMBER = re.compile(r"<span class=\"header-section-number\">[^<>]*</span>")
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
-_OWN = ("quarto-appendix-heading", "toc-title")
-_TAG = re.compile(r"<[^<>]*>")
+_NUMBER = "header-section-number"
+_OWN = frozenset({"quarto-appendix-heading", "toc-title"})
 _NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")
 _WITH_NAMES = (".html", ".htm", ".xhtml", ".json", ".xml")
 _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:::+|<br ?/?>")
@@ -42,9 +39,9 @@ class ShortParts:
     elements: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
-    def find(self, text: Text) -> Iterator[tuple[int, list[str]]]:
-        """Yield the secrets that a text has: their numbers, each with the words found."""
-        if self.elements:
+    def find(self, text: Text, letters: str) -> Iterator[tuple[int, list[str]]]:
+        """Yield the secrets that a text has: their numbers, each with the words found. letters: all of the text."""
+        if any(element in letters for element in self.elements):
             for words in elements_of(text):
                 at = self.elements.get("".join(words))
                 if at is not None:
@@ -140,14 +137,11 @@ def elements_of(text: Text) -> Iterator[list[str]]:
     if text.suffix == ".json":
         yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
-        # comments are looked for up to the last end of one only: a search for an end that is missing would
-        # run to the end of the text for each opening, which takes quadratic time
-        end = text.source.rfind("-->") + 3
-        source = _NUMBER.sub("", _COMMENT.sub("", text.source[:end]) + text.source[end:])
-        has_output = "cell-output" in source  # tables that code makes hold whatever the data hold
-        for kind, content in _whole(source):
-            if not (has_output and kind in ("td", "th")):
-                yield text_words(unescape_html(_TAG.sub("", content)))
+        has_output = "cell-output" in text.source  # tables that code makes hold whatever the data hold
+        for element in HtmlPage(text.source).elements(",".join(_ELEMENTS)):
+            is_own = not _OWN.isdisjoint(element.attributes.get("class", "").split())
+            if not is_own and not (has_output and element.name in ("td", "th")):
+                yield text_words(element.text_before(_BLOCKS, _NUMBER))
 
 
 def _values_of(text: Text) -> Iterator[str]:
@@ -157,13 +151,3 @@ def _values_of(text: Text) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     yield from texts_in(found)
-
-
-def _whole(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the elements that hold nothing but text and inline markup: their names, and what they hold."""
-    opened, at = "", 0
-    for tag in _BLOCKS.finditer(source):
-        if opened and tag.start() - at < 400:
-            yield opened, source[at : tag.start()]
-        is_own = any(name in tag[0] for name in _OWN)
-        opened, at = ("" if is_own else (tag["open"] or "").lower()), tag.end()

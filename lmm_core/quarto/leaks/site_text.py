@@ -1,15 +1,10 @@
 """Read the text of rendered files: HTML, search indexes, markdown, PDF, office documents, and those
-in archives.
-
-HTML is read by patterns and not parsed: a secret may stand anywhere in a file (tags, comments, what
-a browser drops or never shows), and a parser would pass over some of these places.
-"""
+in archives."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import html
 import json
 import os
 import re
@@ -18,7 +13,6 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 from typing import Any
@@ -26,6 +20,7 @@ from urllib.parse import unquote
 
 from ...logging import LoggerBase
 from ...scan.left_out import texts_in
+from ..html import strip_tags
 from .archives import ArchiveError, Budget, inner_name, unpack
 
 NO_TEXT = frozenset(
@@ -37,10 +32,7 @@ PAGES = frozenset((".html", ".htm", ".xhtml"))
 _TEXTS = PAGES | {".xml", ".svg", ".json", ".js", ".mjs", ".md", ".txt", ".css", ".tex", ".ipynb", ".csv"}
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
          (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # fmt: skip
-_TAG = re.compile(r"(<[!/?a-zA-Z][^<>]*>)")  # a group, so that tags and what stands between them are found at once
-_VALUE = re.compile(r"=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _SCRIPT = re.compile(r"<(?P<end>/)?script\b[^<>]*>", re.I)
-_LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # too large for any character
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|x([0-9a-fA-F]{2})|(.))", re.S)
 _CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})\s?")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
@@ -137,31 +129,6 @@ def extract_text(source: str, suffix: str) -> str:
     return " ".join([strip_tags(source), strip_tags(unescape_javascript(scripts)), *_encoded_texts(source)])
 
 
-def strip_tags(source: str) -> str:
-    """Return HTML or XML without tags and entities. Attribute values of several words (`alt`, a
-    description) follow the text; the text of comments stays."""
-    if "<" not in source and "&" not in source:
-        return source
-    for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
-        source = re.sub(r"<!--|-->|<!\[CDATA\[|\]\]>", " ", source)
-        pieces = _TAG.split(source)
-        sentences = [value for tag in pieces[1::2] if "=" in tag for value in _sentences(tag)]
-        source = unescape_html("\n".join([" ".join(pieces[::2]), *sentences]))
-    return source
-
-
-@lru_cache(maxsize=10_000)  # the links of the navigation stand on every page
-def _sentences(tag: str) -> tuple[str, ...]:
-    """Return the attribute values of a tag that have several words."""
-    values = (one or other for one, other in _VALUE.findall(tag))
-    return tuple(value for value in values if len(value.split()) > 1)
-
-
-def unescape_html(source: str) -> str:
-    """Return a text with HTML's character references replaced by the characters."""
-    return html.unescape(_LONG_CODE.sub("\ufffd", source))
-
-
 def _scripts(source: str) -> Iterator[str]:
     """Yield the texts between the tags of scripts."""
     start: int | None = None
@@ -256,7 +223,6 @@ def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | Non
     archive."""
     command = shutil.which("pdftotext")
     if command is None:
-        logger.warning(f"{path}: The PDF was not looked into: pdftotext is not on PATH. Install poppler-utils.")
         return None
     with tempfile.TemporaryDirectory() as folder:
         file = path

@@ -12,14 +12,13 @@ from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.originals import restore_originals
-from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
+from ...settings.quarto_inputs import INCLUDE, named_in
 from ...settings.quarto_project import rules_finder
-from ...workflows.known.remember import key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,35 +36,38 @@ class Secret:
 
 
 @dataclass
-class Document:
-    """A document that was read, and the rules that hold for it. data: its text as bytes."""
+class SourceDocument:
+    """A document that was read, and the rules that hold for it. is_hidden: nothing of it stays in, since
+    only parts that are left out include it."""
 
     path: Path
     text: str
-    data: bytes
+    blocks: Sequence[Block]
     rules: KnitRules
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        return parse_markdown_text(self.text)
+    is_hidden: bool = False
 
     @cached_property
     def pieces(self) -> list[SourcePiece]:
         return [*find_pieces(self.blocks, self.rules)]
 
-    def secrets(self, is_hidden: bool) -> list[Secret]:
+    def secrets(self) -> list[Secret]:
         """Return what is left out; everything if the document itself is hidden."""
-        pieces = [replace(piece, is_out=True) for piece in self.pieces] if is_hidden else self.pieces
+        pieces = [replace(piece, is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
+
+    def names(self) -> list[str]:
+        """Return the names of the headings that stay in."""
+        return [] if self.is_hidden else [piece.slug for piece in self.pieces if piece.slug and not piece.is_out]
 
 
 def read_documents(
     paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
-) -> Iterator[Document]:
-    """Yield the documents that are not empty. read: those that need not be read. Files that cannot be read are
+) -> list[SourceDocument]:
+    """Return the documents that are not empty. read: those that need not be read. Files that cannot be read are
     reported."""
     known = {one.file.path: one for one in read}
     rules = rules_finder(project.rules)
+    documents: list[SourceDocument] = []
     for path in paths:
         try:
             document = known.get(path) or MarkdownDocument(read_markdown(path))
@@ -75,7 +77,23 @@ def read_documents(
             logger.error(str(error))
         else:
             if document.file.text:
-                yield Document(path, document.file.text, key_text(document), rules(path, document.header))
+                rules_here = rules(path, document.header)
+                documents.append(SourceDocument(path, document.file.text, document.blocks, rules_here))
+    _hide_included(documents, project)
+    return documents
+
+
+def _hide_included(documents: Sequence[SourceDocument], project: Project) -> None:
+    """Hide the documents that are included in parts that are left out, and nowhere else."""
+    elsewhere: set[Path] = set()
+    hidden: set[Path] = set()
+    for document in documents:
+        for piece in document.pieces if "{{<" in document.text else ():
+            named = " ".join(include[0] for include in INCLUDE.finditer(piece.text))
+            places = {inner.resolve() for inner in named_in(named, document.path, project.root)} if named else set()
+            (hidden if piece.is_out else elsewhere).update(places)
+    for document in documents if hidden - elsewhere else ():
+        document.is_hidden = document.path.resolve() in hidden - elsewhere
 
 
 def project_texts(project: Project) -> list[str]:

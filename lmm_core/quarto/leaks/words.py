@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
 FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
-Entry = TypeVar("Entry")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
 _ASCII_MARKS = {code: " " for code in range(128) if not chr(code).isalnum()}
@@ -87,17 +85,11 @@ def markdown_words(text: str) -> list[str]:
 
 
 class Stream:
-    """The letters of a text, with the places where its words begin. said: the words."""
+    """The letters of a text, with the places where its words begin."""
 
-    def __init__(self, said: list[str]) -> None:
-        self.said = said
-        self.letters = "".join(said)
-        self.starts = list(accumulate(map(len, said), initial=0))
-
-    @cached_property
-    def heads(self) -> list[str]:
-        """The first letters from each word on, as many as the long needles in an index begin with."""
-        return self.first_letters(LONG)
+    def __init__(self, words: list[str]) -> None:
+        self.letters = "".join(words)
+        self.starts = list(accumulate(map(len, words), initial=0))
 
     def first_letters(self, size: int) -> list[str]:
         """Return so many letters from each word on."""
@@ -108,8 +100,23 @@ class Stream:
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
 
+    def says(self, needle: Needle) -> bool:
+        """Return True if the text has a needle from one of its words on."""
+        at = self.letters.find(needle.letters)
+        while at >= 0:
+            if self.is_between_words(at) and self.fits(needle, at):
+                return True
+            at = self.letters.find(needle.letters, at + 1)
+        return False
+
+    def fits(self, needle: Needle, at: int) -> bool:
+        """Return True if the text has a needle at a place where a word begins."""
+        if not self.letters.startswith(needle.letters, at):
+            return False
+        return not needle.whole or self.is_between_words(at + len(needle.letters))
+
     def is_between_words(self, at: int) -> bool:
-        """Return True if a word ends at a place."""
+        """Return True if a word ends, or begins, at a place."""
         place = bisect_left(self.starts, at)
         return place < len(self.starts) and self.starts[place] == at
 
@@ -123,49 +130,27 @@ class Needle(NamedTuple):
     whole: bool = False
 
 
-class Index(Generic[Entry]):
-    """An index of needles by their first letters. entries: what needles are made of, each after the letters of its
-    needle; needle: makes one, which is not done before a text has its first letters, since most texts have few."""
+class Index:
+    """An index of needles by their first letters."""
 
-    def __init__(self, entries: Iterable[tuple[str, Entry]], needle: Callable[[Entry], Needle]) -> None:
-        self._needle = needle
-        self._made: dict[str, list[Needle]] = {}  # by their first letters
-        self.long: dict[str, list[Entry]] = {}
-        self.short: dict[str, list[Entry]] = {}
-        for letters, entry in entries:
-            index, size = (self.long, LONG) if len(letters) >= LONG else (self.short, SHORT)
-            index.setdefault(letters[:size], []).append(entry)
+    def __init__(self, needles: Iterable[Needle]) -> None:
+        self._long: dict[str, list[Needle]] = {}
+        self._short: dict[str, list[Needle]] = {}
+        for needle in needles:
+            index, size = (self._long, LONG) if len(needle.letters) >= LONG else (self._short, SHORT)
+            index.setdefault(needle.letters[:size], []).append(needle)
 
-    def find(self, stream: Stream) -> list[tuple[int, list[str]]]:
-        """Return the numbers of the secrets that a text has, each with its words that come first in
-        the text."""
-        first: dict[int, list[str]] = {}
-        for at, needle in self._hits(stream):
-            if needle.secret not in first:
-                first[needle.secret] = stream.words(at, at + len(needle.letters))
-        return sorted(first.items())
-
-    def secrets_in(self, stream: Stream) -> set[int]:
-        """Return the numbers of the secrets that a text has."""
-        return {needle.secret for _, needle in self._hits(stream)}
-
-    def _hits(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
+    def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
-        letters = stream.letters
-        for index, size in ((self.long, LONG), (self.short, SHORT)):
-            if len(index) < FEW and not any(head in letters for head in index):  # sooner seen than the words cut
+        for index, size in ((self._long, LONG), (self._short, SHORT)):
+            if len(index) < FEW and not any(head in stream.letters for head in index):  # sooner seen than words cut
                 continue
-            heads = stream.heads if size == LONG else stream.first_letters(size)
+            heads = stream.first_letters(size)
             if index.keys().isdisjoint(heads):
                 continue
-            for at, head in [found for found in zip(stream.starts, heads, strict=True) if found[1] in index]:
-                needles = self._made.get(head)
-                if needles is None:
-                    needles = self._made[head] = [*map(self._needle, index[head])]
-                for needle in needles:
-                    if letters.startswith(needle.letters, at) and (
-                        not needle.whole or stream.is_between_words(at + len(needle.letters))
-                    ):
+            for at, head in zip(stream.starts, heads, strict=True):
+                for needle in index.get(head, ()):
+                    if stream.fits(needle, at):
                         yield at, needle
 
 

@@ -89,6 +89,8 @@
   const isTyping = (target) =>
     target instanceof Element && (target.isContentEditable || target.closest("input, textarea, select"));
 
+  let pressed = ""; // a key that is ours until it is let go: Quarto's own search opens then
+
   function onKey(event) {
     const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey;
     const k = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
@@ -96,7 +98,13 @@
     if (document.querySelector("dialog[open]:not(.lmm-ask)")) return;
     event.preventDefault();
     event.stopImmediatePropagation(); // Quarto's own search has the same key
+    pressed = event.key;
     open();
+  }
+
+  function onKeyUp(event) {
+    if (event.key === pressed) event.stopImmediatePropagation();
+    pressed = "";
   }
 
   // A style sheet beside this script, once; the page itself does not wait for it.
@@ -129,6 +137,7 @@
   }
 
   document.addEventListener("keydown", onKey, true);
+  document.addEventListener("keyup", onKeyUp, true);
   if (document.readyState === "complete") addLooks().then(addButton);
   else addEventListener("load", () => addLooks().then(addButton));
 })();

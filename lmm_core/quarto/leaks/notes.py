@@ -1,0 +1,110 @@
+"""What the notes say themselves, which is no leak. A document is read for it when a file has words of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+from .short_parts import lines_of
+from .sources import SourceDocument, annotation_texts, stays_in
+from .words import Needle, Stream, markdown_words, text_words
+
+_NAMES = re.compile(r"[#@]([\w.:-]*\w)")
+
+
+class KeptTexts:
+    """Texts that stand one after the other, as they do on the page when the parts between them are gone."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = [*texts]
+
+    @cached_property
+    def _streams(self) -> list[Stream]:
+        joined = ([word for text in self.texts for word in words(text)] for words in (text_words, markdown_words))
+        return [*map(Stream, joined)]
+
+    @cached_property
+    def _elements(self) -> Set[str]:
+        return {*lines_of(self.texts)}
+
+    @cached_property
+    def names(self) -> Set[str]:
+        """The names of headings that the texts link to."""
+        return {name for text in self.texts for name in _NAMES.findall(text)}
+
+    def say(self, needle: Needle) -> bool:
+        """Return True if the texts have a needle."""
+        return any(stream.says(needle) for stream in self._streams)
+
+    def have_element(self, letters: str) -> bool:
+        """Return True if a line that may be an element of a page has just these letters."""
+        return any(letters in stream.letters for stream in self._streams) and letters in self._elements
+
+
+class _Note:
+    """What stays in of a document. include: types that the data of an ask box hold as well."""
+
+    def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
+        self._document, self._include = document, include
+        self.path = document.path
+
+    @cached_property
+    def texts(self) -> KeptTexts:
+        document = self._document
+        return KeptTexts([] if document.is_hidden else stays_in(document.blocks, document.rules))
+
+    @cached_property
+    def data(self) -> KeptTexts:
+        """What the data of an ask box may hold of it beside its texts: questions, summaries, further types."""
+        document, rules = self._document, self._document.rules
+        if self._include <= rules.keep and not document.is_hidden:
+            return KeptTexts(annotation_texts(document.blocks, rules))
+        rules = replace(rules, keep=rules.keep | self._include)
+        return KeptTexts([*stays_in(document.blocks, rules), *annotation_texts(document.blocks, rules)])
+
+    @cached_property
+    def names(self) -> Set[str]:
+        """The names of its headings, and those that it links to."""
+        return {*self._document.names(), *self.texts.names}
+
+
+class Notes:
+    """What all documents of a site say. texts: those of the project; include: types that the data of an
+    ask box hold as well, None if there is none."""
+
+    def __init__(
+        self, documents: Sequence[SourceDocument], texts: Sequence[str], include: frozenset[str] | None
+    ) -> None:
+        self._notes = {document.path: _Note(document, include or frozenset()) for document in documents}
+        self._project = KeptTexts(texts)
+        self._has_data = include is not None
+        self._said: dict[tuple[bool, str, bool], bool] = {}
+
+    def say(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
+        """Return True if the notes have a needle. source: of its part; file: in which it was found; is_data: what
+        the data of an ask box may hold counts as well."""
+        key = is_data, needle.letters, needle.whole
+        if key not in self._said:
+            in_data = (note.data for note in self._likely(source, file) if is_data and self._has_data)
+            in_notes = (note.texts for note in self._likely(source, file))
+            self._said[key] = any(texts.say(needle) for texts in chain(in_data, [self._project], in_notes))
+        return self._said[key]
+
+    def have_element(self, letters: str, source: Path, file: Path) -> bool:
+        """Return True if a line of the notes has just these letters."""
+        texts = (note.texts for note in self._likely(source, file))
+        return any(one.have_element(letters) for one in chain([self._project], texts))
+
+    def have_name(self, name: str, source: Path, file: Path) -> bool:
+        """Return True if a heading of the notes has a name, or a text links to it."""
+        return any(name in note.names for note in self._likely(source, file))
+
+    def _likely(self, source: Path, file: Path) -> Iterator[_Note]:
+        """Yield the notes, first those that most likely say what was found: of its source, and of the page."""
+        first = [path for path in self._notes if path == source]
+        first += [path for path in self._notes if path.stem == file.stem and path != source]
+        yield from map(self._notes.__getitem__, dict.fromkeys([*first, *self._notes]))
