@@ -42,7 +42,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "cli": 4639,
-    "course": 2464,
+    "course": 2494,
     "crawl": 2365,
     "ending": 19,
     "errors": 154,
@@ -71,8 +71,8 @@ MOST_LINES = {
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Counts Document Frame Match Replacement Request Said Server Settings Snippet
-    Tally Task Workers _Making _Place _Turn
+    Counts Frame Match Replacement Settings Snippet
+    Tally Workers _Making _Place _Turn
     """.split()
 )
 HEAVY = [

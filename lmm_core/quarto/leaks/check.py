@@ -22,7 +22,7 @@ from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks, find_comments
 from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
-from .notes import Notes
+from .notes import PublishedNotes
 from .short_parts import ShortParts, beside_others, element_of, name_of
 from .site_text import Text, find_files, read_texts
 from .solutions import find_solutions
@@ -52,8 +52,8 @@ def look_for_leaks(
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
     own = [document for document in documents if document.path in {*sources}]
-    notes = Notes(documents, project_texts(project), ask.include if ask else None)
-    search = _Search([secret for document in own for secret in document.secrets()], notes)
+    notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
+    search = _LeakSearch([secret for document in own for secret in document.secrets()], notes)
     for file in (file for folder in outputs for file in find_files(folder)):
         search.look_into(file, sources, logger)
     if pdfs := search.unsearched["PDF"]:
@@ -73,10 +73,10 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
         yield from (f"{name}:{line}" for line in find_solutions(document.text))
 
 
-class _Search:
+class _LeakSearch:
     """A search for secrets in files, and what was found. files: how many were looked into."""
 
-    def __init__(self, secrets: Sequence[Secret], notes: Notes) -> None:
+    def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
         self.secrets, self._notes = secrets, notes
         self.leaks: list[Leak] = []
         self.files = 0

@@ -72,7 +72,7 @@ class _Note:
         return {*self._document.names(), *self.texts.names}
 
 
-class Notes:
+class PublishedNotes:
     """What all documents of a site say. texts: those of the project; include: types that the data of an
     ask box hold as well, None if there is none."""
 
