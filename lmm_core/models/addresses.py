@@ -5,12 +5,16 @@ Hosts are compared as a whole, with their ports, never by parts of their names.
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
+import os
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..errors import TrustError
+from ..errors import LmmError, TrustError
 
 # Stricter than any client, so that no client can read another host from an address.
 _HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
@@ -18,6 +22,8 @@ _ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", 
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _HTTPS = 443
+_PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +129,49 @@ def is_loopback(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
+
+
+# What the environment says of connections
+
+
+@contextlib.contextmanager
+def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
+    """Open an HTTP client in the block. Raise an error if it cannot use what the environment says.
+
+    make_error: makes it of a sentence that names the variable."""
+    import httpx
+
+    try:
+        yield
+    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
+        hosts = next((name for name in os.environ if name.upper() == "NO_PROXY"), "")
+        cause = f" (is {hosts} in the environment right?)" if hosts else ""
+        raise make_error(_fault() or f"an HTTP client cannot be opened: {error}{cause}") from None
+
+
+def proxy_variable() -> str:
+    """Return the name of the first variable that sends requests through a proxy, or ""."""
+    return next((name for name in os.environ if name.upper() in _PROXIES and os.environ[name].strip()), "")
+
+
+def _fault() -> str:
+    """Return the first variable that names a proxy or certificates that cannot be used, in a sentence; or ""."""
+    for name, value in os.environ.items():
+        if name.upper() in _CERTIFICATES and not Path(value).exists():
+            return f"{name} in the environment names {value}, which is not there: correct it, or unset it"
+        if name.upper() in _PROXIES and value.strip() and not _is_proxy(value.strip()):
+            scheme = f" ({value.strip().partition('://')[0]}://)" if "://" in value else ""
+            return (
+                f"{name} in the environment names a proxy that cannot be used{scheme}: name an http:// one, or unset it"
+            )
+    return ""
+
+
+def _is_proxy(url: str) -> bool:
+    import httpx
+
+    try:
+        httpx.HTTPTransport(proxy=url if "://" in url else f"http://{url}").close()
+    except (ImportError, ValueError, httpx.InvalidURL):
+        return False
+    return True

@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
-from ..models.addresses import is_address, shown_address
+from ..models.addresses import is_address, shown_address, usable_environment
 from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import ModelName
@@ -103,7 +104,9 @@ class EndpointReranker:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            async with httpx.AsyncClient(timeout=self._timeout, trust_env=not self._source.local) as client:
+            with usable_environment(partial(ModelError, stop=True)):
+                opened = httpx.AsyncClient(timeout=self._timeout, trust_env=not self._source.local)
+            async with opened as client:
                 url = f"{self._source.base_url.rstrip('/')}/rerank"
                 return await client.post(url, content=data, headers={"Content-Type": "application/json", **headers})
         except httpx.TimeoutException:

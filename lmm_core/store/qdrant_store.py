@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import StoreError
-from ..models.addresses import is_loopback
+from ..models.addresses import is_loopback, usable_environment
 from ..models.embedders.embedder import Sparse
 from .filters import filter_among, filter_from
 from .places import KEY_VARIABLE, RemoteSource
@@ -45,11 +45,12 @@ def memory_store() -> QdrantStore:
 
 
 def remote_store(source: RemoteSource) -> ServerStore:
-    """Return a store on a server, which is not contacted yet. Raise StoreError if the key may not go there."""
+    """Return a store on a server, which is not contacted yet. Raise StoreError if the key may not go there, or
+    the environment names a proxy that cannot be used."""
     from qdrant_client import QdrantClient
 
     key = source.key()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), usable_environment(StoreError):
         warnings.simplefilter("ignore")  # of a key without https; RemoteSource.key has decided that
         client = QdrantClient(
             url=source.address,

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..addresses import is_address, shown_address
+from ..addresses import is_address, proxy_variable, shown_address, usable_environment
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 
@@ -45,12 +45,14 @@ def require_key(name: ModelName, source: ModelSource) -> str:
 def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOpenAI:
     """Return a client that sends to the host of a source and to no other.
 
-    Raise ModelError if the source's address is not a server's."""
+    Raise ModelError if the source's address is not a server's, or the environment names a proxy that cannot be used."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if not is_address(source.base_url):
         raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
-    http = DefaultAsyncHttpxClient(trust_env=not source.local)  # what stays on this machine does not go through a proxy
+    with usable_environment(partial(ModelError, stop=True)):
+        # What stays on this machine does not go through a proxy.
+        http = DefaultAsyncHttpxClient(trust_env=not source.local)
     client = AsyncOpenAI(
         api_key=key or "none",
         base_url=source.base_url,
@@ -99,7 +101,9 @@ def explain(
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: the server has not answered within {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):
-        return ModelError(f"{name}: {address} cannot be reached. Is the server running?", stop=not answered)
+        proxy = "" if source.local else proxy_variable()
+        doubt = f"Is the proxy right that {proxy} names?" if proxy else "Is the server running?"
+        return ModelError(f"{name}: {address} cannot be reached. {doubt}", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(said_in(error), key)}")
     status, said = error.status_code, without_key(said_in(error), key)

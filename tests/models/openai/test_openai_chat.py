@@ -132,6 +132,24 @@ def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
     assert server.requests[0]["model"] == "gpt-4o-mini"
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("ALL_PROXY", "socks://user:secret@127.0.0.1:9", "names a proxy that cannot be used (socks://)"),
+        ("https_proxy", "socks5://127.0.0.1:9", "names a proxy that cannot be used (socks5://)"),
+        ("SSL_CERT_FILE", "/nowhere/certificates.pem", "names /nowhere/certificates.pem, which is not there"),
+    ],
+)
+def test_an_environment_that_no_client_can_use(variable, value, said, monkeypatch):
+    monkeypatch.setenv(variable, value)
+    [error] = answers(chat_at("https://models.example/v1"), asked())
+    assert isinstance(error, ModelError) and error.stop
+    assert f"{variable} in the environment {said}" in str(error)
+    assert "secret" not in str(error)
+    with ModelServer(reply="yes") as server:  # what stays on this machine does not go through a proxy
+        assert answers(chat_at(server.url), asked())[0].text == "yes"
+
+
 def test_a_chat_is_used_again_after_it_was_closed():
     with ModelServer(reply="yes", delay=0.02) as server:
         chat = chat_at(server.url, max_concurrency=2)
