@@ -145,7 +145,7 @@ class Encoder:
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
             raise StoreError(
                 f"{self.model} needs an embedding model, and none is available. Name one ([embeddings] dense_model), "
-                "run `lmm models get` to get one, or use the encoding bm25."
+                "or use the encoding bm25."
             )
         if self.model in _WITH_SPARSE and self.sparse is None:
             raise StoreError(f"{self.model} needs a sparse encoder.")

@@ -48,17 +48,10 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mo
         major = choose_model("major", names, sources)
         own = sources[major.source].chat_model if major.source in sources else ""
         return ModelName(major.source, own or major.model)
+    if role == "embedding":  # only where it is named: a key in the environment is no consent to send all notes
+        return NO_MODEL
     openai = sources["openai"]
-    if openai.has_key:
-        return ModelName("openai", _own_model(openai, role))
-    return _model_of_this_machine() if role == "embedding" else ModelName(STAND_IN, "default")
-
-
-def _model_of_this_machine() -> ModelName:
-    from .embedders.fastembed_models import newest_model
-
-    name = newest_model()
-    return ModelName(FASTEMBED, name) if name else NO_MODEL
+    return ModelName("openai", _own_model(openai, role)) if openai.has_key else ModelName(STAND_IN, "default")
 
 
 def _model_of_source(

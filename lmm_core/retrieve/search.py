@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..store.threads import run_in_thread
@@ -9,21 +10,24 @@ from ..store.vector_store import ScoredPoint, Where
 from .library import Library
 from .ranking.fusion import themselves
 from .ranking.spans import Span, best_spans
-from .retriever import HITS, parse_asked, rank_found, with_other_names
+from .retriever import BY_WORDS, HITS, parse_asked, rank_found, with_other_names
 
 PASSAGE = "passage"  # the key of a point's best span
 
 
-async def search_points(library: Library, text: str, limit: int, where: Where | None) -> list[ScoredPoint]:
+async def search_points(
+    library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
+) -> list[ScoredPoint]:
     """Return the points that fit a text best, ranked as `Retriever` ranks passages; summaries are points, too.
 
     The payload of each has its best span as `passage`. A type keyword in the text puts points of that
-    type first. Raise StoreError, ModelError or RetrieveError."""
+    type first. warn: told if words alone are compared, since the embedding model fails. Raise StoreError,
+    ModelError or RetrieveError."""
     material, lexical = await library.material(), await library.lexical()
     asked = parse_asked(text, list(material.kinds), library.language)
     queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
     searched = with_other_names(queries, asked.text, lexical)
-    found = await library.find(*searched, max(limit, HITS), where, asked.type)
+    found = await library.find(*searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}"))
     best = best_spans(rank_found(found, [asked.text], lexical, asked.type, themselves))
     order = sorted(best.values(), key=lambda span: asked.type not in ("", *span.passage.kinds))
     ids = [span.passage.id for span in order[:limit]]

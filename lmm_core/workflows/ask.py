@@ -55,7 +55,7 @@ async def open_library(
     try:
         if await run_in_thread(opened.metadata, index.collection) is None:
             raise RetrieveError(NOTHING)
-        encoder = await encoder_for(opened, project, models, index.collection, index.encoding)
+        encoder = await encoder_for(opened, project, models, index.collection, index.encoding, reads=True)
         encoder.patience = patience
     except LmmError:
         opened.close()

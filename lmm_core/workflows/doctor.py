@@ -131,8 +131,9 @@ def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
         advice = "set OPENAI_API_KEY, or name a model in config.toml" if role == "major" else ""
         return MachineFinding(role, f"{name}: no chat without a model", ok=False, optional=True, advice=advice)
     if name == NO_MODEL:
-        return MachineFinding(role, f"{name}: texts are found by their words (BM25); no model, no key, no network",
-                       ok=False, optional=True, advice="`lmm models get NAME` adds search by meaning")  # fmt: skip
+        does = "texts are found by their words (BM25); no model, no key, no network"
+        advice = "a dense_model under [embeddings] in config.toml adds search by meaning"
+        return MachineFinding(role, f"{name}: {does}", ok=False, optional=True, advice=advice)
     if name.source == FASTEMBED:
         return _local_model(role, name, project)
     source = known_sources(project.sources)[name.source]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigError, MarkdownError
+from ..errors import ConfigError, MarkdownError, ModelError
 from ..index.chunks import SUMMARY, AnnotationModel, Chunk, document_chunks, make_chunks
 from ..index.collection import GROUP
 from ..index.documents import document_annotations, documents_to_blocks
@@ -57,15 +57,17 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 
 
 async def encoder_for(
-    store: VectorStore, project: Project, models: Models, collection: str, encoding: str
+    store: VectorStore, project: Project, models: Models, collection: str, encoding: str, reads: bool = False
 ) -> Encoder:  # fmt: skip
     """Return the encoder for a collection; see `make_encoder`. Raise StoreError and ModelError."""
     known = await run_in_thread(store.metadata, collection) or {}
-    return make_encoder(project, models, known, encoding)
+    return make_encoder(project, models, known, encoding, reads)
 
 
-def make_encoder(project: Project, models: Models, known: Mapping[str, Any], encoding: str) -> Encoder:
-    """Return an encoder as the configuration says.
+def make_encoder(
+    project: Project, models: Models, known: Mapping[str, Any], encoding: str, reads: bool = False
+) -> Encoder:
+    """Return an encoder as the configuration says. reads: see `_embedder`.
 
     What the configuration leaves open is as in `known`, the identity of the encoder that a
     collection was made with (empty for a new one). `encoding` may be `default`. Raise
@@ -74,7 +76,7 @@ def make_encoder(project: Project, models: Models, known: Mapping[str, Any], enc
         encoding = _known_encoding(known)
     embedder = None
     if encoding == DEFAULT or has_dense(encoding_to_qdrantembedding_model(EncodingModel(encoding))):
-        embedder = _embedder(project, models, known)
+        embedder = _embedder(project, models, known, reads)
     if encoding == DEFAULT:
         encoding = "hybrid" if embedder else "bm25"
     kind = EncodingModel(encoding)
@@ -101,11 +103,21 @@ def _known_encoding(known: Mapping[str, Any]) -> str:
     return str(known.get("encoding") or next(fitting, DEFAULT))
 
 
-def _embedder(project: Project, models: Models, known: Mapping[str, Any]) -> Embedder | None:
-    """Return the embedding model that is configured, or else that of the collection."""
-    named = project.models["embedding"] == DEFAULT and known.get("embedding")
-    wanted = replace(project, models=project.models | {"embedding": str(named)}) if named else project
-    return cached_embedder(models.embedder(wanted), project, models)
+def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
+    """Return the embedding model that is configured, or else that of the collection.
+
+    reads: the collection is only read, so that one that cannot be had is an error when it is asked. Raise
+    ModelError."""
+    named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
+    wanted = replace(project, models=project.models | {"embedding": named}) if named else project
+    try:
+        return cached_embedder(models.embedder(wanted), project, models)
+    except ModelError as error:
+        if not reads:
+            raise
+        from ..models.embedders.embedder import AbsentEmbedder
+
+        return AbsentEmbedder(str(models.name(wanted, "embedding")), error)
 
 
 def cached_embedder(embedder: Embedder | None, project: Project, models: Models) -> Embedder | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ..errors import ModelError
 from ..logging import ConsoleLogger
+from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName, parse_name
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
 from ..settings.arguments import validated
@@ -25,6 +26,10 @@ def _warn(message: str) -> None:
     ConsoleLogger().warning(message)
 
 
+def _inform(message: str) -> None:
+    ConsoleLogger().info(message)
+
+
 @dataclass
 class Models:
     """The models of one run.
@@ -34,14 +39,17 @@ class Models:
 
     spec: a model's name, in place of those in documents and configuration; jobs: requests at
     the same time, in place of the configured number; warn: is called with a message when the
-    reply cache cannot be used, and when texts go elsewhere than their source's name says."""
+    reply cache cannot be used, and when texts go elsewhere than their source's name says; inform: is
+    told what is sent where, before it is sent."""
 
     spec: str = ""
     jobs: int | None = None
     warn: Callable[[str], None] = _warn
+    inform: Callable[[str], None] = _inform
     _models: dict[tuple[ModelName, ModelSource], OpenAIChat] = field(default_factory=dict, init=False)
     _askers: list[Asker] = field(default_factory=list, init=False)
     _told: set[ModelSource] = field(default_factory=set, init=False)
+    _announced: set[ModelName] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
         """Return the name of the model for a role. Raise ModelError."""
@@ -62,7 +70,11 @@ class Models:
         def open_annotator() -> Annotator:
             from ..models.annotators.model_annotator import ModelAnnotator
 
-            return ModelAnnotator(self.asker(project, "minor"), project.prompts)
+            asker, source = self.asker(project, "minor"), self.source(project, name)
+            if not source.local and name not in self._announced:
+                self._announced.add(name)
+                self.inform(f"annotating with {name}: what is annotated is sent to {shown_address(source.base_url)}")
+            return ModelAnnotator(asker, project.prompts)
 
         return LazyAnnotator(str(name), open_annotator)
 

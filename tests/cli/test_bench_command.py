@@ -117,6 +117,7 @@ def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "openai/text-embedding-3-small")
         (result,) = measured(f"--encoding {encoding}")["encodings"]
         sent = [given for body in server.requests for given in body["input"] if given not in ranks(result)]
     assert result["encoding"] == encoding
@@ -146,6 +147,7 @@ def embedding_model(monkeypatch):
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "openai/text-embedding-3-small")
         write(
             "config.toml",
             '[embeddings]\nencoding = "sparse_merged"\nannotations = ["titles", "questions", "keywords"]\n',

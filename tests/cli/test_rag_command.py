@@ -514,6 +514,16 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     assert asked(model) == []
 
 
+def test_what_is_sent_where_is_said_before_it_is_sent(model, monkeypatch):
+    write("notes.md", NOTES)
+    said = "annotating with openai/gpt-4o-mini: what is annotated is sent to http://models.example/v1"
+    assert "is sent to" not in lmm("lmm rag notes.md --dry-run").stderr
+    monkeypatch.setenv("HTTP_PROXY", model.url)  # the proxy answers in place of the server
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+    assert lmm("lmm rag notes.md").stderr.startswith(said)
+    assert said not in lmm("lmm rag notes.md").stderr
+
+
 def test_what_fails_at_first_is_tried_again(model):
     write("notes.md", NOTES)
     model.fault = lambda body, number: 429 if number == 0 else None

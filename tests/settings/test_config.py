@@ -793,7 +793,7 @@ def test_without_a_key_nothing_embeds():
 def test_with_a_key_openai_works(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-4o-mini"] * 3
-    assert named("embedding") == "openai/text-embedding-3-small"
+    assert named("embedding") == "none"  # a key is no consent to send all notes
 
 
 @pytest.mark.parametrize(

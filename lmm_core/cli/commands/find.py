@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from ...index.refresh import Counts
     from ...store.vector_store import ScoredPoint
 
-ONLY_WORDS = "Only words are compared (BM25). To search by meaning, run `lmm models get`, then `lmm index --rebuild`."
+ONLY_WORDS = (
+    "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
+)
 SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 
 

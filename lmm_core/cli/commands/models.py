@@ -38,8 +38,7 @@ def print_models(as_json: bool) -> None:
 def download_model(name: str) -> None:
     """Download the model NAME into the user's cache folder.
 
-    The model that was downloaded last is used where no embedding model is configured and
-    OPENAI_API_KEY is not set."""
+    It is used once config.toml names it: under [embeddings], dense_model = "fastembed/NAME"."""
     from ...models.embedders.fastembed_models import get_model, models_folder
 
     try:
@@ -47,4 +46,4 @@ def download_model(name: str) -> None:
     except ModelError as error:
         say(str(error), err=True)
         sys.exit(1)
-    say(f"{got} is in {models_folder()}", err=True)
+    say(f"{got} is in {models_folder()}; to use it, name it in config.toml", err=True)

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from ...errors import ModelError
+
+WORDS_ALONE = "name no model under [embeddings], and run `lmm index --rebuild` for an index that compares words"
+
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
@@ -59,6 +63,24 @@ class Embedder(Protocol):
     async def close(self) -> None:
         """Close all connections; they are opened again when needed."""
         ...
+
+
+class AbsentEmbedder:
+    """An embedding model in the place of one that cannot be had: searches go by words.
+
+    name: that of the other model; error: why it cannot be had."""
+
+    window = 0
+
+    def __init__(self, name: str, error: ModelError) -> None:
+        self.name, self._error = name, error
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Raise ModelError."""
+        raise self._error
+
+    async def close(self) -> None:
+        """See `Embedder`."""
 
 
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -76,15 +75,6 @@ def _present() -> set[str]:
     return {one.model for one in _descriptions() if _find(one)}
 
 
-def newest_model() -> str:
-    """Return the name of the model that was downloaded last, or ""."""
-    with suppress(OSError):
-        if any(models_folder().glob("models--*/snapshots/*")):  # if not, importing fastembed is saved
-            here = [one for one in _descriptions() if _find(one)]
-            return max(here, key=_download_time).model if here else ""
-    return ""
-
-
 def get_model(name: str) -> str:
     """Download an embedding model, a cross-encoder or a SPLADE model, unless it is here, and return its full name.
 
@@ -94,8 +84,6 @@ def get_model(name: str) -> str:
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
     if _find(model) is None:
         _download(model)
-    with suppress(OSError):
-        os.utime(_repository(_repository_name(model)) / "snapshots")  # makes it the newest
     return f"{FASTEMBED}/{model.model}"
 
 
@@ -173,13 +161,6 @@ def _repository(name: str) -> Path:
 
 def _repository_name(model: BaseModelDescription) -> str:
     return model.sources.hf or ""
-
-
-def _download_time(model: DenseModelDescription) -> float:
-    """Return the time of a model's download, in seconds."""
-    with suppress(OSError):
-        return (_repository(_repository_name(model)) / "snapshots").stat().st_mtime
-    return 0.0
 
 
 def cached_files(name: str, kind: Literal["dense", "sparse", "cross-encoder"] = "dense") -> ModelFiles:

@@ -13,7 +13,7 @@ from ..openai.client import explain, open_client, require_key
 from ..openai.completions import number_in
 from ..sources import ModelSource, RequestLimits
 from ..tokens import estimate_tokens
-from .embedder import batches
+from .embedder import WORDS_ALONE, batches
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -36,7 +36,7 @@ class OpenAIEmbedder:
         self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
         self.usage = Usage()
         self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
-        self._key = require_key(name, source)
+        self._key = require_key(name, source, WORDS_ALONE)
         self._client: AsyncOpenAI | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:

@@ -24,13 +24,17 @@ _TOO_LONG = re.compile(
 )
 
 
-def require_key(name: ModelName, source: ModelSource) -> str:
-    """Return the key of a source, or "" if it needs none. Raise ModelError if it is missing or wrong."""
+NO_CHAT_MODEL = "use --model extractive/default, which needs no key and no network"
+
+
+def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MODEL) -> str:
+    """Return the key of a source, or "" if it needs none. Raise ModelError if it is missing or wrong.
+
+    instead: what can be done without a key."""
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
-            f"{name}: {source.key_variable} is not set. Put the key into the environment, or use --model "
-            "extractive/default, which needs no key and no network.",
+            f"{name}: {source.key_variable} is not set. Put the key into the environment, or {instead}.",
             stop=True,
         )
     if not all("!" <= sign <= "~" for sign in key):

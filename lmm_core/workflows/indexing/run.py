@@ -38,8 +38,9 @@ from ...index.workers import Workers
 from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.blocks import Block
 from ...markdown.rag_only import KnitRules
+from ...models.addresses import shown_address
 from ...models.sources import ModelSource, known_sources
-from ...models.tokens import count_tokens
+from ...models.tokens import count_tokens, estimate_tokens
 from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for
@@ -311,9 +312,25 @@ class Upload:
         assert self.encoder is not None
         waiting = [one async for one in made]
         report_long(waiting, self.encoder, self.logger)
+        await self._report_sent(waiting)
         self.expect(sum(one.count for one in waiting))
         for one in waiting:
             yield one
+
+    async def _report_sent(self, waiting: Sequence[Waiting]) -> None:
+        """Say how much is sent to an embedding model that is not on this machine, before it is sent."""
+        source = self._embedding_source()
+        if source is None or source.local or self.dry_run or not waiting:
+            return
+        changes, around = await asyncio.to_thread(self._changes, [one.unpack() for one in waiting])
+        assert self.encoder is not None and self.encoder.embedder is not None and self.companion is not None
+        chunks = [*changes.new, *(around.new if self.companion.has_meaning else [])]
+        tokens = sum(estimate_tokens(text) for chunk in chunks for text in chunk.texts.dense)
+        if chunks:
+            self.logger.info(
+                f"embedding {counted(len(chunks), 'chunk')} with {self.encoder.embedder.name}, about {tokens:,} tokens "
+                f"to {shown_address(source.base_url)}"
+            )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
         """Record all files whose points will change as begun, before the first point changes.
@@ -359,9 +376,13 @@ class Upload:
 
     def priced_source(self) -> ModelSource | None:
         """Return the source of the embedding model, None if it has no price."""
-        embedder = self.encoder.embedder if self.encoder is not None else None
-        source = known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
+        source = self._embedding_source()
         return source if source is not None and source.price else None
+
+    def _embedding_source(self) -> ModelSource | None:
+        """Return the server of the embedding model, None for one on this machine, and for none."""
+        embedder = self.encoder.embedder if self.encoder is not None else None
+        return known_sources(self.project.sources).get(embedder.name.partition("/")[0]) if embedder else None
 
     def _tokens(self, encoder: Encoder, chunks: Sequence[Chunk]) -> int:
         """Return how many tokens of chunks are embedded; they are not counted if they have no price."""

@@ -38,15 +38,15 @@ async def find_in_index(
     this section (a path like `1.2`) or file; tell: is told the other names that are searched for.
     Raise StoreError, ModelError and RetrieveError."""
     index = project.index
-    encoder = await encoder_for(store, project, models, index.collection, index.encoding)
+    encoder = await encoder_for(store, project, models, index.collection, index.encoding, reads=True)
     where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
     library = Library(store, index.collection, encoder, synonyms=project.synonyms)
     for named in (await library.lexical()).synonyms.used(text):
         tell(str(named))
     if group:
-        chunks = await search_points(library, text, chunks_for(limit), where)
+        chunks = await search_points(library, text, chunks_for(limit), where, models.warn)
         return await afind_documents(store, index.collection, index.companion, chunks, limit)
-    return await search_points(library, text, limit, where)
+    return await search_points(library, text, limit, where, models.warn)
 
 
 def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:

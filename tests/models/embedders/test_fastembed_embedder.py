@@ -18,8 +18,7 @@ from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.embedders.embedder import Embedder, Sparse, SparseEncoder
 from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import list_models, models_folder, newest_model
-from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
+from lmm_core.models.embedders.fastembed_models import list_models, models_folder
 from lmm_core.models.embedders.splade import SpladeEncoder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
@@ -269,30 +268,17 @@ def test_a_file_cannot_name_a_folder_outside(monkeypatch):
 # Models that are got
 
 
-def test_no_model_is_there_at_first():
-    assert newest_model() == ""
-    assert embedder_from_config() is None
-
-
 @needs_model
-def test_a_model_that_was_got_is_used_where_none_is_named(minilm):
+def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     put_on_machine()
+    assert embedder_from_config() is None
+    assert [one.name for one in list_models() if one.present] == [HUB_NAME]
+    done = CliRunner().invoke(models_command, ["get", HUB_NAME])
+    assert (done.exit_code, done.stdout) == (0, "")
+    monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{HUB_NAME}")
     embedder = embedder_from_config()
     assert (embedder.name, embedder.window, embedder.dimensions) == (f"fastembed/{HUB_NAME}", 254, 384)
     assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
-    assert [one.name for one in list_models() if one.present] == [HUB_NAME]
-
-
-@needs_model
-def test_of_several_models_the_one_that_was_got_last_is_used():
-    first = put_on_machine()
-    second = put_on_machine("Qdrant/bge-small-en-v1.5-onnx-Q", model_file="model_optimized.onnx")
-    os.utime(first / "snapshots", (1000, 1000))
-    os.utime(second / "snapshots", (2000, 2000))
-    assert newest_model() == "BAAI/bge-small-en-v1.5"
-    done = CliRunner().invoke(models_command, ["get", HUB_NAME])
-    assert (done.exit_code, done.stdout) == (0, "")
-    assert newest_model() == HUB_NAME
 
 
 # Sparse vectors
@@ -329,16 +315,8 @@ def test_a_splade_model_makes_sparse_vectors_that_a_store_compares_without_idf()
 def test_a_model_that_was_not_got_completely_is_not_there():
     folder = put_on_machine()
     next(folder.rglob("model.onnx")).unlink()
-    assert newest_model() == ""
     with pytest.raises(ModelError, match="is not on this machine"):
         FastEmbedder(name(HUB_NAME))
-
-
-def test_with_a_key_openai_goes_first(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    assert isinstance(embedder_from_config(), OpenAIEmbedder)
-    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
-    assert embedder_from_config() is None
 
 
 def test_a_model_that_fastembed_does_not_know():
@@ -430,7 +408,7 @@ def embedding_finding():
 
 def test_the_doctor_says_what_embeds(monkeypatch):
     assert embedding_finding().found.startswith("none: ")
-    assert "lmm models get" in embedding_finding().advice
+    assert "dense_model" in embedding_finding().advice
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", "fastembed/BAAI/bge-small-en")
     assert "is not on this machine" in embedding_finding().found
     if MINILM.is_dir():
@@ -441,8 +419,6 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
         "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.embedding_cache\n"
-        "from lmm_core.models.embedders.fastembed_models import newest_model\n"
-        "newest_model()\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -133,7 +133,7 @@ def results(asked, keeping=True):
     async def found(library):
         made = []
         for question in asked:
-            points = await search_points(library, question, 6, None)
+            points = await search_points(library, question, 6, None, print)
             talk = make_conversation(load_project(None), Models(), library, with_model=False)
             retrieval, context = await talk.look(question)
             answer = await talk.answer(question, retrieval, context)

@@ -635,13 +635,65 @@ def test_a_folder_that_cannot_be_made_is_told_in_one_sentence():
     assert re.fullmatch(r"/.*/\.lmm is a file, not a folder: move it away, or name another folder\n", told)
 
 
+@pytest.fixture
+def far_server(monkeypatch):
+    """A server of embeddings that is not on this machine: the proxy answers in its place."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+        monkeypatch.setenv("HTTP_PROXY", server.url)
+        yield server
+
+
+def test_a_key_in_the_environment_is_no_consent_to_send_notes(far_server):
+    write("notes.md", document("alpha"))
+    assert "Only words are compared" in lmm("index notes.md")[1]
+    lmm("search alpha")
+    assert far_server.count == 0
+
+
+def test_what_is_sent_where_is_said_before_it_is_sent(far_server):
+    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
+    write("notes.md", document("alpha", "beta"))
+    sent = r"embedding 2 chunks with openai/small, about \d+ tokens to http://models\.example/v1"
+    assert re.match(sent, lmm("index notes.md")[1])
+    assert "embedding" not in lmm("index notes.md")[1]
+    write("notes.md", document("alpha", "gamma"))
+    far_server.status = 401
+    said = lmm("index notes.md", status=1)[1].splitlines()
+    assert said[0].startswith("embedding 1 chunk with openai/small, about ")
+    assert "refuses the key" in said[1]
+
+
+def test_without_the_key_of_its_model_an_index_is_searched_by_words(far_server, monkeypatch):
+    write("notes.md", document("alpha") + f"---\nquestions: What is beta?\n---\n\n{section('beta')}")
+    named = {"LMM_MODEL_EMBEDDING": "openai/small"}
+    lmm("index notes.md", env=named)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    for env in ({}, named):
+        for command in ("search alpha", "ask alpha"):
+            found, said = lmm(command, env=env)
+            assert "alpha" in found
+            assert "warning: searching by words alone: openai/small: OPENAI_API_KEY is not set" in said
+            assert "run `lmm index --rebuild`" in said
+        for command in ("toc", "cards"):
+            assert "OPENAI_API_KEY" not in "".join(lmm(command, env=env))
+    write("notes.md", document("gamma"))
+    assert "run `lmm index --rebuild`" in lmm("index notes.md", status=1)[1]
+    lmm("index --rebuild notes.md")
+    found, said = lmm("search gamma")
+    assert "gamma" in found and "words alone" not in said
+
+
 def test_a_dry_run_tells_what_embedding_costs_where_a_price_is_configured(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    named = '[embeddings]\ndense_model = "openai/small"\n'
+    write("config.toml", named)
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         write("notes.md", document("alpha", "beta"))
         assert "price" not in lmm("index notes.md --dry-run")[1]
-        write("config.toml", "[sources.openai]\nprice = [1000, 0]\n")
+        write("config.toml", named + "[sources.openai]\nprice = [1000, 0]\n")
         report = json.loads(lmm("index notes.md --dry-run --json")[0])
         assert f"at most {report['most_cost']:,.4f} at the price in [sources.openai]" in lmm("index . --dry-run")[1]
         assert server.count == 0
