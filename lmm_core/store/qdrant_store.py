@@ -45,8 +45,7 @@ def memory_store() -> QdrantStore:
 
 
 def remote_store(source: RemoteSource) -> ServerStore:
-    """Return a store on a server, which is not contacted yet. Raise StoreError if the key may not go there, or
-    the environment names a proxy that cannot be used."""
+    """Return a store on a server, which is not contacted yet. Raise StoreError if nothing may go there."""
     from qdrant_client import QdrantClient
 
     key = source.key()
