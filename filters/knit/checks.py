@@ -11,10 +11,10 @@ from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import NOT_CLOSED
 from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
+from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
 from lmm_core.scan.references import find_references_to
-from lmm_core.workflows.typos import read_documents, typo_lines, with_types
 
 from ..errors import FilterError
 from ..pandoc.document import FilterDocument

@@ -19,7 +19,6 @@ from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
-from ..workflows.known.settled import Settled
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on, work_on_file
 from ..workflows.session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
@@ -65,25 +64,18 @@ def rewrite(
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
-    settled: Settled | None = None,
 ) -> None:
     """Do some work on the blocks of all files, write each as soon as it is done, and exit.
 
     done: a participle for what happens to a file ("annotated"); tallies: of the files' sections,
-    once they are done; details: said of the files that changed; settled: knows files on which the work
-    need not be done. With `check`, the exit status is 1 if a file would change."""
+    once they are done; details: said of the files that changed. With `check`, the exit status is 1 if a file
+    would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
-        if settled and settled.is_left(path, logger):
-            return False
         file = read_markdown(path)
-        if settled and settled.is_known(file, logger):
-            return False
         text = serialize_blocks(await work_on_file(file, work, logger))
-        if settled and text == file.text:
-            settled.keep(file, logger.reports)
         if text != file.text and diff:
             print_diff(str(path), file.text, text)
         elif text != file.text and not check:
@@ -91,10 +83,7 @@ def rewrite(
         return text != file.text
 
     verb = f"{WOULD}{done}" if check or diff else done
-    look = settled.look if settled else None
-    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder, look)
-    if settled:
-        settled.close()
+    outcomes = for_each(paths, one, verb, as_json, quiet, models, tallies, details, finder)
     if check and any(outcome.changed for outcome in outcomes):
         sys.exit(1)
     exit_with_outcomes(outcomes)
@@ -110,16 +99,12 @@ def for_each(
     tallies: Mapping[Path, Tally] = NO_TALLIES,
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
-    look: Callable[[Sequence[Path]], None] | None = None,
 ) -> list[FileOutcome]:
     """Do `one` on all files, many at the same time, and print what became of them.
 
-    `one` returns True if it changed the file; `verb` says how; look: is told of all files before; see `rewrite`. The
-    models are closed."""
+    `one` returns True if it changed the file; `verb` says how; see `rewrite`. The models are closed."""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
-    if look:
-        look(files)
     outcomes = run(_work_on_all(files, one, quiet, models))
     if as_json:
         beside = [FileOutcome(report.path, reports=[asdict(report)]) for report in left_out.reports]

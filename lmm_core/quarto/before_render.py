@@ -18,10 +18,10 @@ from ..markdown.files import NOT_ANNOTATED, is_notebook, read_markdown, write_ma
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
+from ..scan.check.typos import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
-from ..workflows.typos import read_documents, typo_lines, with_types
 from .extension import filter_problem, has_filter
 from .native_blocks import find_native, native_lines
 from .pages import Page, input_files, name_in_project, read_pages

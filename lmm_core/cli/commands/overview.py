@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ...logging import counted, in_file, one_line, say
-from ...scan.annotations.overview import Overview, SectionOverview
+from ...markdown.blocks import Problem
+from ...markdown.parse import parse_markdown_text
+from ...scan.annotations.overview import Overview, SectionOverview, overview
 from ...scan.check.finding import CODES, WARNINGS, report_findings
+from ...scan.check.mistakes import find_mistakes
+from ...scan.check.type_words import count_types
+from ...settings.project import project_finder, wrong_settings
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.known.overviews import look_over
 from ..arguments import config_checked, find_documents, folders_argument, json_option
 from ..reports import ReportPrinter, exit_with_status, load, print_json
 
@@ -35,7 +40,7 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
-    found = config_checked(lambda: look_over(files, lambda path: load(path, logger)))
+    found = config_checked(lambda: _look_over(files, logger))
     if as_json:
         print_json([{"path": str(path), **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
     else:
@@ -46,6 +51,22 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     if strict and any(seen.findings for seen in found.values()):
         sys.exit(1)
     exit_with_status(logger)
+
+
+def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overview]:
+    """Return the overview of each file that can be read. The types of all of them count in each. Raise ConfigError."""
+    project_at = project_finder()
+    problems: dict[Path, list[Problem]] = {path: [] for path in paths}
+    files = [file for path in paths if (file := load(path, logger)) is not None]
+    documents = {file.path: parse_markdown_text(file.text, problems[file.path]) for file in files}
+    types = count_types(documents.values())
+    overviews = {}
+    for path, blocks in documents.items():
+        project = project_at(path)
+        rules = replace(project.rules, types=frozenset(types))
+        mistakes = find_mistakes(blocks, problems[path], rules, types)
+        overviews[path] = overview(blocks, findings=[*wrong_settings(blocks, project), *mistakes])
+    return overviews
 
 
 def _as_rows(seen: Overview) -> list[dict[str, Any]]:

@@ -15,9 +15,9 @@ from ...files.walk import is_inside
 from ...logging import put
 from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import check_kept_types, types_in
+from ...scan.check.typos import read_documents
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.passes import convert_work, knit_work, rules_of
-from ...workflows.typos import read_documents
 from ..arguments import (
     check_text,
     check_written,

@@ -15,7 +15,6 @@ from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.known.settled import Settled
 from ...workflows.models import Models
 from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork
 from ...workflows.session import Saved, SavedFiles
@@ -96,7 +95,6 @@ def rag(
     with ProgressBar(quiet) as work.progress:
         rewrite(
             paths, work.finish, check, diff, as_json, "annotated", quiet, work.models, work.tallies, finder=finder,
-            settled=Settled(work),
         )  # fmt: skip
 
 

@@ -21,13 +21,6 @@ def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
     return Counter(word for blocks in documents for _, word in typed_parts(blocks))
 
 
-def nearly_more_used(used: Counter[str]) -> list[tuple[str, str]]:
-    """Return the pairs of a type and one that it nearly is and that more parts have. Of the counts, nothing
-    else matters to `find_type_slips`."""
-    more = _more_used(used)
-    return sorted((word, other) for word in used for other in more(word) if nearest(word, [other]))
-
-
 def _more_used(used: Counter[str]) -> Callable[[str], list[str]]:
     """Return a function that gives the types that more parts have than one, of those that are compared."""
     most_used = used.most_common(MOST_TYPES)

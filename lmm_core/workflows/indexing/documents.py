@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from ...errors import ConfigError, MarkdownError, StoreError
@@ -25,26 +25,23 @@ from ...settings.project import Project, for_document
 from ...settings.quarto_project import quarto_language
 from ..document import docid_in, docid_of, project_of, reporting
 from ..encode import Encoded, blocklist_encode, source_of, split_options
-from ..known.cache import Known
-from ..known.documents import KnownDocument, see_documents
 from ..models import Models
 
+_CONTENT_HASH = 20  # bytes
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
 RECORDED = "system, context_summary, anchors"
 
 
-def see_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[KnownDocument]:
+def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[MarkdownFile]:
     """Return the documents that can be read and recorded by their names; the others are reported."""
-
-    def load(path: Path) -> MarkdownFile | None:
+    files = []
+    for path in paths:
         if problem := name_problem(source := source_of(path)):
             logger.error(f"{shown_name(source)}: {problem}")
-            return None
-        return reporting(path, lambda: read_markdown(path), logger)
-
-    with closing(Known()) as known:
-        return see_documents(paths, load, known)
+        elif (file := reporting(path, partial(read_markdown, path), logger)) is not None:
+            files.append(file)
+    return files
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
@@ -98,10 +95,11 @@ def encode_document(
         return None
 
 
-def hash_document(key: bytes, settings: bytes) -> str:
-    """Return the hash of everything that a file's chunks depend on. key: see `KnownDocument`; settings: see
-    `indexed_settings`."""
-    return hashlib.blake2b(settings + b"\0" + key, digest_size=16).hexdigest()
+def hash_document(file: MarkdownFile, settings: bytes) -> str:
+    """Return the hash of everything that a file's chunks depend on. settings: see `indexed_settings`."""
+    kind = b"notebook" if is_notebook(file.path) else b""  # a notebook has another text than its bytes
+    content = hashlib.sha256(file.data).digest()[:_CONTENT_HASH]
+    return hashlib.blake2b(settings + b"\0" + kind + content, digest_size=16).hexdigest()
 
 
 def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:

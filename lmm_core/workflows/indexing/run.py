@@ -37,6 +37,7 @@ from ...index.refresh import (
 from ...index.workers import Workers
 from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.blocks import Block
+from ...markdown.files import MarkdownFile
 from ...markdown.rag_only import KnitRules
 from ...models.addresses import shown_address
 from ...models.sources import ModelSource, known_sources
@@ -44,7 +45,6 @@ from ...models.tokens import count_tokens, estimate_tokens
 from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for
-from ..known.documents import KnownDocument, read_all
 from ..models import Models
 from .documents import (
     STDIN,
@@ -54,7 +54,7 @@ from .documents import (
     hash_document,
     indexed_settings,
     is_gone,
-    see_indexed,
+    read_indexed,
 )
 from .encoding import Task, encode_files
 from .reports import report_long
@@ -108,7 +108,7 @@ class Upload:
             return await self._run(paths, ending)
 
     async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
-        documents = see_indexed(paths, self._source_of, self.logger)
+        documents = read_indexed(paths, self._source_of, self.logger)
         server = self.store
         if self.rebuild and not self.dry_run:
             check_docids(self._docids(documents), {}, self.project.root)  # while the old index is still there
@@ -117,16 +117,14 @@ class Upload:
             await self._settle()
         await self._prepare()
         if self.annotate and not self.dry_run:
-            for one in documents:
-                if (file := one.read()) is not None:
-                    one.take(await annotate_document(file, self.models, self.logger))
-        documents += see_indexed(self._unfinished(paths), self._source_of, self.logger)
+            documents = [await annotate_document(file, self.models, self.logger) for file in documents]
+        documents += read_indexed(self._unfinished(paths), self._source_of, self.logger)
         if self.is_earlier and not self.dry_run and is_alias_store(server):
             await self._start_anew(server, ending)
             self.is_earlier = False
-        records = {one: self._same_record(one) for one in documents}
-        same = [record for record in records.values() if record is not None]
-        changed = [one for one, record in records.items() if record is None and one.read() is not None]
+        records = [self._same_record(file) for file in documents]
+        same = [record for record in records if record is not None]
+        changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._index(changed, ending)
         if self.replacement is not None:
@@ -135,7 +133,7 @@ class Upload:
             await asyncio.to_thread(self.replacement.finish)
         return counts
 
-    async def _index(self, documents: Sequence[KnownDocument], ending: ExitStack) -> Counts:
+    async def _index(self, documents: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
         """Write what is made of files, while other processes cut the next ones. Raise StoreError and ModelError.
 
         Two files may have the same id: that is found out first, by their headers."""
@@ -252,36 +250,31 @@ class Upload:
             self.logger.warning(found.describe(len(self._named), self.dry_run))
         return found.paths
 
-    def _same_record(self, document: KnownDocument) -> FileRecord | None:
+    def _same_record(self, file: MarkdownFile) -> FileRecord | None:
         """Return the record of a document that is indexed as it is now, else None."""
-        record = self.records.get(self._source_of(document.path))
-        return record if record is not None and record.fingerprint == self._fingerprint(document) else None
+        record = self.records.get(self._source_of(file.path))
+        return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
     def _project_of(self, path: Path) -> Project:
         return replace(self.project, rules=self.rules_of(path)) if self.rules_of is not None else self.project
 
-    def _fingerprint(self, document: KnownDocument) -> str:
-        project = self._project_of(document.path)
+    def _fingerprint(self, file: MarkdownFile) -> str:
+        project = self._project_of(file.path)
         if project.rules not in self._settings:
             self._settings[project.rules] = indexed_settings(project, self.encoder)
-        return hash_document(document.key, self._settings[project.rules])
+        return hash_document(file, self._settings[project.rules])
 
-    def _encode(self, documents: Sequence[KnownDocument], ending: ExitStack) -> AsyncIterator[Waiting]:
+    def _encode(self, documents: Sequence[MarkdownFile], ending: ExitStack) -> AsyncIterator[Waiting]:
         """Return the documents to be written; a wrong setting in a header is reported."""
         assert self.encoder is not None and self.encoder.encoding is not None
         ending.callback(self.workers.stop)
         is_annotated = self.annotate and not self.dry_run
-        tasks = [
-            Task(file, self._project_of(one.path), self._fingerprint(one), is_annotated)
-            for one in documents
-            if (file := one.read()) is not None
-        ]
+        tasks = [Task(file, self._project_of(file.path), self._fingerprint(file), is_annotated) for file in documents]
         return encode_files(tasks, self.encoder, self.workers, self.logger)
 
-    def _docids(self, documents: Iterable[KnownDocument]) -> dict[str, str]:
+    def _docids(self, documents: Iterable[MarkdownFile]) -> dict[str, str]:
         """Return the ids of the documents to be written, by source."""
-        files = read_all(documents)
-        found = {self._source_of(file.path): find_docid(file, self._project_of(file.path)) for file in files}
+        found = {self._source_of(file.path): find_docid(file, self._project_of(file.path)) for file in documents}
         return {source: docid for source, docid in found.items() if docid is not None}
 
     async def _groups(self, made: AsyncIterator[Waiting]) -> AsyncIterator[list[Waiting]]:

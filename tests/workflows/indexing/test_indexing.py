@@ -273,7 +273,7 @@ def test_the_docid_is_the_headers_else_the_path_from_the_root():
         "part/one.md": "part/one.md",
         "two.md": "second",
     }
-    lmm("rag part/one.md")
+    lmm("rag --no-questions --no-summaries part/one.md")
     assert "~docid: part/one.md" in text("part/one.md")
     counts("part two.md")
     assert {one["source"]: one["docid"] for one in stored().values()} == {

@@ -1,22 +1,17 @@
 """What is known of unchanged texts is not found out again, and never taken for what is true of another text."""
 
-import json
-import os
 import sqlite3
-import sys
 
 import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.models import cache_file
-from lmm_core.scan.check.type_words import nearly_more_used
-from lmm_core.workflows.known import forks, keys, overviews, remember, settled
+from lmm_core.workflows.known import keys, remember
 from lmm_core.workflows.known.cache import Known
 from lmm_core.workflows.known.keys import key_of
 from lmm_core.workflows.known.remember import digest
 from tests.commands import write
-from tests.model_server import ModelServer
 
 LONG = "The mean of a sample is the sum of its values divided by their number, which every student knows by heart.\n"
 
@@ -170,153 +165,3 @@ def test_the_order_of_a_set_does_not_matter():
 
     assert digest(KnitRules(frozenset("abc"))) == digest(KnitRules(frozenset("cba"))) != digest(KnitRules())
 
-
-# lmm scan
-
-
-def overviews_of(*arguments):
-    done = lmm("scan", *arguments, "--json")
-    return json.loads(done.stdout), done.stderr
-
-
-def test_a_second_scan_looks_into_no_document(course, monkeypatch):
-    first = overviews_of(".")
-    made = counting(monkeypatch, overviews, "_overview_of")
-    assert overviews_of(".") == first
-    assert made == []
-
-
-def test_an_edit_within_the_same_moment_is_seen(course):
-    overviews_of(".")
-    stamp = os.stat("one.md")
-    write("one.md", (course / "one.md").read_text().replace("title: One", "title: Own"))
-    os.utime("one.md", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    assert os.stat("one.md").st_size == stamp.st_size
-    assert [row["title"] for row in overviews_of(".")[0]] == ["Own", "Two"]
-
-
-def test_only_the_edited_document_is_looked_into(course, monkeypatch):
-    overviews_of(".")
-    made = counting(monkeypatch, overviews, "_overview_of")
-    write("one.md", (course / "one.md").read_text() + "\nMore.\n")
-    overviews_of(".")
-    assert [file.path.name for file, *_ in made] == ["one.md"]
-
-
-def test_a_new_type_in_one_document_counts_in_the_others(course):
-    """A class that is the type of a part elsewhere is a mistake."""
-    write("one.md", f"# A\n\n::: kwiz\n{LONG}:::\n")
-    assert overviews_of(".")[0][0]["findings"] == []
-    write("two.md", f"# B\n\n---\ntype: kwiz\n---\n\n{LONG}\n")
-    assert [one["code"] for one in overviews_of(".")[0][0]["findings"]] == ["type-elsewhere"]
-
-
-def test_other_settings_are_other_findings(course):
-    write("one.md", f"# A\n\n::: excercise\n{LONG}:::\n")
-    assert [one["code"] for one in overviews_of(".")[0][0]["findings"]] == ["near-miss"]
-    write("config.toml", '[knit]\nallowed_words = ["excercise"]\n')
-    assert overviews_of(".")[0][0]["findings"] == []
-
-
-def test_how_often_types_are_used_matters_only_where_they_are_near():
-    from collections import Counter
-
-    assert nearly_more_used(Counter(quiz=3, quizz=1, talk=9)) == [("quizz", "quiz")]
-    assert nearly_more_used(Counter(quiz=4, quizz=2, talk=1)) == [("quizz", "quiz")]
-    assert nearly_more_used(Counter(quiz=1, quizz=1)) == []
-
-
-def test_a_small_document_leaves_nothing_in_the_cache(course, monkeypatch):
-    monkeypatch.setattr(remember, "WORTH", 100_000)
-    overviews_of(".")
-    assert Known().size().findings == 0
-
-
-# lmm rag --check
-
-
-def checked(*arguments):
-    done = lmm("rag", ".", "--check", *arguments)
-    return done.exit_code, done.stderr
-
-
-def test_a_second_check_says_the_same_and_works_on_no_document(course, monkeypatch):
-    from lmm_core.cli import files
-
-    write("two.md", (course / "two.md").read_text().replace("exercise", "exercisse"))  # to be warned of each time
-    lmm("rag", ".")
-    first = checked()
-    assert first[0] == 0
-    assert "exercisse" in first[1]
-    made = counting(monkeypatch, files, "work_on_file")
-    assert sorted(checked()[1].splitlines()) == sorted(first[1].splitlines())
-    assert made == []
-
-
-def test_a_check_after_an_edit_finds_it(course):
-    lmm("rag", ".")
-    assert checked()[0] == checked()[0] == 0
-    write(
-        "one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n")
-    )
-    assert checked()[0] == 1
-    assert "would be annotated: one.md" in checked()[1]
-
-
-def test_a_check_with_other_options_is_another_check(course):
-    lmm("rag", ".")
-    assert checked()[0] == 0
-    assert checked("--titles")[0] == 1
-    write("config.toml", "[RAG]\ntitles = true\n")
-    assert checked()[0] == 1
-
-
-@pytest.fixture(params=[1, 2])
-def processors(request, monkeypatch):
-    """So many processes look at the documents before a check, however small these are."""
-    if request.param > 1 and sys.platform != "linux":
-        pytest.skip("processes are forked on Linux alone")
-    monkeypatch.setattr(forks, "_processors", lambda: request.param)
-    for module in (forks, settled):
-        monkeypatch.setattr(module, "ENOUGH", 1)
-
-
-def test_a_first_check_works_on_no_document_that_stays_as_it_is(course, monkeypatch, processors):
-    from lmm_core.cli import files
-
-    write("two.md", (course / "two.md").read_text().replace("exercise", "exercisse"))
-    lmm("rag", ".")
-    lmm("cache", "--clear")
-    made = counting(monkeypatch, files, "work_on_file")
-    looked = checked()
-    assert (looked[0], made) == (0, [])
-    with monkeypatch.context() as patched:
-        patched.setattr(settled, "ENOUGH", 10**9)
-        lmm("cache", "--clear")
-        assert sorted(checked()[1].splitlines()) == sorted(looked[1].splitlines())
-    assert len(made) == 2
-    write(
-        "one.md", (course / "one.md").read_text().replace("# A\n", "# The mean\n\nA **mean** is a measure of centre.\n")
-    )
-    assert checked()[0] == 1
-    assert len(made) == 3
-
-
-def test_no_model_is_asked_before_the_work(course, processors):
-    reply = '{"questions": ["What is the mean of a sample?"], "summary": "The mean is a sum, divided by a number."}'
-    with ModelServer(reply=lambda body: reply) as server:
-        write("config.toml", f'[minor]\nmodel = "own/m"\n[sources.own]\nbase_url = "{server.url}"\n')
-        lmm("rag", ".")
-        asked = server.count
-        assert (checked("-q"), server.count) == ((0, ""), asked)
-        write("one.md", (course / "one.md").read_text().replace("every student", "no student"))
-        assert (checked("-q")[0], server.count) == (1, asked)
-        lmm("rag", ".")
-        assert server.count == asked + 1
-
-
-def test_what_went_wrong_is_tried_again(course):
-    write("one.md", "---\ntitle: One\nmodel: {minor: nowhere/x}\n---\n\n# A\n\n" + LONG)
-    first = checked()
-    assert "nowhere" in first[1]
-    assert checked() == first

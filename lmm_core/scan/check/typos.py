@@ -12,16 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..errors import MarkdownError
-from ..logging import LoggerBase
-from ..markdown.blocks import Block, header_content
-from ..markdown.files import MarkdownDocument, read_markdown
-from ..markdown.rag_only import KnitRules, header_rules
-from ..scan.check.near_misses import find_near_misses
-from ..scan.check.unreadable import find_errors
-from ..scan.left_out import find_pieces
-from .known.remember import key_text, remembered
-from .known.types import count_all_types
+from ...errors import MarkdownError
+from ...logging import LoggerBase
+from ...markdown.blocks import Block, header_content
+from ...markdown.files import MarkdownDocument, read_markdown
+from ...markdown.rag_only import KnitRules, header_rules
+from ..left_out import find_pieces
+from .near_misses import find_near_misses
+from .type_words import count_types
+from .unreadable import find_errors
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -36,7 +35,7 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(rules, types=rules.types.union(count_all_types(documents)))
+    return replace(rules, types=rules.types.union(count_types(one.blocks for one in documents)))
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
@@ -46,20 +45,12 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
     anyway, blocks that cannot be read, and words that are nearly ours, with how to allow one."""
     errors: list[str] = []
     near: list[str] = []
-    named = list(documents)
-    things = [(key_text(one), one) for _, one in named]
-    found = remembered("typos", rules, things, lambda one: _typos(one.blocks, rules))
-    for (name, _), (wrong, nearly) in zip(named, found, strict=True):
-        errors += [f"{name}:{line}: {message}" for line, message in wrong]
-        near += [f"{name}:{line}: {message}" for line, message in nearly]
+    for name, document in documents:
+        blocks = document.blocks
+        errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
     return [*errors, *near, *([MEANT] if near else [])]
-
-
-def _typos(blocks: Sequence[Block], rules: KnitRules) -> list[list[tuple[int, str]]]:
-    """Return what is wrong in a document, and what is nearly a word of ours, each with its line."""
-    wrong = [(line, PUBLISHED_CODE) for line in published_code(blocks, rules)]
-    wrong += [(problem.line, problem.message) for problem in find_errors(blocks)]
-    return [wrong, [(problem.line, problem.message) for problem in find_near_misses(blocks, rules)]]
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
