@@ -11,6 +11,7 @@ from ...markdown.metadata.lmm_options import refused_in
 from .finding import Finding
 from .near_misses import line_of
 
+IMPORTED = "~imported"
 # Keys of `model` in the header; RAG, which lists the annotations, is a word that nobody else uses.
 MODEL_KEYS = ("embedding", "major", "minor", "aux", "system", "RAG")
 _ROLES = ("embedding", "embeddings", "major", "minor", "aux")
@@ -72,3 +73,13 @@ def _names(value: Any) -> set[str]:
     if isinstance(value, str):
         return set(value.split())
     return {str(one) for one in value} if isinstance(value, list | Mapping) else set()
+
+
+def find_unchecked_import(blocks: Sequence[Block]) -> Iterator[Finding]:
+    """Yield a reminder if a document is an import that nobody has checked."""
+    header = blocks[0] if blocks else None
+    if isinstance(header, HeaderBlock) and IMPORTED in header.content:
+        origin = header.content[IMPORTED]
+        file = f" from {origin['file']}" if isinstance(origin, Mapping) and "file" in origin else ""
+        message = f"imported{file}, not checked yet: compare the two, then remove `{IMPORTED}` from the header"
+        yield Finding(header.line + line_of(IMPORTED, header.source), "imported", message)

@@ -13,8 +13,7 @@ from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.rag_only import KnitRules, header_rules
 from .empty_parts import find_empty_parts
 from .finding import ERRORS, Finding, report_findings
-from .header_keys import find_header_keys
-from .imported import find_unchecked_import
+from .header_keys import find_header_keys, find_unchecked_import
 from .merge_conflicts import find_merge_conflicts
 from .near_misses import find_near_misses
 from .stray_marks import read_parts

@@ -164,4 +164,3 @@ def test_the_order_of_a_set_does_not_matter():
     from lmm_core.settings.project import KnitRules
 
     assert digest(KnitRules(frozenset("abc"))) == digest(KnitRules(frozenset("cba"))) != digest(KnitRules())
-
