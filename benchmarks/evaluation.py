@@ -18,7 +18,8 @@ from texts import ROOT
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions
 from lmm_core.store.vector_store import VectorStore
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.models import Models
@@ -185,8 +186,8 @@ def without_model(encodings: Sequence[str]) -> list[str]:
 async def index_project(folder: Path, store: VectorStore, encoding: str) -> tuple[Project, Models]:
     """Index a folder as `lmm index` does, each encoding a collection, and return the project and its open models."""
     Path(folder, "config.toml").touch()  # so that documents are named from here
-    index = IndexOptions(encoding, collection=encoding, companion=f"{encoding}-documents")
-    project = Project(folder, index=index)
+    database = DatabaseOptions(encoding, f"{encoding}-documents")
+    project = Project(folder, embeddings=EmbeddingOptions(encoding=encoding), database=database)
     project.models["embedding"] = f"fastembed/{MODEL}"
     models = Models(warn=say)
     await Upload(project, store, models, logger=ListLogger()).run(find_markdown([folder]))

@@ -22,7 +22,6 @@ from typing import Any
 from tables import machine, print_table, say
 from texts import ROOT, corpora
 
-from lmm_core.index.encoding import EncodingModel
 from lmm_core.index.refresh import Counts
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
@@ -30,7 +29,8 @@ from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.names import parse_name
 from lmm_core.models.sources import known_sources
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import EmbeddingOptions
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.encode import blocklist_encode
@@ -110,7 +110,7 @@ class Run:
 def index(project: Project, files: list[Path], models: Models) -> Run:
     """Index files, and close the store."""
     begun = time.perf_counter()
-    store = Timed(project.root / project.index.folder)
+    store = Timed(project.root / project.storage.folder)
     counts = asyncio.run(Upload(project, store, models, logger=ListLogger()).run(files))
     store.close()
     return Run(time.perf_counter() - begun, store.writing, counts)
@@ -154,7 +154,7 @@ def first_and_again(folder: Path, texts: list[str], runs: int) -> list[list[str]
     agains: list[Run] = []
     for number in range(runs):
         files = write_book(folder / f"book-{number}", texts)
-        project = Project(files[0].parent, index=IndexOptions(EncodingModel.BM25))
+        project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="bm25"))
         with working_in(project.root):
             firsts.append(index(project, files, Models()))
             agains.append(index(project, files, Models()))
@@ -192,11 +192,11 @@ def dense(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
     for number in range(runs):
         files = write_book(folder / f"dense-{number}", texts)
         os.environ["XDG_CACHE_HOME"] = str(folder / f"cache-{number}")
-        project = Project(files[0].parent, index=IndexOptions(EncodingModel.CONTENT))
+        project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="content"))
         with working_in(project.root):
             run = index(project, files, Opened(one=model))
-        store = open_store(LocalStorage(project.root / project.index.folder))
-        contents = [point.payload["page_content"] for point in store.scroll(project.index.collection)]
+        store = open_store(LocalStorage(project.root / project.storage.folder))
+        contents = [point.payload["page_content"] for point in store.scroll(project.database.collection_name)]
         store.close()
         assert run.counts.written == len(contents)
         assert model._model is not None
@@ -219,7 +219,7 @@ def dense(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
 def search(folder: Path, texts: list[str], runs: int) -> list[list[str]]:
     """The row for `lmm search` as a process, and what of it is Python's own start."""
     files = write_book(folder / "search", texts)
-    project = Project(files[0].parent, index=IndexOptions(EncodingModel.BM25))
+    project = Project(files[0].parent, embeddings=EmbeddingOptions(encoding="bm25"))
     with working_in(project.root):
         count = index(project, files, Models()).counts.written
     command = str(Path(sys.executable).parent / "lmm")

@@ -35,7 +35,8 @@ from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
 from lmm_core.index.workers import Workers
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import EmbeddingOptions
 from lmm_core.workflows.folders import FOLDER, database_from, index_markdown, open_indexes
 from lmm_core.workflows.models import Models
 
@@ -219,7 +220,7 @@ def run_after_edit(folder: Path) -> float:
 
 def project(folder: Path, encoding: str = "bm25") -> Project:
     """A project without a configuration but for the encoding."""
-    made = Project(folder, index=IndexOptions(encoding=encoding))
+    made = Project(folder, embeddings=EmbeddingOptions(encoding=encoding))
     return replace(made, models=made.models | {"embedding": f"fastembed/{MODEL}"}) if encoding == "hybrid" else made
 
 

@@ -37,8 +37,8 @@ from lmm_core.index.collection import aquery
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import estimate_tokens
-from lmm_core.scan.options import SplitOpts
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
@@ -106,8 +106,8 @@ class Bench:
     async def measure(self, encoding: str, size: str) -> tuple[int, int, list[Score]]:
         """Chunks, their mean tokens, and the scores of all questions."""
         name = f"{encoding}-{size}"
-        index = IndexOptions(encoding, collection=name, companion=f"{name}-documents", split=split_options(size))
-        project = Project(self.folder, index=index)
+        database, embeddings = DatabaseOptions(name, f"{name}-documents"), EmbeddingOptions(encoding=encoding)
+        project = Project(self.folder, database=database, embeddings=embeddings, split=split_options(size))
         project.models["embedding"] = f"fastembed/{MODEL}"
         models = Models(warn=say)
         upload = Upload(project, self.store, models, logger=ListLogger())

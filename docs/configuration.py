@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmm_core.settings.sections import EducationSections, section_fields
+from lmm_core.settings.tables import SECTIONS, SourceOptions, keys_of
 from lmm_core.settings.toml_file import default_text, toml_line
 
 PAGE = Path(__file__).resolve().parent / "configuration.md"
@@ -40,11 +40,11 @@ def _lines() -> Iterator[str]:
         yield ""
         if name == "sources":
             yield _aligned("[sources.groq]", "a server that speaks the OpenAI protocol: groq/MODEL")
-            fields = section_fields(name)
-            yield from (_shown(toml_line(key, info, _SOURCE.get(key))) for key, info in fields.items())
+            values = {key: info.default for key, info in keys_of(SourceOptions).items()} | _SOURCE
+            yield from (_shown(toml_line(SourceOptions, key, value)) for key, value in values.items())
         elif name in _SAME:
             yield _aligned(
-                f"[{name}]", f"{EducationSections.model_fields[name].description}; keys as in [{_SAME[name]}]"
+                f"[{name}]", f"{SECTIONS[name].metadata['description']}; keys as in [{_SAME[name]}]"
             )
         else:
             yield from (_shown(line) for line in (heading, *keys))

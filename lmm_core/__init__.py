@@ -79,10 +79,10 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .scan.chat import scan_messages as scan_messages
     from .scan.exchange.record import clear_messages as clear_messages
     from .scan.knit import knit as knit
-    from .scan.options import ScanOpts as ScanOpts
     from .scan.rag import scan_rag as scan_rag
     from .settings.config import ConfigSettings as ConfigSettings
     from .settings.project import load_project as load_project
+    from .settings.tables import ScanOpts as ScanOpts
     from .store.opening import open_store as open_store
     from .store.places import LocalStorage as LocalStorage
     from .store.places import RemoteSource as RemoteSource
@@ -130,10 +130,10 @@ _MODULES = {
     "scan.chat": "scan_messages",
     "scan.exchange.record": "clear_messages",
     "scan.knit": "knit",
-    "scan.options": "ScanOpts",
     "scan.rag": "scan_rag",
     "settings.config": "ConfigSettings",
     "settings.project": "load_project",
+    "settings.tables": "ScanOpts",
     "store.opening": "open_store",
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",

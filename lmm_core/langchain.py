@@ -92,7 +92,7 @@ class QdrantVectorStoreRetriever(_StoreRetriever):
     def from_config_settings(cls, config: Config = None, limit: int = 6) -> Self:
         """Return the retriever for the configured index. Raise StoreError and ConfigError."""
         project = project_from(config)
-        return cls(shared_store(project), project.index.collection, project, limit)
+        return cls(shared_store(project), project.database.collection_name, project, limit)
 
     async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
         return await aquery(as_store(self.client), self.collection_name, encoder, query, self.limit)
@@ -120,8 +120,10 @@ class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
     def from_config_settings(cls, config: Config = None, max_companion_docs: int = 4) -> Self:
         """Return the retriever for the configured index. Raise StoreError and ConfigError."""
         project = project_from(config)
-        index = project.index
-        return cls(shared_store(project), index.collection, index.companion, project, max_companion_docs)
+        database = project.database
+        return cls(
+            shared_store(project), database.collection_name, database.companion_collection, project, max_companion_docs
+        )
 
     async def _search(self, query: str, encoder: Encoder) -> Sequence[ScoredPoint]:
         store, companion = as_store(self.client), self.group_collection

@@ -15,7 +15,7 @@ from tests.import_graph import count_modules, find_circles, find_imports, find_m
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
-LAYERS = ("files", "markdown", "models", "scan", "settings", "store", "index", "retrieve")
+LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "index", "retrieve")
 BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}

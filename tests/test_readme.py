@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.settings.sections import EducationSections, section_fields
+from lmm_core.settings.tables import SECTIONS, section_keys
 from tests.commands import run, text
 from tests.embedding_server import EmbeddingServer
 from tests.model_server import ModelServer, annotate
@@ -137,8 +137,8 @@ def test_the_configuration_page_lists_every_setting():
     assert module.make_page(page) == page, "run: python docs/configuration.py"
     read = tomllib.loads(re.search(r"```toml\n(.*?)```", page, re.S)[1])
     shown = {(section, key) for section, table in read.items() for key in (table if isinstance(table, dict) else [""])}
-    for section in EducationSections.model_fields.keys() - {"minor", "aux", "sources"}:
-        assert {(section, key) for key in section_fields(section) or [""]} <= shown, section
+    for section in SECTIONS.keys() - {"minor", "aux", "sources"}:
+        assert {(section, key) for key in section_keys(section) or [""]} <= shown, section
 
 
 def test_options_of_the_docs_are_the_filters_options():

@@ -165,10 +165,10 @@ def searched_project() -> Project:
     If the working folder's project has no index, that is the project just below which has one:
     `lmm index book` puts the index there if the book is a project of its own."""
     project = project_at(Path.cwd() / "-")
-    index = project.index
-    if index.memory or index.url or (project.root / index.folder).exists():
+    storage = project.storage
+    if storage.memory or storage.url or (project.root / storage.folder).exists():
         return project
-    below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / index.folder).is_dir()]
+    below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / storage.folder).is_dir()]
     if len(below) > 1:
         names = ", ".join(folder.name for folder in below)
         raise click.UsageError(f"there is no index here, and several below ({names}): search in one of these folders")

@@ -21,12 +21,17 @@ _TEXTS_ALONE: Schema = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minI
 
 def config_schema() -> Schema:
     """Return the schema of `config.toml`: every key, with its default and what it is for."""
-    from ..settings.sections import EducationSections
+    from ..settings.config import ConfigSettings
+    from ..settings.tables import SECTIONS
 
-    schema = EducationSections.model_json_schema()
-    source = schema["$defs"]["SourceSettings"]
+    schema = ConfigSettings.model_json_schema()
+    for name, info in SECTIONS.items():
+        schema["properties"][name] = {**schema["properties"][name], "description": info.metadata["description"]}
+        if "$ref" in schema["properties"][name]:
+            del schema["properties"][name]["default"]
+    source = schema["$defs"]["SourceOptions"]
     needed = source.pop("required")  # what a source that is known has already
-    one = {"$ref": "#/$defs/SourceSettings"}
+    one = {"$ref": "#/$defs/SourceOptions"}
     schema["properties"]["sources"] |= {
         "properties": dict.fromkeys(known_sources(), one),
         "additionalProperties": {"allOf": [one], "required": needed},

@@ -21,8 +21,8 @@ from ..markdown.blocks import (
 from ..markdown.divs import find_parts
 from ..markdown.rag_only import KnitRules
 from ..markdown.regions import DIV_OPEN, Regions
-from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, div_kind
+from ..settings.tables import SplitOpts
 
 _LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
 _EQUATION = re.compile(

@@ -36,8 +36,8 @@ from ..markdown.spelling import edit_block
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, sections, titles_path
 from ..models.tokens import estimate_tokens
 from ..scan.annotations.sections import nearest_summary
-from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt, extract_parts
+from ..settings.tables import SplitOpts
 from .cutting.pieces import Piece, add_frame, cut_text
 from .cutting.units import NO_FRAME, ChunkLimits
 from .merge import TextRun, div_type, find_runs, merge_blocks

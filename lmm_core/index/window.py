@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..markdown.blocks import Block, MetadataBlock, TextBlock
 from ..markdown.tree import TextNode, blocks_to_tree, traverse
-from ..scan.options import SplitOpts
 from ..scan.rag_parts import Excerpt
+from ..settings.tables import SplitOpts
 from .chunks import AnnotationModel, Chunk, annotations_of, titles_paths, with_texts
 from .encoding import EncodingModel, texts_to_encode
 from .split import ChunkBlock, Count, split_chunks

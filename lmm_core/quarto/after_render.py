@@ -93,8 +93,8 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
     """Return the project as it is indexed: with the classes of RAG-only divs that `_quarto.yml` adds,
     but without the types that it keeps in this render, which change no index."""
     rules = replace(project.rules, div_types=project_rules(read_project(project_dir), project.rules).div_types)
-    collection = options.collection or project.index.collection
-    return replace(project, rules=rules, index=replace(project.index, collection=collection))
+    collection = options.collection or project.database.collection_name
+    return replace(project, rules=rules, database=replace(project.database, collection_name=collection))
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:

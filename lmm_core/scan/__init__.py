@@ -10,11 +10,11 @@ from .. import lazy_names
 
 if TYPE_CHECKING:
     from ..markdown.rag_only import KnitRules
+    from ..settings.tables import ScanOpts, SplitOpts
     from .chat import scan_messages
     from .edit import scan_edits
     from .exchange.record import clear_messages
     from .header import scan
-    from .options import ScanOpts, SplitOpts
     from .rag import scan_rag
 
 __all__ = [
@@ -27,7 +27,8 @@ __getattr__, __dir__ = lazy_names(
         "edit": "scan_edits",
         "exchange.record": "clear_messages",
         "header": "scan",
-        "options": "KnitRules ScanOpts SplitOpts",
+        ".markdown.rag_only": "KnitRules",
+        ".settings.tables": "ScanOpts SplitOpts",
         "rag": "scan_rag",
     },
 )

@@ -33,13 +33,13 @@ from ..markdown.tree import (
 from ..models.annotators.annotator import Annotation, Annotator
 from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
+from ..settings.tables import ScanOpts
 from .annotations.identify import identities
 from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, closed_parts
 from .annotations.tally import Tally
 from .header import is_list_header, scan
-from .options import ScanOpts
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
 
 

@@ -139,7 +139,7 @@ class Answers:
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
         self._lookups = Lookups()
-        self._turns = Turns(THREADS if self.project.index.url else AT_ONCE)  # a server's index is waited for
+        self._turns = Turns(THREADS if self.project.storage.url else AT_ONCE)  # a server's index is waited for
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
         """Do something with the library within `search_timeout`, waiting for it if another process has it.
@@ -284,11 +284,12 @@ def last_refresh(project: Project, store: VectorStore) -> datetime | None:
 
     In a folder, a refresh writes the record of files last, and its log changes only by writing. On a
     server, each file's record says when it was written. Raise StoreError."""
-    index = project.index
-    if index.url or index.memory:
-        written = max((one.written for one in read_records(store, index.collection).values()), default=0.0)
+    database = project.database
+    storage = project.storage
+    if storage.url or storage.memory:
+        written = max((one.written for one in read_records(store, database.collection_name).values()), default=0.0)
         return datetime.fromtimestamp(written, UTC) if written else None
-    logs = Path(project.root, index.folder, index.collection + FILES, "shard", "wal").glob("*")
+    logs = Path(project.root, storage.folder, database.collection_name + FILES, "shard", "wal").glob("*")
     times = [path.stat().st_mtime for path in logs]
     return datetime.fromtimestamp(max(times), UTC) if times else None
 

@@ -17,7 +17,8 @@ from ..logging import counted
 from ..retrieve.answer import Answer
 from ..retrieve.passages import section_address
 from ..retrieve.retriever import Retrieval
-from ..settings.project import Project, ServeOptions
+from ..settings.project import Project
+from ..settings.tables import ServeOptions
 from ..study.asked.recordings import PLACE, Recordings, recordings_path, this_hour
 from ..study.asked.turns import Outcome, RecordedSource, RecordedTurn
 from .log import Say

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..models.languages.stemming import language_code
-from ..settings.project import Project, ServeOptions
+from ..settings.project import Project
+from ..settings.tables import ServeOptions
 
 OURS: Mapping[str, Mapping[str, str]] = {
     "en": {

@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from ..errors import FolderError, ModelError, PromptError, TrustError
@@ -25,7 +24,7 @@ from ..models.trust import read_trust_variable
 from .environment import MODEL_KEYS
 from .names import KEY_NAME
 from .reading import MEMORY, Given, Keys, Reading
-from .sections import DatabaseSettings, EducationSections, section_fields
+from .tables import SECTIONS, DatabaseOptions, section_keys
 
 _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
@@ -192,7 +191,7 @@ def _check_collections(reading: Reading) -> None:
 
 def _collection(reading: Reading, key: str) -> str:
     value = reading.value("database", key)
-    return value if isinstance(value, str) else str(DatabaseSettings.model_fields[key].default)
+    return value if isinstance(value, str) else str(getattr(DatabaseOptions(), key))
 
 
 # Keys of LM markdown's and LM markdown for education's config.toml that are called otherwise here
@@ -232,7 +231,7 @@ def _moved(keys: Keys, value: Any) -> str:
 # The wording of errors
 
 
-def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> str:
+def describe(error: ErrorDetails, reading: Reading, sections: Collection[str]) -> str:
     """Return one line for an error that pydantic found in the settings."""
     keys = tuple(str(part) for part in error["loc"])
     one = reading.nearest(keys)
@@ -241,7 +240,7 @@ def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> s
     if error["type"] == "extra_forbidden":
         if moved := _moved(keys, error["input"]):
             return f"{place}: unknown key `{name}`: {moved}"
-        return f"{place}: {_unknown(keys, _fields_beside(keys, one, model))}"
+        return f"{place}: {_unknown(keys, _keys_beside(keys, one, sections))}"
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"
     if error["type"] in ("model_type", "dict_type"):
@@ -250,12 +249,12 @@ def describe(error: ErrorDetails, reading: Reading, model: type[BaseModel]) -> s
     return f"{place}: `{name}`: {_message(error)}{_but(error, f'{place} {keys[-1]}')}"
 
 
-def _fields_beside(keys: Keys, one: Given | None, model: type[BaseModel]) -> Iterable[str]:
+def _keys_beside(keys: Keys, one: Given | None, sections: Collection[str]) -> Collection[str]:
     """Return the keys that are known in the place of an unknown one."""
     if keys[1:]:
-        return section_fields(keys[0])
-    # A file has the sections of `ConfigSettings` even if `Settings` reads it.
-    return model.model_fields if one and one.layer == "argument" else EducationSections.model_fields
+        return section_keys(keys[0])
+    # A file has the tables of `ConfigSettings` even if `Settings` reads it.
+    return sections if one and one.layer == "argument" else SECTIONS
 
 
 def _message(error: ErrorDetails) -> str:

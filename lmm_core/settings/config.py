@@ -7,18 +7,20 @@ All problems are raised together as one ConfigError, one a line.
 
 A `config.toml` may come with a folder from somebody else. So it holds no keys, takes nothing from
 the environment, sends no key to a server that the person has not allowed (sources and storage
-remember the file that names their server: see `models.trust`), and cannot lead the index out of
+know the file that names their server: see `models.trust`), and cannot lead the index out of
 the project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
+from pydantic_core import core_schema
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..errors import ConfigError, TrustError
@@ -26,24 +28,62 @@ from ..markdown.files import project_root
 from ..models.sources import SOURCES, known_sources
 from ..models.trust import trusted_pairs
 from .checks import check_settings, describe
-from .environment import Environment
+from .environment import read_environment
 from .names import CONFIG_NAME
-from .reading import Given, Keys, Reading, converted_tables, plain_tables
-from .sections import EducationSections, MarkdownSections
-from .toml_file import ConfigFile, default_text, write_default
+from .reading import Given, Keys, Reading, plain_tables
+from .tables import TABLE, ConfigTables, MarkdownTables, SourceOptions, keys_of, listed
+from .toml_file import read_tables
 
-__all__ = ["ConfigSettings", "Settings", "default_text", "explain", "read_settings", "write_default"]
+# Tables
 
 
-class Settings(BaseSettings, MarkdownSections):
+@cache
+def table_model(table: type[Any]) -> type[BaseModel]:
+    """Return the pydantic model of a table: of its keys alone, with lists where the table has tuples."""
+    hints = get_type_hints(table, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, one in keys_of(table).items():
+        rules = {key: value for key, value in one.metadata.items() if key != "check"}
+        check = one.metadata.get("check")
+        hint = listed(hints[name])
+        fields[name] = (Annotated[hint, AfterValidator(check)] if check else hint, Field(**_default(one), **rules))
+    config: Any = {"extra": "forbid", "strict": True, "protected_namespaces": ()}
+    return create_model(table.__name__, __config__=config, __doc__=table.__doc__, **fields)
+
+
+def _default(one: Any) -> dict[str, Any]:
+    if one.default is not MISSING:
+        return {"default": list(one.default) if isinstance(one.default, tuple) else one.default}
+    return {} if one.default_factory is MISSING else {"default_factory": one.default_factory}
+
+
+def table_schema(table: type[Any], handler: Any) -> Any:
+    """Return the schema by which pydantic makes an object of a table."""
+
+    def make(model: BaseModel) -> Any:
+        return table(**{name: _frozen(value) for name, value in model})
+
+    model = table_model(table)  # type: ignore[arg-type]  # a class has a hash, whatever its instances have
+    return core_schema.no_info_after_validator_function(make, handler.generate_schema(model))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+# The settings
+
+
+class Settings(BaseSettings, MarkdownTables):
     """The settings of LM markdown.
 
     Arguments go over the `config.toml` of the working folder's project (`_file` names another
     one), which goes over the environment, which goes over the defaults. Tables are merged key by
     key. Raises ConfigError."""
 
-    # Keys are compared exactly: `[rag]` is not `[RAG]`. Names of variables are not, see `Environment`.
-    model_config = SettingsConfigDict(extra="forbid", case_sensitive=True)
+    # Keys are compared exactly: `[rag]` is not `[RAG]`. Names of variables are not, see `read_environment`.
+    model_config = SettingsConfigDict(extra="forbid", case_sensitive=True, validate_default=False)
+    sources: dict[str, Annotated[SourceOptions, TABLE]] = {}
 
     def __init__(self, _file: Path | None = None, _reading: Reading | None = None, **given: Any) -> None:
         reading = _reading or Reading(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, given)
@@ -52,11 +92,11 @@ class Settings(BaseSettings, MarkdownSections):
             # The hook below is given nothing but the arguments, so the record travels as one.
             super().__init__(_reading=reading)
         except ValidationError as error:
-            errors = [describe(detail, reading, type(self)) for detail in error.errors()]
+            errors = [describe(detail, reading, type(self).model_fields) for detail in error.errors()]
         check_settings(reading)
         if problems := reading.problems + errors:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
-        self._remember_files(reading)
+        self._note_files(reading)
 
     @classmethod
     def settings_customise_sources(
@@ -69,55 +109,51 @@ class Settings(BaseSettings, MarkdownSections):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the layers of settings, the highest first. Raise ConfigError if the file cannot be read."""
         assert isinstance(init_settings, InitSettingsSource)
-        reading = init_settings.init_kwargs["_reading"]
-        arguments = converted_tables(plain_tables(reading.arguments))
+        reading: Reading = init_settings.init_kwargs["_reading"]
+        arguments = plain_tables(reading.arguments, is_code=True)
         reading.add(arguments, "argument", lambda keys: "argument")
-        return (
-            InitSettingsSource(settings_cls, arguments),
-            ConfigFile(settings_cls, reading),
-            Environment(settings_cls, reading),
-            _OwnSources(settings_cls, reading),
-        )
+        # `Settings` has the tables of LM markdown; the file's others are for `ConfigSettings`.
+        others = keys_of(ConfigTables).keys() - settings_cls.model_fields.keys()
+        tables = plain_tables(read_tables(reading.file))
+        tables = {name: table for name, table in tables.items() if name not in others}
+        reading.add(tables, "file", lambda keys: str(reading.file))
+        environment = read_environment(reading, settings_cls.model_fields)
+        layers = (arguments, tables, environment, _own_sources(reading))
+        return tuple(InitSettingsSource(settings_cls, layer) for layer in layers)
 
-    def _remember_files(self, reading: Reading) -> None:
+    def _note_files(self, reading: Reading) -> None:
         """Note for each source whether the file has a say in its server, even if it names only
         the host or only the variable."""
         for name, source in self.sources.items():
-            source._file = reading.file_behind(("sources", name, "base_url"), ("sources", name, "key_variable"))
-            source._server_file = reading.file_behind(("sources", name, "base_url"))
+            file = reading.file_behind(("sources", name, "base_url"), ("sources", name, "key_variable"))
+            server_file = reading.file_behind(("sources", name, "base_url"))
+            self.sources[name] = replace(source, file=file, server_file=server_file)
 
 
-class ConfigSettings(EducationSections, Settings):
+class ConfigSettings(Settings, ConfigTables):
     """The settings of LM markdown and of LM markdown for education, from one file.
 
-    The sections are arguments: a table as a dictionary, whose values are converted ('5' to 5), and
+    The tables are arguments: as a dictionary, whose values are converted ('5' to 5), or as an object, and
     `storage` as `":memory:"`, LocalStorage or RemoteSource, too. Keys that are not given come from
     the `config.toml` of the working folder's project, then from the environment, then from the
     defaults. Raises ConfigError, which lists all problems."""
 
-    def _remember_files(self, reading: Reading) -> None:
-        super()._remember_files(reading)
-        self.storage = self.storage.model_copy()  # the default one is shared by all settings
-        self.storage._file = reading.file_behind(("storage", "url"), ("storage", "port")) if self.storage.url else ""
+    def _note_files(self, reading: Reading) -> None:
+        super()._note_files(reading)
+        if self.storage.url:
+            self.storage = replace(self.storage, file=reading.file_behind(("storage", "url"), ("storage", "port")))
 
 
-class _OwnSources(InitSettingsSource):
-    """The lowest layer: the keys that a table like `[sources.openai]` inherits from our own source.
+def _own_sources(reading: Reading) -> dict[str, Any]:
+    """Return the lowest layer: the keys that a table like `[sources.openai]` inherits from our own source.
 
     The name of the key's variable is one of them, and it is then checked like any other. The server is
     the one in `OPENAI_BASE_URL` for OpenAI's."""
-
-    def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
-        super().__init__(settings_cls, {})
-        self._reading = reading
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the tables of the sources that replace one of ours."""
-        names = [name for name in self._reading.source_names() if name in SOURCES]
-        keys = ("base_url", "key_variable", "chat_model", "embedding_model")
-        own = known_sources()
-        tables = {name: {key: getattr(own[name], key) for key in keys} for name in names}
-        return {"sources": tables} if tables else {}
+    own = known_sources()
+    keys = ("base_url", "key_variable", "chat_model", "embedding_model")
+    names = [name for name in reading.source_names() if name in SOURCES]
+    tables = {name: {key: getattr(own[name], key) for key in keys} for name in names}
+    return {"sources": tables} if tables else {}
 
 
 def read_settings(file: Path) -> ConfigSettings:
@@ -164,9 +200,21 @@ def _origin(one: Given | None) -> str:
     return f"environment {one.place}" if one.layer == "environment" else one.place
 
 
-def _values(value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
-    if not isinstance(value, BaseModel | dict) or (value == {} and keys[1:]):
-        yield keys, value
-        return
-    for key, inner in value.items() if isinstance(value, dict) else value:
-        yield from _values(inner, (*keys, key))
+def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
+    for name in keys_of(ConfigTables):
+        table = getattr(settings, name)
+        tables = {(name, key): one for key, one in table.items()} if name == "sources" else {(name,): table}
+        for keys, one in tables.items():
+            yield from _table_values(one, keys)
+
+
+def _table_values(table: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
+    names = keys_of(type(table)) if hasattr(table, "__dataclass_fields__") else {}
+    if not names:
+        yield keys, table
+    for name in names:
+        value = getattr(table, name)
+        if isinstance(value, Mapping) and value:
+            yield from (((*keys, name, inner), one) for inner, one in value.items())
+        else:
+            yield (*keys, name), list(value) if isinstance(value, tuple) else value

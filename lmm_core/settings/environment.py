@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, get_origin
 
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, EnvSettingsSource
-
 from ..models.names import DEFAULT, SENTENCE_TRANSFORMERS, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
-from .reading import Keys, Reading, annotation_of, converted, plain_tables
-from .sections import EducationSections, SourceSettings, section_fields
+from .reading import Keys, Reading, converted, plain_tables
+from .tables import SECTIONS, key_type, section_keys
 
 # The settings that hold the name of a model, by the role in the names of their variables.
 MODEL_KEYS: dict[str, Keys] = {
@@ -30,72 +28,55 @@ _ROLE_VARIABLES = frozenset(
 )
 
 
-class Environment(EnvSettingsSource):
-    """The settings in the environment.
+def read_environment(reading: Reading, sections: Collection[str]) -> dict[str, Any]:
+    """Return the tables that the environment makes, and note their values. sections: those that are wanted.
 
-    The source of pydantic-settings finds and nests the variables and decodes JSON. Three things are
-    added, because it ignores unknown variables, does not name the variable whose JSON is broken,
-    and takes `true` for the number 1 (in strict models; in others it converts nothing)."""
+    Names of variables may be written in any case. Unknown ones and values that are no JSON where they
+    should be are added to the problems."""
+    return _Environment(reading, sections).read()
 
-    def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
-        super().__init__(settings_cls, env_prefix=PREFIX, env_nested_delimiter="__")
-        self._reading = reading
+
+class _Environment:
+    def __init__(self, reading: Reading, sections: Collection[str]) -> None:
+        self._reading, self._sections = reading, sections
         self._variables = _set_variables()
         self._written: dict[Keys, str] = {}  # the names of variables as the person wrote them
-        # Variables may be written in any case, but keys within JSON may not. So the source gets
-        # the names as our keys are spelled, and compares exactly (on Windows, too).
-        self.case_sensitive, self.env_vars = True, dict(self._nested())
 
-    def _nested(self) -> Iterator[tuple[str, str]]:
-        """Yield the variables of sections and keys, and report the unknown ones."""
-        for upper, (written, value) in self._variables.items():
-            if upper in _ROLE_VARIABLES:
-                continue
-            known = _known_variables(upper)
-            if upper in known:
-                self._written[known[upper]] = written
-                yield PREFIX + "__".join(known[upper]), value
-            else:
-                self._reading.problems.append(f"{written}: unknown variable ({_hint(upper, known)})")
-
-    def decode_complex_value(self, field_name: str, field: FieldInfo | None, value: Any) -> Any:
-        """Return the value of a text as JSON, or the text itself if it has none."""
-        if field is None:  # a key of a source, to older versions of pydantic-settings; all of these are texts
-            return value
-        try:
-            decoded = super().decode_complex_value(field_name, field, value)
-        except ValueError:
-            return value
-        return value if decoded is None else decoded  # the source would pass over `null`
-
-    def __call__(self) -> dict[str, Any]:
-        """Return the tables that the variables make."""
-        tables = plain_tables(super().__call__())
-        for keys in self._written:
-            self._convert(tables, keys)
-        for (section, key), name in self._models(tables):
-            table = tables.get(section)
-            tables[section] = {**(table if isinstance(table, dict) else {}), key: name}
+    def read(self) -> dict[str, Any]:
+        tables: dict[str, Any] = {}
+        for keys, text in self._given():
+            _put(tables, keys, text if (kind := key_type(keys)) is str else self._value(keys, text, kind))
+        tables = plain_tables(tables)
+        for keys, name in self._models(tables):
+            _put(tables, keys, name)
         self._reading.add(tables, "environment", self._place)
         return tables
 
-    def _convert(self, tables: dict[str, Any], keys: Keys) -> None:
-        """Convert the text of a variable that should be a number. Report and drop broken JSON."""
-        *way, key = keys
-        table = tables
-        for section in way:
-            table = table.get(section, {})
-        annotation = annotation_of(keys)
-        if not isinstance(table, dict) or not isinstance(table.get(key), str):
-            return
-        if annotation in (bool, int, float):
-            table[key] = converted(table[key], annotation)
-        elif annotation is not str and get_origin(annotation) is not Literal:
-            example = '["exercise", "topic"]' if get_origin(annotation) is list else '{"key": "value"}'
+    def _given(self) -> list[tuple[Keys, str]]:
+        """Return the variables of tables and keys, a table before its keys, and report the unknown ones."""
+        given: list[tuple[Keys, str]] = []
+        for upper, (written, value) in self._variables.items():
+            known = _known_variables(upper)
+            if upper in known:
+                self._written[known[upper]] = written
+                if known[upper][0] in self._sections:
+                    given.append((known[upper], value))
+            elif upper not in _ROLE_VARIABLES:
+                self._reading.problems.append(f"{written}: unknown variable ({_hint(upper, known)})")
+        return sorted(given, key=lambda one: len(one[0]))
+
+    def _value(self, keys: Keys, text: str, kind: Any) -> Any:
+        """Return the value of a text: a number or a word, else JSON. Report broken JSON."""
+        if kind in (bool, int, float) or get_origin(kind) is Literal:
+            return converted(text, kind)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text if kind is None else None
+        if value is None:
+            example = '["exercise", "topic"]' if get_origin(kind) is list else '{"key": "value"}'
             self._reading.problems.append(f"{self._written[keys]}: should be JSON, like {example}")
-            del table[key]
-            if way and not table:
-                del tables[way[0]]
+        return value
 
     def _models(self, tables: dict[str, Any]) -> Iterator[tuple[Keys, str]]:
         """Yield the name of a model for each pair like `LMM_SOURCE_MINOR` and `LMM_MODEL_MINOR`.
@@ -109,7 +90,7 @@ class Environment(EnvSettingsSource):
         names = {keys: self._name_in_force(tables, keys) for keys in MODEL_KEYS.values()}
         for role, keys in MODEL_KEYS.items():
             source, model = (self._role_variable(kind, role) for kind in ("SOURCE", "MODEL"))
-            if (source or model) and keys[0] in self.settings_cls.model_fields:
+            if (source or model) and keys[0] in self._sections:
                 self._written[keys] = ", ".join(one[0] for one in (source, model) if one)
                 above = self._name_above(role, names)
                 name = _model_name(source[1] if source else "", model[1] if model else "", above, sources)
@@ -151,6 +132,18 @@ class Environment(EnvSettingsSource):
         return next(self._written[way] for end in range(len(keys), 0, -1) if (way := keys[:end]) in self._written)
 
 
+def _put(tables: dict[str, Any], keys: Keys, value: Any) -> None:
+    """Put a value into nested tables, over a table of texts that stands in its way."""
+    if value is None:
+        return
+    *way, key = keys
+    for section in way:
+        if not isinstance(tables.get(section), dict):
+            tables[section] = {}
+        tables = tables[section]
+    tables[key] = value
+
+
 def _set_variables() -> dict[str, tuple[str, str]]:
     """Return our variables that are set and not empty: the name as written and the value of each,
     by the name in capitals."""
@@ -163,11 +156,10 @@ def _set_variables() -> dict[str, tuple[str, str]]:
 
 def _known_variables(variable: str) -> dict[str, Keys]:
     """Return the keys of all variables by name, with those of the source that `variable` names."""
-    ways: list[Keys] = [(section,) for section in EducationSections.model_fields]
-    for section in EducationSections.model_fields.keys() - {"sources"}:
-        ways += [(section, key) for key in section_fields(section)]
+    ways: list[Keys] = [(section,) for section in SECTIONS]
+    ways += [(section, key) for section in SECTIONS.keys() - {"sources"} for key in section_keys(section)]
     if match := re.match(r"LMM_SOURCES__(.+?)__", variable):
-        ways += [("sources", match[1].lower(), key) for key in SourceSettings.model_fields]
+        ways += [("sources", match[1].lower(), key) for key in section_keys("sources")]
     return {f"{PREFIX}{'__'.join(way)}".upper(): way for way in ways}
 
 

@@ -1,141 +1,48 @@
 """The settings of a project as plain values, and the changes that a document's header makes.
 
-The configuration (`settings.config`) is imported only if there is something to read: pydantic
-takes longer to import than most filters take to run.
+The configuration (`settings.config`) is imported only if there is something to read.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError, LmmError, PromptError
-from ..markdown.blocks import Block, Spelling, header_content
+from ..markdown.blocks import Spelling
 from ..markdown.files import project_root, root_finder
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
 from ..models.roles import ROLES, choose_model
 from ..models.sources import ModelSource, RequestLimits, known_sources
-from ..scan.check.finding import Finding
-from ..scan.options import ScanOpts, SplitOpts
 from .names import CONFIG_NAME, is_setting
+from .tables import (
+    AskOptions,
+    DatabaseOptions,
+    EmbeddingOptions,
+    FilePatterns,
+    KnitOptions,
+    PromptFiles,
+    ScanOpts,
+    ServeOptions,
+    SplitOpts,
+    StorageOptions,
+    keys_of,
+)
 
 if TYPE_CHECKING:
     from .config import ConfigSettings
-    from .sections import KnitSettings
 
-# The requests to a Qdrant server, the properties of new collections on it, and the file that names it.
-_SERVER: dict[str, Any] = {
-    "port": 0,
-    "timeout": 30.0,
-    "prefer_grpc": False,
-    "on_disk": False,
-    "quantization": False,
-    "shard_number": 1,
-    "replication_factor": 1,
-    "file": "",
-}
-BM25 = "Qdrant/bm25"  # the sparse model that needs no download
 # The names of annotations in a header's `RAG`, and the options that they set.
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
 # The options that `RAG` may also set, each with its default.
-_DEFAULTS = ScanOpts()
-_RAG_KEYS: dict[str, bool | int] = {
-    key: getattr(_DEFAULTS, key)
-    for key in ("titles", "questions", "summaries", "questions_threshold", "summary_threshold", "follow_prompts")
-}
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """The encoding, the place and the chunks of an index: `[embeddings]`, `[storage]`,
-    `[database]` and `[split]` of the configuration."""
-
-    encoding: str = DEFAULT
-    annotations: tuple[str, ...] = ("titles", "questions")
-    own_annotations: tuple[str, ...] = ()
-    sparse_model: str = BM25
-    language: str = ""
-    folder: str = ".lmm/index"
-    url: str = ""
-    memory: bool = False
-    server: Mapping[str, Any] = field(default_factory=lambda: dict(_SERVER))
-    collection: str = "chunks"
-    companion: str = "documents"
-    companion_encoding: str = "none"
-    split: SplitOpts = field(default_factory=SplitOpts)
-
-
-@dataclass(frozen=True, slots=True)
-class FilePatterns:
-    """The documents of the project's folders: `[files]` of the configuration.
-
-    include, exclude: patterns as in .gitignore, from the project's root. Where `include` is empty, all
-    documents are taken, or, in a Quarto project, its pages."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AskOptions:
-    """The ways of answering questions: `[ask]` of the configuration."""
-
-    system: str = ""
-    queries: str = DEFAULT
-    rerank: str = "none"
-    context: str = "passages"
-    level: int = 2
-    budget: int = 1000
-    tool_calls: int = 4
-    off_topic: str = "answer"
-    subjects: tuple[str, ...] = ()
-
-    @property
-    def refused_beside(self) -> tuple[str, ...]:
-        """Return the subjects beside which questions are refused; none if all are answered."""
-        return self.subjects if self.off_topic == "refuse" else ()
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """The texts of the server, who may ask it and how much: `[serve]` of the configuration.
-
-    Of the texts and the language, "" means ours."""
-
-    title: str = ""
-    description: str = ""
-    greeting: str = ""
-    empty: str = ""
-    too_long: str = ""
-    off_topic: str = ""
-    language: str = ""
-    origins: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    proxies: tuple[str, ...] = ("127.0.0.1", "::1")
-    user_header: str = ""
-    rate: int = 20
-    concurrency: int = 50
-    max_question: int = 2000
-    timeout: float = 120.0
-    idle_timeout: float = 45.0
-    search_timeout: float = 20.0
-    record: str = "off"
-    keep_days: int = 365
-    privacy: str = ""
-    connections: int = 1000
-    small_groups: bool = False
-
-    @property
-    def patience(self) -> float:
-        """The seconds for each model that helps with a search: queries, embedding, reranker."""
-        return self.search_timeout / 4
+_RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in keys_of(ScanOpts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +54,8 @@ class Project:
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
     chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
-    the notes give; index, ask, serve, files: their sections of the configuration; prompts: the own
-    prompts as templates, by their names."""
+    the notes give; embeddings, storage, database, split, ask, serve, files: tables of the configuration;
+    prompts: the own prompts as templates, by their names."""
 
     root: Path
     spelling: Spelling = "div"
@@ -158,7 +65,10 @@ class Project:
     requests: dict[str, RequestLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, RequestLimits()))
     sources: dict[str, ModelSource] = field(default_factory=dict)
     system: str = ""
-    index: IndexOptions = field(default_factory=IndexOptions)
+    embeddings: EmbeddingOptions = field(default_factory=EmbeddingOptions)
+    storage: StorageOptions = field(default_factory=StorageOptions)
+    database: DatabaseOptions = field(default_factory=DatabaseOptions)
+    split: SplitOpts = field(default_factory=SplitOpts)
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ask: AskOptions = field(default_factory=AskOptions)
     serve: ServeOptions = field(default_factory=ServeOptions)
@@ -175,20 +85,9 @@ def load_project(path: Path | None) -> Project:
     file = root / CONFIG_NAME
     if not file.is_file() and not any(map(is_setting, os.environ)):
         return Project(root)
-    from .remembered import keep_project, read_text, recall_project, says_nothing
-
-    text = read_text(file)
-    if text is not None and says_nothing(text):
-        return Project(root)
-    if text is not None and (known := recall_project(file, text)):
-        return known
     from .config import read_settings
 
-    settings = read_settings(file)
-    project = project_from_settings(settings, root)
-    if text is not None and text == read_text(file):
-        keep_project(file, text, settings, project)
-    return project
+    return project_from_settings(read_settings(file), root)
 
 
 def project_finder() -> Callable[[Path], Project]:
@@ -200,34 +99,36 @@ def project_finder() -> Callable[[Path], Project]:
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     """Return the project in a folder that has these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
-    requests = {role: chosen.limits() for role, chosen in roles.items()}
     return Project(
         root,
         settings.spelling,
         _knit_rules(settings.knit),
-        ScanOpts(**settings.RAG.model_dump()),
+        settings.RAG,
         {role: chosen.model for role, chosen in roles.items()} | {"embedding": settings.embeddings.dense_model},
-        requests | {"embedding": RequestLimits()},
+        {role: chosen.limits() for role, chosen in roles.items()} | {"embedding": RequestLimits()},
         {name: source.as_source(name) for name, source in settings.sources.items()},
-        index=_index_options(settings),
-        synonyms={name: tuple(others) for name, others in settings.retrieve.synonyms.items()},
-        ask=AskOptions(**settings.ask.model_dump() | {"subjects": tuple(settings.ask.subjects)}),
-        serve=_serve_options(settings),
-        files=_file_patterns(settings),
-        prompts=_own_prompts(settings, root),
+        embeddings=settings.embeddings,
+        storage=settings.storage,
+        database=settings.database,
+        split=settings.split,
+        synonyms=settings.retrieve.synonyms,
+        ask=settings.ask,
+        serve=settings.serve,
+        files=_without_prompts(settings.files, settings.prompts),
+        prompts=_own_prompts(settings.prompts, root),
     )
 
 
-def _file_patterns(settings: ConfigSettings) -> FilePatterns:
+def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
     """Return the patterns of `[files]`. Own prompts that are markdown are no documents of the course."""
-    prompts = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in settings.prompts.model_dump().values()]
-    own = [f"/{file.removeprefix('./')}" for file in prompts if file]
-    return FilePatterns(tuple(settings.files.include), (*settings.files.exclude, *own))
+    names = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in asdict(prompts).values()]
+    own = [f"/{file.removeprefix('./')}" for file in names if file]
+    return replace(files, exclude=(*files.exclude, *own))
 
 
-def _own_prompts(settings: ConfigSettings, root: Path) -> dict[str, str]:
+def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
     """Return the own prompts. Raise ConfigError if one has changed for the worse since the settings were read."""
-    files = {name: file for name, file in settings.prompts.model_dump().items() if file.strip()}
+    files = {name: file for name, file in asdict(prompts).items() if file.strip()}
     if not files:
         return {}
     from ..models.own_prompts.reading import read_prompt
@@ -239,33 +140,9 @@ def _own_prompts(settings: ConfigSettings, root: Path) -> dict[str, str]:
     return {name: text for name, text in found.items() if text}
 
 
-def _knit_rules(knit: KnitSettings) -> KnitRules:
+def _knit_rules(knit: KnitOptions) -> KnitRules:
     allowed = frozenset(knit.allowed_words) | taken_out_types(knit.div_types)
     return KnitRules(configured_types(knit.div_types), frozenset(knit.keep), allowed=allowed)
-
-
-def _serve_options(settings: ConfigSettings) -> ServeOptions:
-    given = settings.serve.model_dump()
-    return ServeOptions(**given | {key: tuple(given[key]) for key in ("origins", "hosts", "proxies")})
-
-
-def _index_options(settings: ConfigSettings) -> IndexOptions:
-    storage, database = settings.storage, settings.database
-    return IndexOptions(
-        settings.embeddings.encoding,
-        tuple(settings.embeddings.annotations),
-        tuple(settings.embeddings.own_annotations),
-        settings.embeddings.sparse_model,
-        settings.embeddings.language,
-        storage.folder,
-        storage.url,
-        storage.memory,
-        storage.model_dump(exclude={"folder", "url", "memory"}) | {"file": storage.file},
-        database.collection_name,
-        database.companion_collection,
-        database.companion_encoding,
-        SplitOpts(**settings.split.model_dump()),
-    )
 
 
 def model_name(project: Project, role: str) -> ModelName:
@@ -299,20 +176,6 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     if problems:
         raise ConfigError("\n".join(problems))
     return project
-
-
-def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
-    """Return the settings in a document's header that cannot be used."""
-    try:
-        for_document(project, header_content(blocks))
-    except ConfigError as error:
-        return wrong_values(blocks, error)
-    return []
-
-
-def wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
-    """Return a finding for each problem that an error of `for_document` names."""
-    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]
 
 
 def _is_unset(value: Any) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from .sections import EducationSections, section_fields
+from .tables import key_type
 
 MEMORY = ":memory:"  # the place of an index that is kept in memory
 Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
@@ -93,11 +93,12 @@ def leaves(tables: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, A
             yield (*keys, key), value
 
 
-def plain_tables(given: Mapping[str, Any]) -> dict[str, Any]:
+def plain_tables(given: Mapping[str, Any], is_code: bool = False) -> dict[str, Any]:
     """Return nested settings as plain dictionaries, with the names of sources in lower case.
 
-    Of a section given as an object, only the keys count that were set in it. The place of the
-    index may be `":memory:"`, or an object with a folder or an address; each puts aside the others."""
+    Of a table given as an object, only the keys count that are not as by default in it. The place of the
+    index may be `":memory:"`, or an object with a folder or an address; each puts aside the others.
+    is_code: values are converted to their types ('5' to 5). A file's are not: its types are exact."""
     tables = {str(key): _plain(value) for key, value in given.items()}
     if isinstance(sources := tables.get("sources"), dict):
         tables["sources"] = _by_name(sources)
@@ -105,16 +106,14 @@ def plain_tables(given: Mapping[str, Any]) -> dict[str, Any]:
         tables["storage"] = {"memory": True, "url": ""}
     elif is_dataclass(given.get("storage")):
         tables["storage"] = {"memory": False, "url": ""} | tables["storage"]
-    return tables
+    return {section: _converted(table, (section,)) for section, table in tables.items()} if is_code else tables
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, PurePath):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        value = {one.name: found for one in fields(value) if (found := getattr(value, one.name)) != one.default}
-    elif isinstance(value, BaseModel):
-        value = value.model_dump(exclude_unset=True)
+        value = {one.name: given for one in fields(value) if (given := getattr(value, one.name)) != one.default}
     return {str(key): _plain(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
 
@@ -130,35 +129,20 @@ def _by_name(sources: Mapping[str, Any]) -> dict[str, Any]:
 # Conversion
 
 
-def annotation_of(keys: Keys) -> Any:
-    """Return the type of a setting, None if there is no such setting."""
-    info = section_fields(keys[0]).get(keys[-1]) if keys[1:] else EducationSections.model_fields.get(keys[0])
-    return info.annotation if info else None
+def _converted(value: Any, keys: Keys) -> Any:
+    """Return a value given in code in the type of its key, and a table with all its values so."""
+    if (kind := key_type(keys)) is not None:
+        return converted(value, kind)
+    return (
+        {name: _converted(inner, (*keys, name)) for name, inner in value.items()} if isinstance(value, dict) else value
+    )
 
 
-def converted(value: Any, annotation: Any) -> Any:
+def converted(value: Any, kind: Any) -> Any:
     """Return a value as pydantic converts it to a type ('5' to 5, 'true' to True).
 
     What cannot be converted is returned as it is, for the model's check to report."""
     try:
-        return TypeAdapter(annotation).validate_python(value)
+        return TypeAdapter(kind).validate_python(value)
     except ValidationError:
         return value
-
-
-def converted_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings given in code, their values converted. The file's are not: its types are exact."""
-    made = dict(tables)
-    for section, table in tables.items():
-        if isinstance(table, dict) and section == "sources":
-            made[section] = {name: _converted_table(section, source) for name, source in table.items()}
-        elif section in EducationSections.model_fields:
-            made[section] = _converted_table(section, table)
-    return made
-
-
-def _converted_table(section: str, table: Any) -> Any:
-    if not isinstance(table, dict):
-        return table
-    kinds = {key: annotation_of((section, key)) for key in table}
-    return {key: converted(value, kinds[key]) if kinds[key] else value for key, value in table.items()}

@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from dataclasses import MISSING
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
-
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, TomlConfigSettingsSource
+from typing import Any
 
 from ..errors import ConfigError
 from ..files.create import create_file
 from .names import CONFIG_NAME, MOST_BYTES
-from .reading import Reading, leaves, plain_tables
-from .sections import EducationSections, section_fields
+from .tables import SECTIONS, ConfigTables, keys_of, section_keys, table_class, words_of
 
 # No real configuration comes near these limits, and one beyond them could take for ever to read.
 MOST_SETTINGS = 1_000
@@ -25,32 +21,14 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP_NAME = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}")
 
 
-class ConfigFile(TomlConfigSettingsSource):
-    """The tables of one `config.toml`; empty if the file does not exist.
-
-    The source of pydantic-settings finds the file; reading it is ours, because that source sets no
-    limits and its errors do not name the file. Raises ConfigError if the file cannot be read."""
-
-    def __init__(self, settings_cls: type[BaseSettings], reading: Reading) -> None:
-        self._path = reading.file
-        try:
-            # Absolute, since the source takes a `~` at the start of a path for the home folder.
-            super().__init__(settings_cls, reading.file.absolute())
-        except OSError as error:
-            raise ConfigError(f"{reading.file}: cannot be read: {error.strerror or error}") from None
-        # `Settings` has the sections of LM markdown; the file's others are for `ConfigSettings`.
-        others = EducationSections.model_fields.keys() - settings_cls.model_fields.keys()
-        tables = plain_tables(self.init_kwargs)
-        self.init_kwargs = {key: value for key, value in tables.items() if key not in others}
-        reading.add(self.init_kwargs, "file", lambda keys: str(reading.file))
-
-    def _read_file(self, file_path: Any) -> dict[str, Any]:
-        return read_tables(self._path)
-
-
 def read_tables(file: Path) -> dict[str, Any]:
-    """Return the tables of a file. Raise ConfigError, which names the file and the line."""
-    text = _decode(file, _read(file))
+    """Return the tables of a file, {} if there is none. Raise ConfigError, which names the file and the line."""
+    try:
+        text = _decode(file, _read(file))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
     try:
         # Found in the text: the parser would take minutes for such a name.
         is_deep = _DEEP_NAME.search(text) is not None
@@ -62,7 +40,7 @@ def read_tables(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
     if is_deep or _is_deep(tables):
         raise ConfigError(f"{file}: tables are nested {DEEPEST} deep or deeper, and no setting lies so deep")
-    if (count := sum(1 for _ in leaves(tables))) > MOST_SETTINGS:
+    if (count := _count(tables)) > MOST_SETTINGS:
         raise ConfigError(f"{file}: has {count:,} settings; it may have {MOST_SETTINGS:,} at most")
     return tables
 
@@ -91,6 +69,10 @@ def _is_deep(table: dict[str, Any]) -> bool:
     return bool(level)
 
 
+def _count(value: Any) -> int:
+    return sum(map(_count, value.values())) if isinstance(value, dict) and value else 1
+
+
 # A file to begin with
 
 
@@ -98,35 +80,32 @@ def default_text() -> str:
     """Return the text of a `config.toml` in which every key is commented out, with its default.
 
     The headings of sections are not, so that taking away one `#` changes one setting."""
-    top, sections = [], []
-    for name, info in EducationSections.model_fields.items():
-        fields = section_fields(name)
-        if name == "sources":
-            sections += ["", f"[{name}]   # {info.description}", *_source_lines(fields)]
-        elif fields:
-            sections += ["", f"[{name}]   # {info.description}", *(toml_line(key, fields[key]) for key in fields)]
-        else:
-            top.append(toml_line(name, info))
-    head = "# Settings of this project. To change one, take away the `#` before its key."
-    return "\n".join([head, "", *top, *sections]) + "\n"
+    lines = ["# Settings of this project. To change one, take away the `#` before its key.", ""]
+    for name, info in SECTIONS.items():
+        table = table_class(name)
+        if table is None:
+            lines.append(toml_line(ConfigTables, name))
+            continue
+        lines += ["", f"[{name}]   # {info.metadata['description']}"]
+        lines += _source_lines() if name == "sources" else [toml_line(table, key) for key in keys_of(table)]
+    return "\n".join(lines) + "\n"
 
 
-def toml_line(key: str, info: FieldInfo, value: Any = None) -> str:
-    """Return a key, commented out, with a value (by default the key's default) and what it is for."""
-    shown = info.default if value is None and not info.is_required() else value
-    default = json.dumps(shown, ensure_ascii=False)  # TOML spells these values as JSON does
-    return f"# {key} = {default}   # {info.description}{_choices(info)}"
+def toml_line(table: type, key: str, value: Any = MISSING) -> str:
+    """Return a key of a table, commented out, with a value (by default the key's default) and what it is for."""
+    info = keys_of(table)[key]
+    if value is MISSING:
+        value = info.default if info.default is not MISSING else {} if info.default_factory is not MISSING else ""
+    description = info.metadata["description"]
+    words = [f'"{word}"' for word in words_of(table, key)]
+    choices = "" if all(word in description for word in words) else f" ({', '.join(words)})"
+    # TOML spells these values as JSON does.
+    return f"# {key} = {json.dumps(value, ensure_ascii=False)}   # {description}{choices}"
 
 
-def _choices(info: FieldInfo) -> str:
-    """Return the values that a key may have, if its description does not name them all."""
-    words = [f'"{word}"' for word in get_args(info.annotation)] if get_origin(info.annotation) is Literal else []
-    return "" if all(word in (info.description or "") for word in words) else f" ({', '.join(words)})"
-
-
-def _source_lines(fields: Mapping[str, FieldInfo]) -> list[str]:
+def _source_lines() -> list[str]:
     """Return comments on the keys of a source. They are no settings: a source has no defaults."""
-    names = [f"#   {key}: {info.description}" for key, info in fields.items()]
+    names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 
 

@@ -50,18 +50,19 @@ async def open_library(
 
     patience: see `Encoder`. Raise StoreError, ModelError, and RetrieveError if nothing is
     indexed."""
-    index = project.index
+    database = project.database
     opened: VectorStore = store if store is not None else await run_in_thread(project_store, project)
     try:
-        if await run_in_thread(opened.metadata, index.collection) is None:
+        if await run_in_thread(opened.metadata, database.collection_name) is None:
             raise RetrieveError(NOTHING)
-        encoder = await encoder_for(opened, project, models, index.collection, index.encoding, reads=True)
+        encoding = project.embeddings.encoding
+        encoder = await encoder_for(opened, project, models, database.collection_name, encoding, reads=True)
         encoder.patience = patience
     except LmmError:
         opened.close()
         raise
     return Library(
-        opened, index.collection, encoder, reading_order(project), project.synonyms, project.ask.system.strip()
+        opened, database.collection_name, encoder, reading_order(project), project.synonyms, project.ask.system.strip()
     )
 
 
@@ -90,7 +91,7 @@ class SharedLibrary:
         self._library: Library | None = None
         self._known: dict[str, Any] | None = None
         self._opening: asyncio.Task[Library] | None = None
-        self._lending = Lending(self._close, lambda: [project.root / project.index.folder], IDLE)
+        self._lending = Lending(self._close, lambda: [project.root / project.storage.folder], IDLE)
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
@@ -118,7 +119,7 @@ class SharedLibrary:
         """Open the library. opened: the store, if it is open."""
         order = await asyncio.to_thread(reading_order, self.project)
         store: VectorStore = await run_in_thread(project_store, self.project) if opened is None else opened
-        known = await run_in_thread(_metadata, store, self.project.index.collection)
+        known = await run_in_thread(_metadata, store, self.project.database.collection_name)
         if known is None and self._known is not None:
             store.close()
             raise IndexChangedError("The index, which was there, is being made anew.")

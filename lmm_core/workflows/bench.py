@@ -148,22 +148,29 @@ class Bench:
 
     def _named(self) -> list[str]:
         """Return the encodings to measure, each once."""
-        named = [one for one in self.encodings if one != EVERY] or [self.project.index.encoding]
+        named = [one for one in self.encodings if one != EVERY] or [self.project.embeddings.encoding]
         if EVERY in self.encodings:
             named += [*WITHOUT_MODEL, *(WITH_MODEL if self.models.embedder(self.project) else ())]
         return named
 
     def _annotations(self, own: bool = False) -> tuple[str, ...]:
         """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
-        names = self.project.index.own_annotations if own else self.project.index.annotations
+        embeddings = self.project.embeddings
+        names = embeddings.own_annotations if own else embeddings.annotations
         return tuple(name for name in names if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)
 
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
         """Index the documents in a temporary folder, for the block."""
         annotations, own = self._annotations(), self._annotations(True)
-        index = replace(self.project.index, encoding=encoding, annotations=annotations, own_annotations=own)
-        project = replace(self.project, index=replace(index, companion_encoding="none"))
+        embeddings = replace(
+            self.project.embeddings,
+            encoding=encoding,  # type: ignore[arg-type]  # one of `_encodings`
+            annotations=annotations,
+            own_annotations=own,
+        )
+        database = replace(self.project.database, companion_encoding="none")
+        project = replace(self.project, embeddings=embeddings, database=database)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
@@ -171,7 +178,7 @@ class Bench:
                 upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
-                points = await run_in_thread(lambda: list(store.scroll(index.collection)))
+                points = await run_in_thread(lambda: list(store.scroll(database.collection_name)))
                 yield _IndexedCourse(project, store, upload.encoder, points)
             finally:
                 store.close()

@@ -84,8 +84,8 @@ def _project(online: bool) -> list[MachineFinding]:
 
 def _index(project: Project, online: bool) -> MachineFinding:
     """Find out what is in the index; a server is only asked with `online`."""
-    if project.index.url and not online:
-        address = shown_address(project.index.url)
+    if project.storage.url and not online:
+        address = shown_address(project.storage.url)
         return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
     from .indexing.stores import index_info
 

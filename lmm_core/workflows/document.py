@@ -12,7 +12,8 @@ from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
 from ..markdown.metadata.ownership import find_key
-from ..settings.project import Project, for_document, wrong_values
+from ..scan.check.header_settings import wrong_values
+from ..settings.project import Project, for_document
 
 if TYPE_CHECKING:
     from ..models.annotators.annotator import Annotator

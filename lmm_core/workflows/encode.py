@@ -30,9 +30,9 @@ from ..markdown.parse import parse_markdown_text
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
-from ..scan.options import NO_DOCUMENTS, SplitOpts
-from ..settings.project import BM25, Project, load_project, project_from_settings
+from ..settings.project import Project, load_project, project_from_settings
 from ..settings.quarto_project import quarto_language
+from ..settings.tables import BM25, NO_DOCUMENTS, SplitOpts
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .document import docid_in, docid_of, project_of
@@ -131,13 +131,13 @@ def cached_embedder(embedder: Embedder | None, project: Project, models: Models)
 
 def _sparse(project: Project) -> SparseEncoder:
     """Return the encoder of words that is configured. Raise ModelError if its model is not on this machine."""
-    if project.index.sparse_model != BM25:
+    if project.embeddings.sparse_model != BM25:
         from ..models.embedders.splade import SpladeEncoder
 
-        return SpladeEncoder(project.index.sparse_model)
+        return SpladeEncoder(project.embeddings.sparse_model)
     from ..models.embedders.bm25 import Bm25Encoder
 
-    return Bm25Encoder(project.index.language)
+    return Bm25Encoder(project.embeddings.language)
 
 
 # From blocks to chunks
@@ -168,7 +168,7 @@ def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
     else "recognized". Both are "" if the text does not tell plainly."""
     if said := language_code(str(header_content(blocks).get("lang") or "")):
         return said, "lang"
-    if said := language_code(project.index.language or quarto_language(project.root)):
+    if said := language_code(project.embeddings.language or quarto_language(project.root)):
         return said, "project"
     text = "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
     found = recognize_language(text)
@@ -213,7 +213,7 @@ def blocklist_encode(
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     docid = docid_in(header) or docid
-    documents = document_chunks(split.documents, docid, source, EncodingModel(project.index.companion_encoding))
+    documents = document_chunks(split.documents, docid, source, EncodingModel(project.database.companion_encoding))
     said = document_annotations(blocks, split.documents, _annotation_names(annotations))
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
@@ -243,17 +243,17 @@ def encode_passages(
 
 def _plain_encoding(project: Project) -> EncodingModel:
     """Return the encoding that is configured, or else that of words."""
-    named = project.index.encoding
+    named = project.embeddings.encoding
     return EncodingModel.BM25 if named == DEFAULT else EncodingModel(named)
 
 
 def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
     """Return how a document is cut, given its header. Raise ConfigError."""
-    return replace(split_options(project.index.split, header.get("split")), rules=project.rules)
+    return replace(split_options(project.split, header.get("split")), rules=project.rules)
 
 
 def _annotation_model(project: Project) -> AnnotationModel:
-    return AnnotationModel(project.index.annotations, project.index.own_annotations)
+    return AnnotationModel(project.embeddings.annotations, project.embeddings.own_annotations)
 
 
 def _annotation_names(model: AnnotationModel) -> list[str]:
@@ -362,7 +362,7 @@ def encode_files(
         try:
             project = project_for(path)
             if models is not None and project.root not in encoders:
-                encoders[project.root] = make_encoder(project, models, {}, project.index.encoding)
+                encoders[project.root] = make_encoder(project, models, {}, project.embeddings.encoding)
             found += encode_file(path, project, logger, encoders.get(project.root))
         except OSError as error:
             in_file(logger, path).error(error.strerror or str(error))
@@ -389,10 +389,10 @@ def split_work(project_for: Callable[[Path], Project], models: Models, documents
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = project_for(file.path)
         try:
-            opts = split_options(project.index.split, header_content(blocks).get("split"))
+            opts = split_options(project.split, header_content(blocks).get("split"))
         except ConfigError as error:
             raise MarkdownError(f"{file.path}:1: {error}") from None
-        encoder = make_encoder(project, models, {}, project.index.encoding)
+        encoder = make_encoder(project, models, {}, project.embeddings.encoding)
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
         annotations = _annotation_model(project)
         split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)

@@ -39,12 +39,12 @@ def database_from(project: Project, root: Path) -> Database:
     Raise ConfigError if the folder lies in the project and is reached through a link."""
     from ..crawl.catalogue import Database
 
-    index = project.index
+    storage = project.storage
     try:
         own_place(project.root, Path.cwd() / root)
     except FolderError as error:
         raise ConfigError(str(error)) from error
-    return Database(root, RemoteSource(index.url, **index.server) if index.url else None)
+    return Database(root, RemoteSource(storage.url, **storage.server) if storage.url else None)
 
 
 def index_markdown(
@@ -76,7 +76,7 @@ def index_markdown(
         ignore,
         max_fibers,
         most_workers(),
-        language_code(project.index.language or quarto_language(project.root)),
+        language_code(project.embeddings.language or quarto_language(project.root)),
         expect,
         progress,
     )
@@ -86,7 +86,7 @@ def open_indexes(project: Project, models: Models, database: Database) -> Indexe
     """Return the indexes of a database, to be searched as they were made."""
     from ..crawl.search import Indexes
 
-    as_made = replace(project, index=replace(project.index, encoding=DEFAULT))
+    as_made = replace(project, embeddings=replace(project.embeddings, encoding="default"))
     return Indexes(database, partial(encoder_for, as_made, models), models.warn)
 
 
@@ -110,7 +110,7 @@ def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> E
 
     An encoding that needs annotations is replaced by `bm25` or `hybrid`, since these texts have
     none. Raise StoreError and ModelError."""
-    return make_encoder(project, models, known, _encoding(project.index.encoding))
+    return make_encoder(project, models, known, _encoding(project.embeddings.encoding))
 
 
 def _encoding(configured: str) -> str:

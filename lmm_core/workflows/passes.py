@@ -30,11 +30,11 @@ from ..scan.check.mistakes import FOR_ANNOTATIONS, report_concerns
 from ..scan.check.near_misses import find_near_misses
 from ..scan.header import report_errors, scan
 from ..scan.knit import knit
-from ..scan.options import ScanOpts
 from ..scan.rag import PlannedRequest, Progress, RagRun
 from ..settings.arguments import validated
 from ..settings.project import Project, load_project, project_finder
 from ..settings.quarto_inputs import included_finder
+from ..settings.tables import ScanOpts
 from .document import docid_of, new_rag_run, project_of, reporting
 from .models import Models
 

@@ -68,9 +68,9 @@ class Lmm:
     def state(self):
         """All that is stored, and what is found."""
         project = load_project(None)
-        store, index = project_store(project), project.index
+        store, database = project_store(project), project.database
         try:
-            names = (index.collection, index.companion, index.collection + FILES)
+            names = (database.collection_name, database.companion_collection, database.collection_name + FILES)
             stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
             found = {word: run_async(find_in_index(store, project, Models(), word)) for word in WORDS}
             return {"stored": stored, "found": found}

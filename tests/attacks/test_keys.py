@@ -723,7 +723,7 @@ def test_no_key_stands_in_what_shows_sources(monkeypatch):
     clone("http://127.0.0.1:9/v1", "LAB_TOKEN", storage="http://127.0.0.1:9")
     project = load_project(None)
     model = Models().asker(project, "major").model
-    store = open_store(RemoteSource(project.index.url, **project.index.server))
+    store = open_store(RemoteSource(project.storage.url, **project.storage.server))
     shown = [
         repr(project),
         repr(model),

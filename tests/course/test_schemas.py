@@ -15,7 +15,7 @@ from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.check.near_misses import SWITCHES, TEXTS, find_near_misses
-from lmm_core.settings.sections import EducationSections, section_fields
+from lmm_core.settings.tables import SECTIONS, section_keys, table_class
 from tests.commands import run, text, write
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -49,13 +49,11 @@ def test_the_configuration_of_the_docs():
 
 def test_every_key_is_in_the_schema_with_what_it_is_for():
     schema = config_schema()
-    assert schema["properties"].keys() == EducationSections.model_fields.keys()
-    for name in EducationSections.model_fields:
-        for key, info in section_fields(name).items():
-            where = schema["$defs"][EducationSections.model_fields[name].annotation.__name__] if name != "sources" else (
-                schema["$defs"]["SourceSettings"]
-            )  # fmt: skip
-            assert where["properties"][key]["description"] == info.description
+    assert schema["properties"].keys() == SECTIONS.keys()
+    for name in SECTIONS:
+        for key, info in section_keys(name).items():
+            where = schema["$defs"][table_class(name).__name__]
+            assert where["properties"][key]["description"] == info.metadata["description"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from lmm_core.index.documents import document_annotations, documents_to_blocks
 from lmm_core.index.split import ParentDocument, split_documents, transform
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text, sections, serialize_blocks
-from lmm_core.scan.options import SplitOpts
+from lmm_core.settings.tables import SplitOpts
 from lmm_core.workflows.encode import blocklist_encode
 from tests.strategies import LONG
 

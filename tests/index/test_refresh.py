@@ -257,7 +257,9 @@ def test_another_project_in_the_collection_keeps_what_it_has():
         write(f"{name}/config.toml", "")
         write(f"{name}/{name}.md", document(name))
     one, two = (load_project(Path(name, "-")) for name in ("one", "two"))
-    two = replace(two, index=replace(two.index, companion="elsewhere"))  # a new one: nothing of it is known
+    two = replace(
+        two, database=replace(two.database, companion_collection="elsewhere")
+    )  # a new one: nothing of it is known
     store = open_store(":memory:")
     send(store, "one/one.md", project=one)
     before = everything(store)["chunks"]

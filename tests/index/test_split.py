@@ -22,8 +22,8 @@ from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock,
 from lmm_core.markdown.originals import restore_originals
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.tokens import estimate_tokens
-from lmm_core.scan.options import SplitOpts
 from lmm_core.scan.rag_parts import Excerpt, extract_parts
+from lmm_core.settings.tables import SplitOpts
 from tests.real_files import SAMPLE, markdown_files
 from tests.strategies import LONG, PROSE, any_text, markdown
 

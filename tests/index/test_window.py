@@ -14,8 +14,8 @@ from lmm_core.index.window import Window, default_sizes, fit_annotations, fit_bl
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.blocks import MetadataBlock
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.scan.options import SplitOpts
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import SplitOpts
 from lmm_core.workflows.encode import blocklist_encode
 from tests.commands import write
 from tests.indexing import MINILM, lmm, stored
@@ -56,7 +56,7 @@ def chunks_of(blocks):
 
 
 def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
-    project = Project(Path(), index=IndexOptions(split=split or SplitOpts()))
+    project = Project(Path(), split=split or SplitOpts())
     return blocklist_encode(
         parse_markdown_text(text),
         project,

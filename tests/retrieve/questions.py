@@ -110,7 +110,7 @@ async def ask(folder, asked):
 async def search(folder, asked):
     """The sections that `lmm search` lists first. It refuses nothing as long as it finds a word."""
     project = load_project(Path(folder) / "-")
-    store = open_store(LocalStorage(project.root / project.index.folder))
+    store = open_store(LocalStorage(project.root / project.storage.folder))
     made = []
     try:
         for question, wanted in asked:
@@ -139,8 +139,8 @@ def box(folder, asked, data):
 def write_box_data(folder, data):
     """Write the data of the ask box for a book of which every heading is on its page."""
     project = load_project(Path(folder) / "-")
-    store = open_store(LocalStorage(project.root / project.index.folder))
-    points = list(store.scroll(project.index.collection))
+    store = open_store(LocalStorage(project.root / project.storage.folder))
+    points = list(store.scroll(project.database.collection_name))
     store.close()
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
     page, rows = PageText(json.dumps([[one.anchor for one in material.walk()], {}])), Rows(kinds=material.kinds)

@@ -14,8 +14,8 @@ from lmm_core.models.chat import run
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.retriever import Retriever
-from lmm_core.scan.options import SplitOpts
-from lmm_core.settings.project import IndexOptions, Project
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
 from lmm_core.workflows.ask import open_library
 from lmm_core.workflows.indexing.run import Upload
@@ -47,7 +47,7 @@ class Notes:
     def __init__(self, texts, size, overlap=0):
         self.texts = dict(zip("abc", texts, strict=False))
         split = SplitOpts(size, 2 * size, overlap, short=size // 10, documents=-1)
-        self.project = Project(Path(), index=IndexOptions("bm25", split=split))
+        self.project = Project(Path(), embeddings=EmbeddingOptions(encoding="bm25"), split=split)
         self.overlap = overlap
 
     def retrieve(self, asked):

@@ -15,19 +15,12 @@ import pytest
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
-from lmm_core.scan.options import ScanOpts
 from lmm_core.settings.checks import MOVED
-from lmm_core.settings.config import (
-    ConfigSettings,
-    Settings,
-    default_text,
-    explain,
-    read_settings,
-    write_default,
-)
+from lmm_core.settings.config import ConfigSettings, Settings, explain, read_settings
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
-from lmm_core.settings.sections import EducationSections, section_fields
+from lmm_core.settings.tables import SECTIONS, ScanOpts, section_keys
+from lmm_core.settings.toml_file import default_text, write_default
 from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.workflows.models import Models
 
@@ -72,7 +65,7 @@ LAYERS = ["default", "environment", "file", "argument"]
         ("minor", "max_retries", [2, 3, 4, 0]),
         ("RAG", "titles", [False, True, False, True]),
         ("RAG", "summary_threshold", [50, 1, 2, 3]),
-        ("knit", "keep", [[], ["env"], ["file"], ["code"]]),
+        ("knit", "keep", [(), ("env",), ("file",), ("code",)]),
         ("storage", "folder", [".lmm/index", "/elsewhere", "here", "/code"]),
         ("split", "size", [1000, 10, 20, 30]),
     ],
@@ -130,7 +123,7 @@ def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
         ("RAG", {"questions_threshold": "5"}, {"questions_threshold": 5}),
         ("RAG", {"questions": "false", "titles": "yes"}, {"questions": False, "titles": True}),
         ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
-        ("knit", {"keep": ("topic",)}, {"keep": ["topic"]}),
+        ("knit", {"keep": ("topic",)}, {"keep": ("topic",)}),
         ("storage", {"folder": Path("x")}, {"folder": "x"}),
         ("sources", {"lab": {"base_url": "http://localhost", "price": ("1", 2)}}, {}),
     ],
@@ -170,11 +163,11 @@ def test_the_place_of_the_index_is_given_in_the_file_and_the_environment(monkeyp
 
 def test_a_server_has_its_port(monkeypatch):
     config("[storage]\nurl = 'http://localhost'\nport = 7\n")
-    index = load_project(None).index
-    assert RemoteSource(index.url, **index.server).address == "http://localhost:7"
+    storage = load_project(None).storage
+    assert RemoteSource(storage.url, **storage.server).address == "http://localhost:7"
     monkeypatch.setenv("LMM_STORAGE__URL", "http://q")
     config("[storage]\nport = 7\n")
-    assert load_project(None).index.server["file"]  # the file has a say in where a key would go
+    assert load_project(None).storage.server["file"]  # the file has a say in where a key would go
 
 
 def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
@@ -184,11 +177,6 @@ def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
     assert {name: (one.base_url, one.chat_model, one.embedding_model) for name, one in found.items()} == {
         "lab": ("http://localhost:1", "7", "e")
     }
-
-
-def test_sections_are_not_shared():
-    ConfigSettings().knit.keep.append("topic")
-    assert ConfigSettings().knit.keep == []
 
 
 def test_settings_read_a_file_with_the_sections_of_education():
@@ -317,7 +305,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("speling = 'div'", "unknown key `speling`"),
         ("[rag]\nquestions = true", "did you mean `RAG`?"),
         ("_env_file = 'x'", "unknown key `_env_file`"),
-        ("spelling = 'both'", "`spelling`: should be 'div', 'native' or 'comment', not 'both'"),
+        ("spelling = 'both'", "`spelling`: should be 'native', 'div' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
         ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
         ("[RAG]\nquestions = 'true'", "`RAG.questions`: should be true or false"),
@@ -420,7 +408,7 @@ def test_what_is_written_instead_is_a_setting():
     words = {
         word for said in MOVED.values() for word in re.findall(r"`(\w+)`|\[(\w+)\]", said) for word in word if word
     }
-    keys = {key for section in EducationSections.model_fields for key in (section, *section_fields(section))}
+    keys = {key for section in SECTIONS for key in (section, *section_keys(section))}
     assert words - {"filters"} <= keys
 
 

@@ -172,10 +172,10 @@ def _marks(source: Source) -> dict[str, str]:
 def _hangs_on_marks(document: FilterDocument) -> bool:
     """Return True if the settings of a document hang on nothing but its text and the marks of its project, which have
     not changed since they were read."""
+    from lmm_core.settings.names import CONFIG_NAME, is_setting
     from lmm_core.settings.project import load_project
-    from lmm_core.settings.remembered import hangs_on_file, names_local_model
 
     project = document.project_for(document.blocks)
-    if project is None or names_local_model(project) or not hangs_on_file(project.root):
+    if project is None or (project.root / CONFIG_NAME).is_file() or any(map(is_setting, os.environ)):
         return False
     return load_project(document.path) == document.project

@@ -96,7 +96,7 @@ def show_config(path: Path, as_json: bool) -> None:
 @click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def write_config(folder: Path) -> None:
     """Write a config.toml that holds every setting as a comment."""
-    from ...settings.config import write_default
+    from ...settings.toml_file import write_default
 
     try:
         say(f"written: {write_default(folder)}", err=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, traverse
-from ..options import ScanOpts
+from ...settings.tables import ScanOpts
 
 IDENTITIES = ("~~textid", "~~headingid", "~~textUUID", "~~headingUUID")
 

@@ -12,7 +12,7 @@ from ...markdown.metadata.ownership import hash_pair
 from ...markdown.tree import HeaderNode, HeadingNode, Node
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
-from ..options import ScanOpts
+from ...settings.tables import ScanOpts
 from ..system_keys import State, key_state, marked
 from .sections import SectionTexts, source_hash
 

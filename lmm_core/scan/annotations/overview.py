@@ -10,9 +10,9 @@ from ...markdown.originals import restore_originals
 from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
 from ...models.languages.words import count_words
+from ...settings.tables import ScanOpts
 from ..check.finding import Finding
 from ..check.mistakes import find_mistakes
-from ..options import ScanOpts
 from ..system_keys import State, key_state
 from .sections import SectionTexts, closed_parts, source_hash
 

@@ -23,7 +23,7 @@ SECTIONS: dict[str, frozenset[str]] = {
     ),
     "knit": frozenset({"div_types", "keep", "allowed_words"}),
     "embeddings": frozenset({"dense_model", "sparse_model", "encoding", "annotations", "own_annotations", "language"}),
-    "storage": frozenset({"folder", "url", "port", "memory", "prefer_grpc", "on_disk", "quantization"}),
+    "storage": frozenset({"folder", "url", "port", "memory"}),
     "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
     "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls", "off_topic", "subjects"}),
     "serve": frozenset({"origins", "hosts", "proxies", "rate", "concurrency", "max_question"}),

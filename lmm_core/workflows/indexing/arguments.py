@@ -66,7 +66,7 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
     if isinstance(wanted, QdrantEmbeddingModel | EncodingModel):
         return make_encoder_of(project_from(None), models, known, wanted)
     project = project_from(wanted)
-    return make_encoder(project, models, known, project.index.encoding)
+    return make_encoder(project, models, known, project.embeddings.encoding)
 
 
 async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:

@@ -105,9 +105,9 @@ def hash_document(file: MarkdownFile, settings: bytes) -> str:
 def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:
     """Return all that a file's chunks depend on beside the file. project: with the knit rules of the file."""
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
-    split = {key: value for key, value in asdict(project.index.split).items() if key != "rules"}
-    language = project.index.language or quarto_language(project.root)
-    annotations = [project.index.annotations, project.index.own_annotations]
+    split = {key: value for key, value in asdict(project.split).items() if key != "rules"}
+    language = project.embeddings.language or quarto_language(project.root)
+    annotations = [project.embeddings.annotations, project.embeddings.own_annotations]
     identity = encoder.identity() if encoder else ""
     settings = [split, annotations, rules, VERSION, language, identity, RECORDED]
     return json.dumps(settings, default=str, sort_keys=True).encode()
@@ -119,7 +119,7 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
     Only the header is parsed. project: see `encode_document`."""
     header = MarkdownDocument(file).header
     try:
-        split_options(for_document(project, header).index.split, header.get("split"))
+        split_options(for_document(project, header).split, header.get("split"))
     except ConfigError:
         return None
     return docid_in(header) or docid_of(file.path)

@@ -198,10 +198,12 @@ class Upload:
 
     async def _prepare(self) -> None:
         """Find the encoders and the records."""
-        index = self.project.index
-        self.encoder = await encoder_for(self.store, self.project, self.models, index.collection, index.encoding)
+        database = self.project.database
+        self.encoder = await encoder_for(
+            self.store, self.project, self.models, database.collection_name, self.project.embeddings.encoding
+        )
         self.companion = await encoder_for(
-            self.store, self.project, self.models, index.companion, index.companion_encoding
+            self.store, self.project, self.models, database.companion_collection, database.companion_encoding
         )
         self._settings.clear()
         self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
@@ -210,21 +212,28 @@ class Upload:
     def _encoders(self) -> dict[str, Encoder]:
         """Return the encoders by collection."""
         assert self.encoder is not None and self.companion is not None
-        return {self.project.index.collection: self.encoder, self.project.index.companion: self.companion}
+        return {
+            self.project.database.collection_name: self.encoder,
+            self.project.database.companion_collection: self.companion,
+        }
 
     def _read_records(self) -> None:
         """Read the records of indexed files.
 
         If a collection is missing, none of the files is stored. That is recorded first, since
         making the collection would hide it."""
-        store, index = self.store, self.project.index
-        self.records = read_records(store, index.collection)
-        is_whole = store.metadata(index.collection) is not None and store.metadata(index.companion) is not None
+        database = self.project.database
+        store = self.store
+        self.records = read_records(store, database.collection_name)
+        is_whole = (
+            store.metadata(database.collection_name) is not None
+            and store.metadata(database.companion_collection) is not None
+        )
         if is_whole and not self.is_earlier:
             self._check_stored()
             return
         if not (self.dry_run or self.is_earlier):
-            begin_files(store, index.collection, self.records.values())
+            begin_files(store, database.collection_name, self.records.values())
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _check_stored(self) -> None:
@@ -336,14 +345,17 @@ class Upload:
             before = self.records.get(source)
             begun[source] = FileRecord(source, docid, "", before.count if before else 0)
         if not self.dry_run:
-            await make_collections(self.store, self.project.index.collection, self._encoders(), self.is_earlier)
+            await make_collections(self.store, self.project.database.collection_name, self._encoders(), self.is_earlier)
             if self.replacement is not None and self.records:  # what is missing now may come back
-                await asyncio.to_thread(write_record, self.store, self.project.index.collection, *self.records.values())
-            await asyncio.to_thread(begin_files, self.store, self.project.index.collection, begun.values())
+                await asyncio.to_thread(
+                    write_record, self.store, self.project.database.collection_name, *self.records.values()
+                )
+            await asyncio.to_thread(begin_files, self.store, self.project.database.collection_name, begun.values())
 
     async def _write(self, group: Sequence[Waiting]) -> Counts:
         """Bring the points of documents to their new state, and record their files as done."""
-        index, store = self.project.index, self.store
+        database = self.project.database
+        store = self.store
         documents = [one.unpack() for one in group]
         changes, around = await asyncio.to_thread(self._changes, documents)
         counts = replace(changes.counts, documents=len(documents))
@@ -352,14 +364,14 @@ class Upload:
             self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
             return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
-        await write_changes(store, index.companion, self.companion, around)
+        await write_changes(store, database.companion_collection, self.companion, around)
         embedded = self.progress if self._is_embedding() else lambda count: None
-        await write_changes(store, index.collection, self.encoder, changes, embedded)
+        await write_changes(store, database.collection_name, self.encoder, changes, embedded)
         embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
-            await asyncio.to_thread(store.delete, index.companion, around_gone)
+            await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
         records = [_record(made, one.fingerprint) for made, one in zip(documents, group, strict=True)]
-        await asyncio.to_thread(write_record, store, index.collection, *records)
+        await asyncio.to_thread(write_record, store, database.collection_name, *records)
         if not self._is_embedding():
             self.progress(len(documents))
         return counts
@@ -384,9 +396,9 @@ class Upload:
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
         """Return the changes that documents need: those of their chunks, and those of the texts around these."""
-        index = self.project.index
-        chunks = self._find_changes(index.collection, documents, [one.chunks for one in documents])
-        around = self._find_changes(index.companion, documents, [one.documents for one in documents])
+        database = self.project.database
+        chunks = self._find_changes(database.collection_name, documents, [one.chunks for one in documents])
+        around = self._find_changes(database.companion_collection, documents, [one.documents for one in documents])
         return chunks, around
 
     def _find_changes(
@@ -420,12 +432,13 @@ class Upload:
         return self._remove(left_out.__contains__) if left_out else 0
 
     def _remove(self, is_meant: Callable[[Path], bool]) -> int:
-        store, index, root = self.store, self.project.index, self.project.root
-        records = read_records(store, index.collection).items()
+        database = self.project.database
+        store, root = self.store, self.project.root
+        records = read_records(store, database.collection_name).items()
         gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
-        return remove_files(store, index.collection, gone, index.companion)
+        return remove_files(store, database.collection_name, gone, database.companion_collection)
 
 
 def _record(made: Encoded, fingerprint: str) -> FileRecord:

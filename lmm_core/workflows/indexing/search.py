@@ -37,21 +37,21 @@ async def find_in_index(
     kind: only chunks of this type; no_type: only chunks without a type; under: only chunks in
     this section (a path like `1.2`) or file; tell: is told the other names that are searched for.
     Raise StoreError, ModelError and RetrieveError."""
-    index = project.index
-    encoder = await encoder_for(store, project, models, index.collection, index.encoding, reads=True)
-    where = await asyncio.to_thread(_where, store, index.collection, kind, no_type, under)
-    library = Library(store, index.collection, encoder, synonyms=project.synonyms)
+    database, encoding = project.database, project.embeddings.encoding
+    encoder = await encoder_for(store, project, models, database.collection_name, encoding, reads=True)
+    where = await asyncio.to_thread(_where, store, database.collection_name, kind, no_type, under)
+    library = Library(store, database.collection_name, encoder, synonyms=project.synonyms)
     for named in (await library.lexical()).synonyms.used(text):
         tell(str(named))
     if group:
         chunks = await search_points(library, text, chunks_for(limit), where, models.warn)
-        return await afind_documents(store, index.collection, index.companion, chunks, limit)
+        return await afind_documents(store, database.collection_name, database.companion_collection, chunks, limit)
     return await search_points(library, text, limit, where, models.warn)
 
 
 def types_in_index(store: VectorStore, project: Project) -> dict[str, int]:
     """Return the types of material in the index, each with the number of its chunks. Raise StoreError."""
-    return {kind: count for kind, count in sorted(find_types(store, project.index.collection).items()) if kind}
+    return {kind: count for kind, count in sorted(find_types(store, project.database.collection_name).items()) if kind}
 
 
 def values_in_index(store: VectorStore, project: Project, key: str) -> tuple[dict[str, int], int]:
@@ -59,7 +59,7 @@ def values_in_index(store: VectorStore, project: Project, key: str) -> tuple[dic
     number of chunks without one.
 
     Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
-    name = project.index.collection
+    name = project.database.collection_name
     if store.metadata(name) is None:
         raise RetrieveError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
     payloads = [point.payload for point in store.scroll(name)]

@@ -7,7 +7,7 @@ import atexit
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from ...errors import FolderError, StoreError
@@ -17,7 +17,6 @@ from ...index.collection import IndexInfo, read_info
 from ...index.refresh import FILES, check_collections
 from ...logging import ConsoleLogger, LoggerBase, report_failure
 from ...models.addresses import shown_address
-from ...scan.options import SplitOpts
 from ...settings.arguments import validated
 from ...settings.project import Project
 from ...store.vector_store import VectorStore
@@ -60,21 +59,22 @@ def project_store(project: Project) -> VectorStore:
     from ...store.opening import open_store
     from ...store.places import LocalStorage, RemoteSource
 
-    index = project.index
-    check_collections(index.collection, index.companion)
-    if index.memory:
+    database = project.database
+    storage = project.storage
+    check_collections(database.collection_name, database.companion_collection)
+    if storage.memory:
         return open_store(":memory:")
-    if index.url:
-        return open_store(RemoteSource(index.url, **index.server))
+    if storage.url:
+        return open_store(RemoteSource(storage.url, **storage.server))
     try:
-        return open_store(LocalStorage(own_place(project.root, Path(index.folder))))
+        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))))
     except FolderError as error:
         raise StoreError(str(error)) from error
 
 
 def shared_store(project: Project) -> VectorStore:
     """Return the store of a project, the same one each time. Raise StoreError."""
-    place = json.dumps([str(project.root), asdict(replace(project.index, split=SplitOpts()))], default=str)
+    place = json.dumps([str(project.root), asdict(project.storage), asdict(project.database)], default=str)
     if place not in _open:
         _open[place] = project_store(project)
         atexit.register(_open[place].close)
@@ -94,11 +94,19 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
 
 def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
     """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
-    index, store = project.index, opened or project_store(project)
-    folder = None if index.memory or index.url else project.root / index.folder
-    place = str(folder) if folder else shown_address(index.url) if index.url else "memory"
+    database = project.database
+    storage = project.storage
+    store = opened or project_store(project)
+    folder = None if storage.memory or storage.url else project.root / storage.folder
+    place = str(folder) if folder else shown_address(storage.url) if storage.url else "memory"
     try:
-        return read_info(store, place, index.collection, index.companion, size_on_disk(folder) if folder else None)
+        return read_info(
+            store,
+            place,
+            database.collection_name,
+            database.companion_collection,
+            size_on_disk(folder) if folder else None,
+        )
     finally:
         if opened is None:
             store.close()
@@ -106,7 +114,11 @@ def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo
 
 def collection_names(project: Project) -> list[str]:
     """Return the names of the project's collections, that of the chunks first."""
-    return [project.index.collection, project.index.companion, project.index.collection + FILES]
+    return [
+        project.database.collection_name,
+        project.database.companion_collection,
+        project.database.collection_name + FILES,
+    ]
 
 
 def drop_collections(store: VectorStore, project: Project) -> None:

@@ -51,13 +51,13 @@ def _indexed_types() -> list[str]:
 
     try:
         project = searched_project()
-        if project.index.url or not (project.root / project.index.folder).exists():
+        if project.storage.url or not (project.root / project.storage.folder).exists():
             return []
         store = project_store(project)
     except (StoreError, click.UsageError):
         return []
     try:
-        return sorted(filter(None, find_types(store, project.index.collection)))
+        return sorted(filter(None, find_types(store, project.database.collection_name)))
     except StoreError:
         return []
     finally:
@@ -89,7 +89,9 @@ def ask(
         raise click.UsageError("an empty question: say what you want to know")
     project = searched_project()
     asked = project.ask
-    asked = replace(asked, context=context or asked.context, level=level or asked.level, budget=budget or asked.budget)
+    asked = replace(asked, level=level or asked.level, budget=budget or asked.budget)
+    if context:
+        asked = replace(asked, context=context)  # type: ignore[arg-type]  # a choice of click's
     project = replace(project, ask=asked)
     models, logger = Models(model, warn=warn), ReportPrinter()
 

@@ -53,7 +53,7 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
     token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
     if teacher and teacher == token:
         raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
-    if workers > 1 and not project.index.url:
+    if workers > 1 and not project.storage.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
             "can be open in one process only"
