@@ -54,6 +54,8 @@ def _signature(found: griffe.Object | griffe.Alias) -> str:
     """Return the parameters as they are written, on one line or one a line."""
     if found.is_class and "__init__" not in found.members and not found.labels & {"dataclass"}:
         return ""
+    if any(one.name.startswith("_") for one in found.parameters):
+        return ""
     parameters = [_parameter(one) for one in found.parameters if one.name != "self"]
     end = f" -> {found.returns}" if found.is_function and found.returns else ""
     line = f"({', '.join(parameters)}){end}"
@@ -64,7 +66,8 @@ def _parameter(one: griffe.Parameter) -> str:
     annotation = f": {one.annotation}" if one.annotation is not None else ""
     if one.default is None:
         return one.name + annotation
-    return f"{one.name}{annotation}{' = ' if annotation else '='}{one.default}"
+    default = re.sub(r"^key\((.*?), ['\"].*", r"\1", str(one.default))  # of a table of config.toml
+    return f"{one.name}{annotation}{' = ' if annotation else '='}{default}"
 
 
 def _escaped(text: str) -> str:

@@ -43,9 +43,7 @@ def _lines() -> Iterator[str]:
             values = {key: info.default for key, info in keys_of(SourceOptions).items()} | _SOURCE
             yield from (_shown(toml_line(SourceOptions, key, value)) for key, value in values.items())
         elif name in _SAME:
-            yield _aligned(
-                f"[{name}]", f"{SECTIONS[name].metadata['description']}; keys as in [{_SAME[name]}]"
-            )
+            yield _aligned(f"[{name}]", f"{SECTIONS[name].metadata['description']}; keys as in [{_SAME[name]}]")
         else:
             yield from (_shown(line) for line in (heading, *keys))
 

@@ -41,8 +41,8 @@ TOP = {"__init__", "__main__", "ending", "errors", "installation", "logging", "l
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
-    "cli": 4639,
-    "course": 2494,
+    "cli": 4642,
+    "course": 2499,
     "crawl": 2365,
     "ending": 19,
     "errors": 154,
@@ -51,7 +51,7 @@ MOST_LINES = {
     "importing": 535,
     "index": 3192,
     "installation": 113,
-    "langchain": 147,
+    "langchain": 149,
     "llmd": 2110,
     "lmm_core": 179,
     "logging": 248,
@@ -62,7 +62,7 @@ MOST_LINES = {
     "retrieve": 5744,
     "scan": 5047,
     "serving": 2815,
-    "settings": 2634,
+    "settings": 2490,
     "store": 2355,
     "study": 2770,
     "vector_store_qdrant": 184,
@@ -385,7 +385,7 @@ def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, mon
 
 
 # Our modules that each command loads, where it has work to do
-LOADED = {"lmm-rag": 106, "scan": 94, "rag": 114, "index": 172, "search": 196, "ask": 192}
+LOADED = {"lmm-rag": 106, "scan": 95, "rag": 115, "index": 173, "search": 197, "ask": 193}
 
 
 def test_commands_load_no_more_modules_than_they_may(pandoc, tmp_path, monkeypatch):

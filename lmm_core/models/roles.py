@@ -11,6 +11,19 @@ from ..errors import ModelError
 from .names import DEFAULT, NO_MODEL, ModelName, is_default, parse_name
 from .sources import FASTEMBED, NONE, STAND_IN, ModelSource
 
+# What models are asked for, by the names of the prompts that may be in the writer's own words.
+PURPOSES = {
+    "questions": "which questions a section gets (lmm rag)",
+    "summary": "which summary a section gets (lmm rag)",
+    "annotations": "what surrounds these two",
+    "chat": "how a question in a document is answered (lmm chat)",
+    "edit": "how the new version of a text is written (lmm edit)",
+    "queries": "how search queries are made of a student's question",
+    "rerank": "how passages are graded for a question",
+    "answer": "how a student's question is answered (lmm ask, lmm serve)",
+    "plan": "how a plan for studying is made (lmm toc --plan)",
+    "llmd": "how the last entry of an LLMD document is answered",
+}
 ROLES = ("major", "minor", "aux", "embedding")
 _ABOVE = {"minor": "major", "aux": "minor"}
 

@@ -14,13 +14,11 @@ the project.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, replace
-from functools import cache
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_model
-from pydantic_core import core_schema
+from pydantic import ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ..errors import ConfigError, TrustError
@@ -31,45 +29,8 @@ from .checks import check_settings, describe
 from .environment import read_environment
 from .names import CONFIG_NAME
 from .reading import Given, Keys, Reading, plain_tables
-from .tables import TABLE, ConfigTables, MarkdownTables, SourceOptions, keys_of, listed
+from .tables import TABLE, ConfigTables, MarkdownTables, SourceOptions, keys_of
 from .toml_file import read_tables
-
-# Tables
-
-
-@cache
-def table_model(table: type[Any]) -> type[BaseModel]:
-    """Return the pydantic model of a table: of its keys alone, with lists where the table has tuples."""
-    hints = get_type_hints(table, include_extras=True)
-    fields: dict[str, Any] = {}
-    for name, one in keys_of(table).items():
-        rules = {key: value for key, value in one.metadata.items() if key != "check"}
-        check = one.metadata.get("check")
-        hint = listed(hints[name])
-        fields[name] = (Annotated[hint, AfterValidator(check)] if check else hint, Field(**_default(one), **rules))
-    config: Any = {"extra": "forbid", "strict": True, "protected_namespaces": ()}
-    return create_model(table.__name__, __config__=config, __doc__=table.__doc__, **fields)
-
-
-def _default(one: Any) -> dict[str, Any]:
-    if one.default is not MISSING:
-        return {"default": list(one.default) if isinstance(one.default, tuple) else one.default}
-    return {} if one.default_factory is MISSING else {"default_factory": one.default_factory}
-
-
-def table_schema(table: type[Any], handler: Any) -> Any:
-    """Return the schema by which pydantic makes an object of a table."""
-
-    def make(model: BaseModel) -> Any:
-        return table(**{name: _frozen(value) for name, value in model})
-
-    model = table_model(table)  # type: ignore[arg-type]  # a class has a hash, whatever its instances have
-    return core_schema.no_info_after_validator_function(make, handler.generate_schema(model))
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
 
 # The settings
 

@@ -8,14 +8,14 @@ metadata of a field are arguments of pydantic's `Field`. A field without a descr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from ..markdown.blocks import Spelling
 from ..markdown.rag_only import KnitRules
 from ..models.names import DEFAULT
-from ..models.own_prompts.known import KNOWN
+from ..models.roles import PURPOSES
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from .values import (
     checked_addresses,
@@ -59,12 +59,36 @@ class TableSchema:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return the schema that pydantic asks for."""
-        from .config import table_schema
+        from pydantic_core.core_schema import no_info_after_validator_function
 
-        return table_schema(source, handler)
+        def make(model: Any) -> Any:
+            return source(**{name: tuple(value) if isinstance(value, list) else value for name, value in model})
+
+        return no_info_after_validator_function(make, handler.generate_schema(_model_of(source)))
 
 
 TABLE = TableSchema()
+
+
+@cache
+def _model_of(table: Any) -> type[Any]:
+    """Return the pydantic model of a table: of its keys alone, with lists where the table has tuples."""
+    from pydantic import AfterValidator, ConfigDict, Field, create_model
+
+    hints, values = _hints(table), dict[str, Any]()
+    for name, one in keys_of(table).items():
+        rules = {key: value for key, value in one.metadata.items() if key != "check"}
+        check, hint = one.metadata.get("check"), listed(hints[name])
+        values[name] = (Annotated[hint, AfterValidator(check)] if check else hint, Field(**_default(one), **rules))
+    config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+    made: type[Any] = create_model(table.__name__, __config__=config, __doc__=table.__doc__, **values)
+    return made
+
+
+def _default(one: Field[Any]) -> dict[str, Any]:
+    if one.default is not MISSING:
+        return {"default": list(one.default) if isinstance(one.default, tuple) else one.default}
+    return {} if one.default_factory is MISSING else {"default_factory": one.default_factory}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +190,16 @@ def _hints(table: type[Any]) -> dict[str, Any]:
 class PromptFiles:
     """Files with prompts in your own words, from the project's root: `[prompts]`."""
 
-    questions: str = key("", KNOWN["questions"].purpose)
-    summary: str = key("", KNOWN["summary"].purpose)
-    annotations: str = key("", KNOWN["annotations"].purpose)
-    chat: str = key("", KNOWN["chat"].purpose)
-    edit: str = key("", KNOWN["edit"].purpose)
-    queries: str = key("", KNOWN["queries"].purpose)
-    rerank: str = key("", KNOWN["rerank"].purpose)
-    answer: str = key("", KNOWN["answer"].purpose)
-    plan: str = key("", KNOWN["plan"].purpose)
-    llmd: str = key("", KNOWN["llmd"].purpose)
+    questions: str = key("", PURPOSES["questions"])
+    summary: str = key("", PURPOSES["summary"])
+    annotations: str = key("", PURPOSES["annotations"])
+    chat: str = key("", PURPOSES["chat"])
+    edit: str = key("", PURPOSES["edit"])
+    queries: str = key("", PURPOSES["queries"])
+    rerank: str = key("", PURPOSES["rerank"])
+    answer: str = key("", PURPOSES["answer"])
+    plan: str = key("", PURPOSES["plan"])
+    llmd: str = key("", PURPOSES["llmd"])
 
 
 @dataclass(frozen=True, slots=True)

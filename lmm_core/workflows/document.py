@@ -12,7 +12,7 @@ from ..logging import LoggerBase
 from ..markdown.blocks import Block, header_content
 from ..markdown.files import project_root
 from ..markdown.metadata.ownership import find_key
-from ..scan.check.header_settings import wrong_values
+from ..scan.check.finding import wrong_values
 from ..settings.project import Project, for_document
 
 if TYPE_CHECKING:

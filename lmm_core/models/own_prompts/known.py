@@ -19,22 +19,13 @@ from ..prompts import (
     Prompt,
     fields_in,
 )
+from ..roles import PURPOSES
 
 # Fields that a text may do without; it has to hold all others that ours holds.
 OPTIONAL = frozenset({"titles", "language", "most"})
 _PROMPTS = {
-    "chat": (CHAT, "how a question in a document is answered (lmm chat)"),
-    "edit": (EDIT, "how the new version of a text is written (lmm edit)"),
-    "queries": (QUERIES, "how search queries are made of a student's question"),
-    "rerank": (RERANK, "how passages are graded for a question"),
-    "answer": (ANSWER, "how a student's question is answered (lmm ask, lmm serve)"),
-    "plan": (PLAN, "how a plan for studying is made (lmm toc --plan)"),
-    "llmd": (LLMD, "how the last entry of an LLMD document is answered"),
-}
-_ANNOTATED = {
-    "questions": "which questions a section gets (lmm rag)",
-    "summary": "which summary a section gets (lmm rag)",
-}
+    "chat": CHAT, "edit": EDIT, "queries": QUERIES, "rerank": RERANK, "answer": ANSWER, "plan": PLAN, "llmd": LLMD,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +47,12 @@ class KnownPrompt:
 
 
 def _known() -> dict[str, KnownPrompt]:
-    made = [KnownPrompt(name, purpose, WANTED[name], _fields(ANNOTATIONS, "")) for name, purpose in _ANNOTATED.items()]
-    frame = ANNOTATIONS.system
-    made.append(KnownPrompt("annotations", "what surrounds these two", frame, _fields(ANNOTATIONS, frame)))
-    for name, (prompt, purpose) in _PROMPTS.items():
-        made.append(KnownPrompt(name, purpose, prompt.system, _fields(prompt, prompt.system)))
-    return {one.name: one for one in made}
+    prompts = dict.fromkeys(("questions", "summary", "annotations"), ANNOTATIONS) | _PROMPTS
+    texts = {name: WANTED.get(name, prompt.system) for name, prompt in prompts.items()}
+    return {
+        name: KnownPrompt(name, purpose, texts[name], _fields(prompts[name], "" if name in WANTED else texts[name]))
+        for name, purpose in PURPOSES.items()
+    }
 
 
 def _fields(prompt: Prompt, text: str) -> dict[str, str]:
@@ -78,7 +69,7 @@ KNOWN = _known()
 
 def own_prompt(name: str, own: Mapping[str, str]) -> Prompt:
     """Return the prompt of a name, with the own text (a template) in place of ours if there is one."""
-    prompt, _ = _PROMPTS[name]
+    prompt = _PROMPTS[name]
     return replace(prompt, system=own[name]) if name in own else prompt
 
 
@@ -87,7 +78,7 @@ def prompt_marks(own: Mapping[str, str]) -> dict[str, str]:
 
     White space does not count: wrapping a text otherwise is no change."""
     marks = {}
-    for key in _ANNOTATED:
+    for key in ("questions", "summary"):
         texts = [" ".join(own[name].split()) if name in own else "" for name in (key, "annotations")]
         if any(texts):
             marks[key] = digest(texts)

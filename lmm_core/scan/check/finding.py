@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...errors import ConfigError
 from ...logging import Level, LoggerBase, Report
+from ...markdown.blocks import Block, header_content
+from ...settings.project import Project, for_document
 
 # Each code with what it stands for; docs/format.md has the same table. Errors are what is not read or would be shown.
 ERRORS = {
@@ -58,3 +61,17 @@ def report_findings(findings: Iterable[Finding], logger: LoggerBase, level: Leve
     """Report findings with their codes. level: in place of that of each."""
     for one in findings:
         logger.report(Report(level or one.level, one.message, line=one.line, code=one.code))
+
+
+def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
+    """Return the settings in a document's header that cannot be used."""
+    try:
+        for_document(project, header_content(blocks))
+    except ConfigError as error:
+        return wrong_values(blocks, error)
+    return []
+
+
+def wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
+    """Return a finding for each problem that an error of `for_document` names."""
+    return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]

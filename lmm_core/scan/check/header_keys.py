@@ -8,6 +8,7 @@ from typing import Any
 
 from ...markdown.blocks import Block, HeaderBlock, MetadataBlock
 from ...markdown.metadata.lmm_options import refused_in
+from ...settings.tables import section_keys
 from .finding import Finding
 from .near_misses import line_of
 
@@ -17,16 +18,8 @@ MODEL_KEYS = ("embedding", "major", "minor", "aux", "system", "RAG")
 _ROLES = ("embedding", "embeddings", "major", "minor", "aux")
 # The sections of config.toml, each with its keys: other programs have keys of these names as well.
 # `split` is missing here, since a header may have it.
-SECTIONS: dict[str, frozenset[str]] = {
-    "RAG": frozenset(
-        {"titles", "questions", "summaries", "questions_threshold", "summary_threshold", "follow_prompts"}
-    ),
-    "knit": frozenset({"div_types", "keep", "allowed_words"}),
-    "embeddings": frozenset({"dense_model", "sparse_model", "encoding", "annotations", "own_annotations", "language"}),
-    "storage": frozenset({"folder", "url", "port", "memory"}),
-    "database": frozenset({"collection_name", "companion_collection", "companion_encoding"}),
-    "ask": frozenset({"queries", "rerank", "context", "level", "budget", "tool_calls", "off_topic", "subjects"}),
-    "serve": frozenset({"origins", "hosts", "proxies", "rate", "concurrency", "max_question"}),
+SECTIONS = {
+    name: section_keys(name).keys() for name in ("RAG", "knit", "embeddings", "storage", "database", "ask", "serve")
 }
 _OTHER_OPTIONS = {"remove_messages", "textid", "headingid", "textUUID", "headingUUID"}  # of scan_rag
 _SETTINGS = {*MODEL_KEYS, *_OTHER_OPTIONS, "summary", *SECTIONS, *frozenset().union(*SECTIONS.values())}

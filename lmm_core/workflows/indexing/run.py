@@ -238,7 +238,7 @@ class Upload:
 
     def _check_stored(self) -> None:
         """Raise StoreError if a collection cannot be read, or has lost chunks, though none of its files has changed."""
-        name, companion = self.project.index.collection, self.project.index.companion
+        name, companion = self.project.database.collection_name, self.project.database.companion_collection
         written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         stored = self.store.count(name)
         self.store.count(companion)
@@ -421,7 +421,7 @@ class Upload:
 
     def gone(self) -> list[str]:
         """Return the sources of the indexed files that are gone. Raise StoreError."""
-        sources = read_records(self.store, self.project.index.collection)
+        sources = read_records(self.store, self.project.database.collection_name)
         return [source for source in sources if not source.startswith(STDIN) and is_gone(self.project.root / source)]
 
     def drop_left_out(self) -> int:
