@@ -23,7 +23,8 @@ from lmm_core.serving.log import Log
 from lmm_core.serving.recorder import make_recorder
 from lmm_core.serving.server import make_server
 from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import ServeOptions, load_project
+from lmm_core.settings.project import load_project
+from lmm_core.settings.tables import ServeOptions
 from lmm_core.workflows.ask import SharedLibrary
 from tests.effort import PATIENCE
 

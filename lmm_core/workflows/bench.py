@@ -218,7 +218,7 @@ class _IndexedCourse:
 
     async def without(self, questions: Collection[str]) -> Library:
         """Return the course without some of the questions that it is annotated with."""
-        collection = self.project.index.collection
+        collection = self.project.database.collection_name
         payloads = {
             point.id: {**point.payload, QUESTIONS: _left(point.payload[QUESTIONS], questions)}
             for point in self.points

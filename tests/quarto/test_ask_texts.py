@@ -5,7 +5,8 @@ from pathlib import Path
 from lmm_core.quarto.ask_box.scripts import box_files
 from lmm_core.serving.page import own_page
 from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import Project, ServeOptions
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import ServeOptions
 from tests.box_pages import IN_A_BROWSER
 from tests.serving import Served
 

@@ -11,7 +11,8 @@ import pytest
 from lmm_core.errors import ConfigError
 from lmm_core.serving import recorder as serving_recorder
 from lmm_core.serving.recorder import describe_recording
-from lmm_core.settings.project import ServeOptions, load_project
+from lmm_core.settings.project import load_project
+from lmm_core.settings.tables import ServeOptions
 from lmm_core.study.asked import recordings as recordings_module
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from lmm_core.study.asked.turns import RecordedTurn

@@ -26,7 +26,8 @@ from lmm_core.serving import app as serving_app
 from lmm_core.serving.access.rates import MOST, Rates
 from lmm_core.serving.page import own_page
 from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import Project, ServeOptions, load_project
+from lmm_core.settings.project import Project, load_project
+from lmm_core.settings.tables import ServeOptions
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.workflows.indexing.stores import project_store
 from tests.commands import write
