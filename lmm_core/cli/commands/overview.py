@@ -14,10 +14,10 @@ from ...logging import counted, in_file, one_line, say
 from ...markdown.blocks import Problem
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
-from ...scan.check.finding import CODES, WARNINGS, report_findings
+from ...scan.check.finding import CODES, WARNINGS, report_findings, wrong_settings
 from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types
-from ...settings.project import project_finder, wrong_settings
+from ...settings.project import project_finder
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import config_checked, find_documents, folders_argument, json_option
 from ..reports import ReportPrinter, exit_with_status, load, print_json
