@@ -117,7 +117,7 @@ class _LlmdPage:
         if entry.assistant is not None:
             parts = [
                 self._change(one) if isinstance(one, DisplayedChange) else self._text(one.text)
-                for one in read_reply(entry.assistant)
+                for one in read_reply(entry.assistant, entry.human)
             ]
             yield _div("llmd-assistant", [_strong("Assistant"), *(block for part in parts for block in part)])
 

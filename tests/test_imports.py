@@ -52,7 +52,7 @@ MOST_LINES = {
     "index": 3192,
     "installation": 113,
     "langchain": 149,
-    "llmd": 2110,
+    "llmd": 2125,
     "lmm_core": 179,
     "logging": 248,
     "markdown": 4624,

@@ -1,6 +1,6 @@
 """LLMD: one markdown file in which a person and a model work on a project.
 
-May import `files`, `markdown`, `errors` and `logging`.
+May import what `study` may.
 """
 
 from ..errors import LlmdError

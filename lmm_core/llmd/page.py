@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .reply import ChangelogText, Replacement, parse_reply
+from .reply import ChangelogText, Replacement, parse_reply, without_thoughts
 
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})(?P<info>.*)")
 _END_OF_LOG = re.compile(r">{5,9} CHANGELOG[ \t]*")
@@ -31,12 +31,13 @@ class DisplayedChange:
     is_file: bool = True
 
 
-def read_reply(reply: str) -> list[Said | DisplayedChange]:
-    """Return the parts of a reply.
+def read_reply(reply: str, asked: str = "") -> list[Said | DisplayedChange]:
+    """Return the parts of a reply, without what the model thought. asked: the request.
 
     If a block is malformed, nothing of the reply would be applied; all of it is shown as it is,
     in a code fence."""
-    read = parse_reply(reply)
+    reply = without_thoughts(reply, asked).strip("\n")
+    read = parse_reply(reply, asked)
     if read.problems:
         fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", reply))])
         return [Said(f"{fence}\n{reply}\n{fence}")]

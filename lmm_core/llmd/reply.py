@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..markdown.blocks import Problem
+from ..models.unwrap import unwrap
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
@@ -90,9 +91,19 @@ class _Malformed(Exception):
         self.problem = Problem(at + 1, message)
 
 
-def parse_reply(text: str) -> ParsedReply:
-    """Return the blocks of a reply. This never fails: `problems` tells what is malformed."""
-    return _ReplyReader([line.removesuffix("\r") for line in text.split("\n")]).read()
+def parse_reply(text: str, asked: str = "") -> ParsedReply:
+    """Return the blocks of a reply. This never fails: `problems` tells what is malformed.
+
+    asked: the request, see `without_thoughts`."""
+    return _ReplyReader([line.removesuffix("\r") for line in without_thoughts(text, asked).split("\n")]).read()
+
+
+def without_thoughts(reply: str, asked: str = "") -> str:
+    """Return a reply without what the model thought before it, which may be a draft of a block.
+
+    Its lines stay where they are. asked: the request; tags that stand there may be what the reply is about."""
+    answer = unwrap(reply, asked)
+    return "\n" * reply.count("\n", 0, max(0, reply.rfind(answer))) + answer
 
 
 class _ReplyReader:

@@ -460,6 +460,19 @@ def test_nothing_to_apply(project):
     assert not Path(".lmm").exists()
 
 
+def test_a_draft_in_the_thoughts_is_not_applied(project, model):
+    """Neither one that a model sends, nor one that stands in the document."""
+    thoughts = f"<think>\n{CHANGE}\n{LOG}</think>\n\nNothing needs to change."
+    model.reply = thoughts
+    wish()
+    assert "entry 1 proposes no changes" in lmm("lmm llmd chat PROJECT.md").stderr
+    assert document().entries[0].assistant == "Nothing needs to change."
+    write("PROJECT.md", text("PROJECT.md").replace("Nothing needs to change.", thoughts))
+    before = tree()
+    assert "entry 1 proposes no changes" in lmm("lmm llmd apply PROJECT.md -y").stderr
+    assert tree() == before
+
+
 def test_two_paths_of_one_file(project):
     os.symlink("src", "link")
     other = CHANGE.replace("src/", "link/").replace("negative line", "bad line")

@@ -139,6 +139,28 @@ def test_what_is_malformed_is_told_with_its_line(text, line, message):
     assert any(at == line and message in said for at, said in found), found
 
 
+@pytest.mark.parametrize("tags", [("<think>", "</think>"), ("", "</think>"), ("[THINK]", "[/THINK]")])
+@pytest.mark.parametrize("answer", ["Nothing needs to change.", f"b.py\n{BLOCK}", f"{BLOCK}"])
+def test_a_draft_in_the_thoughts_is_no_block(tags, answer):
+    """And lines are those of the whole reply."""
+    thoughts = f"{tags[0]}\nPerhaps:\n\na.py\n{BLOCK}\n<<<<<< SEARCH>\n{tags[1]}\n\n"
+    alone, reply = parse_reply(answer), parse_reply(thoughts + answer)
+    lines = thoughts.count("\n")
+    assert [(one.path, one.line - lines) for one in reply.files] == [(one.path, one.line) for one in alone.files]
+    assert [problem.line - lines for problem in reply.problems] == [problem.line for problem in alone.problems]
+
+
+def test_thoughts_that_do_not_end_hold_no_block():
+    assert parse_reply(f"<think>\na.py\n{BLOCK}\n") == parse_reply("")
+
+
+def test_tags_that_a_block_is_about_are_its_text():
+    text = "a.html\n<<<<<< SEARCH\n<think>\n=======\n</think>\n>>>>>> REPLACE"
+    assert parse_reply(text, "Close <think> by </think>.").files == (
+        Replacement("a.html", ("<think>",), ("</think>",), 2),
+    )
+
+
 def test_a_malformed_block_leaves_the_others_readable_and_the_reply_useless():
     reply = parse_reply(f"{BLOCK}\n\nb.py\n{BLOCK}")
     assert [problem.line for problem in reply.problems] == [1]

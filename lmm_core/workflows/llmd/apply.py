@@ -52,7 +52,7 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
     entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
-    reply = _with_known_paths(parse_reply(entry.assistant), opened.llmd.files)
+    reply = _with_known_paths(parse_reply(entry.assistant, entry.human), opened.llmd.files)
     texts, refused = _read_files(opened, reply, allow)
     planned = plan(opened.llmd, texts, reply)
     problems = refused or planned.problems
