@@ -134,6 +134,7 @@ class RagRun:
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
+    _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that wait for nothing
     _made: set[int] = field(default_factory=set, init=False)
     _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
     _waiting: int = field(default=0, init=False)
@@ -181,7 +182,9 @@ class RagRun:
         if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
             self._keeps_header = True
             return []
-        if not needs.wanted:
+        if needs.wanted:
+            self._needs[id(node)] = needs
+        else:
             self._apply(node, needs, needs.values)
         return needs.wanted
 
@@ -212,7 +215,9 @@ class RagRun:
         return headless or id(node) in self._closed or self._is_proposed(node)
 
     def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
-        self._write(node, set_values(node.properties, values, dict.fromkeys(values, needs.source) | needs.inputs))
+        is_new = any(value is not DELETED for value in values.values())
+        inputs = dict.fromkeys(values, needs.source) | needs.inputs if is_new else {}
+        self._write(node, set_values(node.properties, values, inputs) if values else {})
         self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)
         report_stale_lm_markdown(node, self.logger)
@@ -277,7 +282,7 @@ class RagRun:
         """
         done = all(below)
         if not self._is_left_out(node):
-            needs = self._finder.needs_of(node)
+            needs = self._needs.get(id(node)) or self._finder.needs_of(node)
             values = dict(needs.values)
             if needs.wanted and not done:
                 self._waiting += 1
@@ -416,7 +421,7 @@ class RagRun:
         found = []
         for node in self.open:
             if not self._is_left_out(node):
-                needs = self._finder.needs_of(node)
+                needs = self._needs.get(id(node)) or self._finder.needs_of(node)
                 wanted = needs.wanted or self._finder.changeable_keys(node)
                 tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
                 found.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))

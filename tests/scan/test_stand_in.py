@@ -13,8 +13,8 @@ RESIDUALS = f"{HEADER}# Residuals\n\nA residual is a distance between a point an
 MORE = "\n# More\n\nShort.\n"
 
 
-def by_stand_in(text):
-    made = scan_rag(parse_markdown_text(text), annotator=stand_in(), logger=ListLogger())
+def by_stand_in(text, refresh=False):
+    made = scan_rag(parse_markdown_text(text), annotator=stand_in(), refresh=refresh, logger=ListLogger())
     return serialize_blocks(made)
 
 
@@ -44,18 +44,19 @@ def test_a_model_is_asked_for_what_the_stand_in_left_out():
     assert [asked.titles[-1] for asked in annotator.sections] == ["Residuals", "On", "T"]
 
 
-def test_what_a_former_stand_in_wrote_is_replaced():
-    assert by_stand_in(old(RESIDUALS)) == by_stand_in(RESIDUALS)
+def test_what_a_former_stand_in_wrote_stays_until_a_refresh():
+    assert by_stand_in(old(RESIDUALS)) == old(RESIDUALS)
+    assert by_stand_in(old(RESIDUALS), refresh=True) == by_stand_in(RESIDUALS)
 
 
-def test_a_file_that_only_a_former_stand_in_annotated_is_as_it_was_before():
-    assert by_stand_in(old(f"{SILENT}{MORE}")) == f"{SILENT}{MORE}"
+def test_a_file_that_only_a_former_stand_in_annotated_is_after_a_refresh_as_it_was_before():
+    assert by_stand_in(old(f"{SILENT}{MORE}"), refresh=True) == f"{SILENT}{MORE}"
 
 
 def test_what_the_writer_corrected_is_kept():
     filled = old(RESIDUALS)
     summary = next(line for line in filled.split("\n") if line.startswith("~summary"))
-    made = by_stand_in(filled.replace(summary, "~summary: By hand."))
+    made = by_stand_in(filled.replace(summary, "~summary: By hand."), refresh=True)
     assert "~summary: By hand." in made
     assert "~questions:\n  - What is a residual?" in made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ...markdown.metadata.body import DELETED
@@ -29,7 +30,7 @@ def maker_of(node: Node, tree: HeadingNode) -> str:
 class SectionNeeds:
     """The annotations that a section needs.
 
-    `source` is the hash of its text, `inputs` that hash by key, with the mark of the own prompt.
+    `marks` are those of the own prompts by key.
     `values` are keys to be written as they are (or, for `DELETED`, removed). `wanted` are keys to
     ask the annotator for; `instead` names the values that they replace although the text is the
     same. `stale` are corrected keys whose text has changed. `kept` are keys written by a model,
@@ -37,13 +38,22 @@ class SectionNeeds:
     """
 
     section: AnnotatorSection
-    source: str
-    inputs: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
     instead: str = ""
     stale: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+
+    @cached_property
+    def source(self) -> str:
+        """The hash of the section's text, which takes longer than all else: most sections need none."""
+        return source_hash(self.section)
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """That hash by key, with the mark of the own prompt."""
+        return {key: marked(self.source, mark) for key, mark in self.marks.items()}
 
 
 @dataclass(frozen=True)
@@ -64,8 +74,7 @@ class NeedsFinder:
     def needs_of(self, node: HeadingNode) -> SectionNeeds:
         """Return the present needs of a section."""
         section = self.texts.section(node)
-        needs = SectionNeeds(section, source_hash(section))
-        needs.inputs = {key: marked(needs.source, self._mark(key) or "") for key, _ in self.keys(node)}
+        needs = SectionNeeds(section, {key: self._mark(key) or "" for key, _ in self.keys(node)})
         for key, threshold in self.keys(node):
             self._sort_key(node, key, threshold, needs)
         if self.opts.titles and not isinstance(node, HeaderNode):
@@ -74,10 +83,11 @@ class NeedsFinder:
 
     def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
         """Put a key where it belongs among the needs."""
-        state = key_state(node.properties, key, needs.source, self._followed(key))
+        pair = hash_pair(node.properties, key)
+        state = key_state(node.properties, key, needs.source if pair else "", self._followed(key))
         by_stand_in = self.maker(node) == STAND_IN_NAME
-        if state is State.CURRENT and (self.refresh or by_stand_in):
-            state = State.OUTDATED  # the stand-in is asked anew each time: it costs nothing, and may have learned
+        if state is State.CURRENT and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
+            state = State.OUTDATED  # a model replaces what the stand-in wrote
         if state is State.STALE:
             needs.stale.append(key)
         elif self._is_said_below(node):
@@ -90,7 +100,6 @@ class NeedsFinder:
             needs.kept.append(key)
         elif state in (State.MISSING, State.OUTDATED):
             needs.wanted.append(key)
-            pair = hash_pair(node.properties, key)
             needs.instead += pair[1] if pair and pair[0] == needs.inputs[key] and not by_stand_in else ""
 
     def _mark(self, key: str) -> str | None:

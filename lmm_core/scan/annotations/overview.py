@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...markdown.blocks import Block, HeaderBlock
+from ...markdown.metadata.ownership import hash_pair
 from ...markdown.originals import restore_originals
 from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
@@ -80,7 +81,8 @@ def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: set
     part = texts.only_part(node)
     if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
         return found
-    source = source_hash(texts.section(node))
+    has_hashes = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
+    source = source_hash(texts.section(node)) if has_hashes else ""
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
     for key, wanted, threshold in (
         ("questions", opts.questions and node.heading is not None, opts.questions_threshold),
