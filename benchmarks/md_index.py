@@ -28,6 +28,7 @@ from evaluation import CORPORA, EVAL, MODEL, Corpus, Question, Spans, read_quest
 from tables import machine, print_table, say
 from texts import MB, corpora, size
 
+from lmm_core.cli.folder_indexes import FOLDER, database_from, index_markdown, open_indexes
 from lmm_core.crawl.ranking import MOST_SHOWN, Match
 from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import slice_text
@@ -37,7 +38,6 @@ from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
-from lmm_core.workflows.folders import FOLDER, database_from, index_markdown, open_indexes
 from lmm_core.workflows.models import Models
 
 SPEED = 20  # MB/s that are wanted of crawling and cutting by all cores, apart from tokenising

@@ -79,6 +79,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .scan.chat import scan_messages as scan_messages
     from .scan.exchange.record import clear_messages as clear_messages
     from .scan.knit import knit as knit
+    from .scan.own_pass import load_pass as load_pass
     from .scan.rag import scan_rag as scan_rag
     from .settings.config import ConfigSettings as ConfigSettings
     from .settings.project import load_project as load_project
@@ -100,7 +101,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .workflows.models import annotator_from_config as annotator_from_config
     from .workflows.models import chat_model_from_config as chat_model_from_config
     from .workflows.models import embedder_from_config as embedder_from_config
-    from .workflows.own_pass import load_pass as load_pass
     from .workflows.passes import markdown_knit as markdown_knit
     from .workflows.passes import markdown_rag as markdown_rag
     from .workflows.passes import markdown_scan as markdown_scan
@@ -142,7 +142,7 @@ _MODULES = {
     "workflows.indexing.stores": "client_from_config global_client_from_config",
     "workflows.indexing.upload": "markdown_upload",
     "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
-    "workflows.own_pass": "load_pass",
+    "scan.own_pass": "load_pass",
     "workflows.passes": "markdown_knit markdown_rag markdown_scan",
     "workflows.talk": "markdown_edits markdown_messages",
 }

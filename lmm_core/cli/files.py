@@ -21,11 +21,11 @@ from ..scan.annotations.tally import Tally, total
 from ..settings.quarto_inputs import DocumentFinder
 from ..workflows.models import Models
 from ..workflows.passes import Work, work_on, work_on_file
-from ..workflows.session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
 from .arguments import find_documents
 from .diffs import print_diff
 from .reports import ReportPrinter, cost, print_json, report_failure
 from .running import run
+from .session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
 
 WOULD = "would be "  # how `--check` and `--diff` begin what they say
 FILES_AT_ONCE = 16

@@ -167,14 +167,6 @@ def serve():
     import qdrant_client  # noqa: F401
     import qdrant_edge  # noqa: F401
 
-    import lmm_core.cli.commands.find
-    import lmm_core.crawl.indexer
-    import lmm_core.crawl.search
-    import lmm_core.models.embedders.bm25
-    import lmm_core.store.edge_store
-    import lmm_core.store.qdrant_store
-    import lmm_core.workflows.folders  # noqa: F401
-
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         job = json.loads(line)

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from lmm_core.cli.folder_indexes import encoder_for
 from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Database
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
-from lmm_core.workflows.folders import encoder_for
 from lmm_core.workflows.indexing.search import find_in_index
 from lmm_core.workflows.indexing.stores import project_store
 from lmm_core.workflows.models import Models

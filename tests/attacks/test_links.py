@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
+from lmm_core.cli.session import SavedFiles
 from lmm_core.errors import ChangedError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown, read_markdown, write_markdown
@@ -19,7 +20,6 @@ from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from lmm_core.workflows.session import SavedFiles
 from lmm_core.workflows.talk import keep_unmerged
 from tests.commands import write
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from lmm_core.cli.folder_indexes import add_tools, default_name, encoder_for, read_description
 from lmm_core.errors import ToolError
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.folders import add_tools, default_name, encoder_for, read_description
 from lmm_core.workflows.models import Models
 from tests.commands import text, write
 from tests.crawl.indexed import fill, page

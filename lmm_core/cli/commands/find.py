@@ -23,7 +23,6 @@ from ...settings.project import Project
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import work_on
-from ...workflows.session import Saved, SavedFiles
 from ..arguments import (
     check_written,
     exclude_option,
@@ -39,6 +38,7 @@ from ..files import at_every_save, is_done, say_at
 from ..formulas import readable
 from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, report_failure, shorten, warn
 from ..running import run, run_or_report
+from ..session import Saved, SavedFiles
 
 if TYPE_CHECKING:
     from ...index.chunks import Chunk

@@ -44,7 +44,7 @@ def md_index(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Index any folder of markdown. Only what has changed is read."""
-    from ...workflows.folders import database_from, index_markdown
+    from ..folder_indexes import database_from, index_markdown
 
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
 
@@ -92,7 +92,7 @@ def _describe(done: Indexed) -> str:
 def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
     """Find snippets in folders that lmm md-index has indexed."""
     from ...crawl.ranking import MOST_SHOWN, SHOWN
-    from ...workflows.folders import database_from, open_indexes
+    from ..folder_indexes import database_from, open_indexes
 
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")

@@ -11,11 +11,11 @@ from ...scan.annotations.removal import REMOVABLE, By
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import AnnotationClearing
-from ...workflows.session import SavedFiles
 from ...workflows.talk import ConversationWork, KeyClearing, clear_work, decide
 from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileOutcome, at_every_save, exit_with_outcomes, for_each, is_done, rewrite, say_at
 from ..reports import ReportPrinter, TerminalScreen, warn
+from ..session import SavedFiles
 
 _KEYS = "Take this key out of all metadata instead, whoever wrote it; with --annotations, only as rag wrote it."
 

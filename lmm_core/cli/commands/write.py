@@ -17,7 +17,6 @@ from ...markdown.files import MarkdownFile, save_bytes
 from ...settings.quarto_inputs import DocumentFinder
 from ...workflows.models import Models
 from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork
-from ...workflows.session import Saved, SavedFiles
 from ..arguments import (
     asking_options,
     find_documents,
@@ -45,6 +44,7 @@ from ..reports import (
     warn,
 )
 from ..running import run
+from ..session import Saved, SavedFiles
 
 
 @click.command()
@@ -122,7 +122,7 @@ def own_pass(
 ) -> None:
     """Run a pass of your own, a Python function from blocks to blocks."""
     from ...errors import PassError
-    from ...workflows.own_pass import Pass, load_pass, run_pass
+    from ...scan.own_pass import Pass, load_pass, run_pass
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return run_pass(own, blocks, logger)

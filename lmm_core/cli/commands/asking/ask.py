@@ -114,7 +114,7 @@ def ask(
 @asynccontextmanager
 async def _markdown_folders(tools: Tools, project: Project, models: Models) -> AsyncIterator[None]:
     """Let the model search in the indexes that `lmm md-index` has made here, too, within the block."""
-    from ....workflows.folders import FOLDER, add_tools
+    from ...folder_indexes import FOLDER, add_tools
 
     if not Path(FOLDER).is_dir():
         yield
@@ -128,7 +128,7 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
 
 async def _hold_session(printer: _AnswerPrinter, library: SharedLibrary, logger: LoggerBase) -> None:
     """Answer the questions that a person types, or the lines of a file, until there are no more."""
-    from ....workflows.session import read_questions, until_ctrl_c
+    from ...session import read_questions, until_ctrl_c
 
     await _greet(printer, library)
     async for question in read_questions(library, lambda: say(PROMPT, err=True, nl=False, style="bold")):

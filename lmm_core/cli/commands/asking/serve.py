@@ -241,7 +241,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     none of your files; one of them makes search indexes of folders, in .md_index."""
     from ....retrieve.agents.tools import Tools
     from ....workflows.ask import SharedLibrary, status_tool
-    from ....workflows.folders import add_tools
+    from ...folder_indexes import add_tools
 
     if folder is not None:
         os.chdir(folder)  # as if it had been started there: everything else follows

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.cli.session import Saved, SavedFiles
 from lmm_core.errors import ConfigError
 from lmm_core.settings.quarto_inputs import DocumentFinder
-from lmm_core.workflows.session import Saved, SavedFiles
 from tests.commands import write
 
 

@@ -15,7 +15,7 @@ from ..markdown.files import find_markdown
 from ..settings.quarto_inputs import DocumentFinder
 
 if TYPE_CHECKING:
-    from .ask import SharedLibrary
+    from ..workflows.ask import SharedLibrary
 
 SECONDS_BETWEEN_LOOKS = 0.3
 

@@ -20,8 +20,8 @@ from ..models.names import DEFAULT
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 from ..store.places import RemoteSource
-from .encode import make_encoder
-from .models import Models
+from ..workflows.encode import make_encoder
+from ..workflows.models import Models
 
 if TYPE_CHECKING:
     from ..crawl.catalogue import Database
