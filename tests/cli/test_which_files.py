@@ -26,12 +26,17 @@ COMMANDS = [
 ]  # fmt: skip
 
 
+def chapter(name):
+    """A chapter whose heading is a question, which is annotated without a model."""
+    return section(name).replace(f"# About {name}", f"# What is an {name}?") + EXERCISE
+
+
 @pytest.fixture
 def book():
     """A book of two chapters, and a README."""
     write("_quarto.yml", BOOK)
     for name in ("index", "oak", "README"):
-        write(f"{name}.md", section(name) + EXERCISE)
+        write(f"{name}.md", chapter(name))
 
 
 def sources():
@@ -139,7 +144,7 @@ def test_indexing_at_every_save_excludes_what_ends(options):
 def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
     terminal = Terminal("lmm rag . --watch")
     wait_for(lambda: "waiting" in terminal.read())
-    assert "~docid" in text("oak.md") and text("README.md") == section("README") + EXERCISE
+    assert "~docid" in text("oak.md") and text("README.md") == chapter("README")
     write("config.toml", "[files")
     write("oak.md", f"# Oak\n\n## What is an oak?\n\nAn oak is a tree {LONG}\n")
     wait_for(lambda: "not TOML" in terminal.read())
@@ -162,11 +167,11 @@ def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
 @pytest.mark.slow
 @pytest.mark.parametrize("quiet", ["", "-q"])
 def test_rag_names_the_mistakes_in_what_was_saved(quiet):
-    write("notes.md", f"# Oak\n\n{LONG}\n")
+    write("notes.md", f"# What is an oak?\n\n{LONG}\n")
     terminal = Terminal(f"lmm rag . --watch {quiet}")
     wait_for(lambda: "waiting" in terminal.read())
     write("notes.md", f"{text('notes.md')}\n::: exercise\nWhat is left out\n\n::: {{.lmm\n")
-    write("other.md", f"# Birch\n\n{LONG}\n")
+    write("other.md", f"# What is a birch?\n\n{LONG}\n")
     wait_for(lambda: terminal.read() and "~docid" in text("other.md"))
     terminal.press_ctrl_c()
     assert terminal.end() == 0, terminal.seen

@@ -109,6 +109,10 @@ def test_nothing_is_published_unchecked(notes, wrong):
 
 def test_annotations_are_made_if_the_step_is_named(notes):
     assert make_course().returncode == 0 and text("means.md") == NOTES
+    write(
+        "means.md",
+        f"{NOTES}\n## What is the median?\n\nThe value in the middle of all when they are put in order, half of them below.\n",
+    )
     assert make_course("--steps annotate").returncode == 0
     assert "~docid: means.md" in text("means.md")
 
