@@ -37,7 +37,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"lmm_core", "cli"},
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
-TOP = {"__init__", "__main__", "ending", "errors", "installation", "logging", "langchain", "vector_store_qdrant"}
+TOP = {
+    "__init__",
+    "__main__",
+    "ending",
+    "errors",
+    "importing",
+    "installation",
+    "logging",
+    "langchain",
+    "vector_store_qdrant",
+}
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
@@ -48,7 +58,7 @@ MOST_LINES = {
     "errors": 154,
     "files": 1739,
     "filters": 3338,
-    "importing": 535,
+    "importing": 200,
     "index": 3192,
     "installation": 113,
     "langchain": 149,
@@ -77,7 +87,7 @@ SHARED_NAMES = set(
 )
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
-    "pdfplumber", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec", "selectolax",
+    "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec", "selectolax",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.importing.document import import_document
+from lmm_core.importing import import_document
 from lmm_core.index.chunks import blocks_to_chunks
 from lmm_core.installation import packaged_pandoc
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
@@ -97,9 +97,9 @@ def test_an_import_can_be_scanned_annotated_and_indexed(tmp_path, ending):
 
 def test_pdf_without_the_extra_names_it(tmp_path, monkeypatch):
     write("a.pdf", "%PDF-1.4")
-    monkeypatch.setitem(sys.modules, "pdfplumber", None)
+    monkeypatch.setitem(sys.modules, "markitdown", None)
     done = CliRunner().invoke(cli, ["import", "a.pdf"])
-    assert done.exit_code and "[pdf]" in done.output  # of the package, or of the checkout it was installed from
+    assert done.exit_code and "[import]" in done.output  # of the package, or of the checkout it was installed from
 
 
 def test_nothing_of_a_large_table_or_of_tex_in_a_text_is_lost(tmp_path):

@@ -1,9 +1,9 @@
-"""PDF files become documents with headings, paragraphs and page numbers."""
+"""PDF files become documents with paragraphs and page numbers."""
 
 import pytest
 
 from lmm_core.errors import MarkdownError
-from lmm_core.importing.document import import_document
+from lmm_core.importing import import_document
 
 
 def write_pdf(path, pages):
@@ -36,7 +36,7 @@ def mark(page):
     return f"::: {{.lmm .content-hidden}}\n``` yaml\npage: {page}\n```\n:::\n\n"
 
 
-def test_headings_paragraphs_and_pages(tmp_path):
+def test_paragraphs_and_pages(tmp_path):
     pages = [
         [(20, 700, "Means"), (10, 660, "A mean is a sum of num-"), (10, 648, "bers by their count."),
          (10, 620, "It runs over"), (10, 30, "Course, page 1")],
@@ -46,9 +46,10 @@ def test_headings_paragraphs_and_pages(tmp_path):
     write_pdf(tmp_path / "a.pdf", pages)
     made = import_document(tmp_path / "a.pdf", "a_files")
     body = made.text.split("\n---\n", 1)[1]
-    first = f"\n{mark(1)}# Means\n\nA mean is a sum of numbers by their count.\n\nIt runs over the page.\n\n"
-    assert body == f"{first}{mark(2)}# Spread\n\n\\-\\-\\- is text.\n"
-    assert made.remarks == ("no text on page 3: at most a picture is imported from there",)
+    first = f"\n{mark(1)}Means\n\nA mean is a sum of num- bers by their count.\n\nIt runs over\n\nCourse, page 1\n\n"
+    assert body == f"{first}{mark(2)}the page.\n\nSpread\n\n\\-\\-\\- is text.\n\nCourse, page 2\n"
+    assert made.remarks[1:] == ("no text on page 3",) and "not recognized" in made.remarks[0]
+    assert "by: markitdown" in made.text
 
 
 def test_pages_without_text_are_not_made_up(tmp_path):
@@ -57,21 +58,7 @@ def test_pages_without_text_are_not_made_up(tmp_path):
         import_document(tmp_path / "a.pdf", "a_files")
 
 
-def test_code_and_items(tmp_path):
-    code = [(10, 660, "for x in a:", "C"), (10, 648, "    show(x)", "C")]
-    items = [(10, 600, "- one"), (10, 580, "\\267 two"), (10, 560, "\\267 three")]  # 267: a bullet
-    write_pdf(tmp_path / "a.pdf", [[(10, 700, "Text before it."), *code, (10, 640, "12"), *items]])
-    body = import_document(tmp_path / "a.pdf", "a_files").text.split(mark(1))[1]
-    assert "    for x in a:\n        show(x)\n" in body and "- two\n- three\n" in body
-
-
-PICTURE = "q 100 0 0 50 72 500 cm BI /W 1 /H 1 /CS /RGB /BPC 8 /F /AHx ID ff0000> EI Q"
-
-
-def test_pictures_are_kept(tmp_path):
-    write_pdf(tmp_path / "a.pdf", [[(10, 700, "Above."), PICTURE, (10, 400, "Below.")], [PICTURE]])
-    made = import_document(tmp_path / "a.pdf", "a_files")
-    assert "Above.\n\n![](a_files/page-1-1.png)\n\nBelow." in made.text
-    assert set(made.pictures) == {"page-1-1.png", "page-2-1.png"}
-    assert made.pictures["page-1-1.png"].startswith(b"\x89PNG")
-    assert made.remarks == ("no text on page 2: at most a picture is imported from there",)
+def test_a_pdf_that_is_none(tmp_path):
+    (tmp_path / "a.pdf").write_text("%PDF-1.4 nothing")
+    with pytest.raises(MarkdownError, match="the PDF is broken or locked"):
+        import_document(tmp_path / "a.pdf", "a_files")

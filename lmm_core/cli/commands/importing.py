@@ -9,7 +9,7 @@ import click
 from ...errors import MarkdownError, OutputError
 from ...files.create import make_folders
 from ...files.outputs import MARKDOWN, check_output, check_replaced, write_output
-from ...importing.document import ImportedDocument, import_document
+from ...importing import ImportedDocument, import_document
 from ...logging import in_file, say
 from ..arguments import check_written, needs_extra, output_option, paths_argument
 from ..reports import ReportPrinter, exit_with_status, report_failure
@@ -30,7 +30,7 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
         raise click.UsageError("several of the files would be written to the same place; import them one by one")
     if output is not None and output in targets.values():
         check_written(output, paths, MARKDOWN)
-    with needs_extra("pdf", "reads PDF files"):
+    with needs_extra("import", "reads PDF files"):
         for path, target in targets.items():
             _import(path, target, paths, logger)
     exit_with_status(logger)
