@@ -264,7 +264,7 @@ def test_a_run_without_a_model_says_so_and_what_it_left_out(monkeypatch):
     assert done.stderr == (
         "annotated: notes.md\n"
         "1 of 1 files annotated by extractive/default; no model was asked: set OPENAI_API_KEY or see docs/models.md\n"
-        "1 of 5 sections: nothing written without a model\n"
+        "2 of 5 sections: nothing written without a model\n"
     )
     once = text("notes.md")
     assert "0 of 1 files annotated" in lmm("lmm rag notes.md").stderr
@@ -364,15 +364,17 @@ def test_what_the_stand_in_wrote_is_made_again_once(model, monkeypatch):
     lmm("lmm rag notes.md")
     assert header()["~~annotator"] == "extractive/default"
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    set_summary("Three", "~summary: By hand.\n")
+    before, heading, after = text("notes.md").partition("## Three")
+    by_hand = before.rpartition("What does “residual” mean?")
+    write("notes.md", f"{by_hand[0]}By hand?{by_hand[2]}{heading}{after}")
     change("## Two", "::: lmm\n```yaml\nfrozen: true\n```\n:::\n\n## Two")
     change("# Four", "::: lmm\n```yaml\nskip: true\n```\n:::\n\n# Four")
     before = {title: blocks_of(title) for title in ("Two", "Four")}
     lmm("lmm rag notes.md")
     assert sorted(asked(model)) == ["Notes", "One", "Three"]
     assert header()["~~annotator"] == "openai/gpt-4o-mini"
-    assert value("Three", "~summary") == "By hand."
-    assert value("Three", "~questions")[0].startswith("What of Three. A residual")
+    assert value("Three", "~questions") == ["By hand?"]
+    assert value("Three", "~summary").startswith("Summary of Three. A residual")
     assert {title: blocks_of(title) for title in before} == before
     lmm("lmm rag notes.md")
     assert asked(model) == []

@@ -33,7 +33,7 @@ def test_nothing_is_written_where_nothing_is_found():
 
 def test_what_is_written_is_written_once():
     once = by_stand_in(RESIDUALS)
-    assert "~questions:\n  - What is a residual?" in once
+    assert "~questions:\n  - What does “residual” mean?" in once
     assert "~~annotator: extractive/default" in once
     assert by_stand_in(once) == once
 
@@ -58,7 +58,7 @@ def test_what_the_writer_corrected_is_kept():
     summary = next(line for line in filled.split("\n") if line.startswith("~summary"))
     made = by_stand_in(filled.replace(summary, "~summary: By hand."), refresh=True)
     assert "~summary: By hand." in made
-    assert "~questions:\n  - What is a residual?" in made
+    assert "~questions:\n  - What does “residual” mean?" in made
 
 
 def test_an_empty_reply_that_was_noted_is_forgotten():

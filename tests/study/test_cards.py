@@ -309,6 +309,6 @@ def test_a_definition_asks_for_the_words_that_it_begins_by_emphasising(text, fro
 
 
 def test_the_stand_in_makes_cards_of_definitions_and_headings_that_ask():
-    text = "# What is a die good for?\n\nA die is a cube that has six sides. " + "It is thrown. " * 10
+    text = "# What is a die good for?\n\nA cube is a body that has six sides. " + "It is thrown. " * 10
     made = serialize_blocks(scan_rag(parse_markdown_text(f"---\ntitle: Dice\n---\n\n{text}\n")))
-    assert [card.front for card in cards(made)] == ["What is a die good for?", "What is a die?"]
+    assert [card.front for card in cards(made)] == ["What is a die good for?", "What does “cube” mean?"]

@@ -1,28 +1,57 @@
 """Annotations without a language model, taken from the text itself.
 
 This stand-in needs no key and no network, and makes nothing up. A question is a heading that asks
-it, or asks for a term that the text defines ("A residual is …"). A summary consists of sentences
-with which a section says what it is about. Where the text has none beyond doubt, nothing is
-written. What is written is marked with the stand-in's name.
+it, or asks for a term that the text defines; a summary is the first sentence of a section, if it is
+about the title and stands by itself. Where the text has none beyond doubt, nothing is written. What
+is written is marked with the stand-in's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
 
-from ..languages.recognize import recognize_language
+from ...markdown.regions import split_fences
+from ..languages.recognize import NotPlainError, recognize_plainly
 from ..languages.stemming import language_code
+from ..languages.words import count_words, find_words
 from ..sources import STAND_IN_NAME
 from .annotator import Annotation, AnnotatorSection
-from .definitions import find_definitions
-from .lead import summarize
-from .prose import extract_prose
-from .sentences import find_sentences, words_of
-from .wording import Wording, wording_of
+from .prose import MOST_CHARACTERS, extract_prose, leans, whole_sentences, without_comments
 
 MOST_QUESTIONS = 12
-LEAST_WORDS = 4  # of a title that is a question; 3 with a verb such as "is" after the first
+LEAST_WORDS = 4  # of a title that is a question
+SUMMARY_CHARACTERS = 400
+SHORTEST, LONGEST = 7, 45  # words of a sentence that sums up
+NAMED_WITHIN = 3  # words: a sentence about the title names it at its beginning
+MOST_IN_TERM = 5  # words of a term
 NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
+DEFINITION = "definition"
+# The question about a term in each language; in others, none is asked.
+_QUESTIONS = {
+    "en": "What does “{}” mean?", "de": "Was bedeutet „{}“?", "fr": "Que signifie « {} » ?",
+    "es": "¿Qué significa «{}»?", "it": "Che cosa significa «{}»?", "nl": "Wat betekent „{}”?",
+    "pt": "O que significa “{}”?",
+}  # fmt: skip
+_BOLD, _LOST = "\ue000", "\ue001"  # stand before and after emphasised words, and where an image or the like was
+_ARTICLE = "an?|the|any|eine?r?|der|die|das|une?|l[ae]s?|des|una?|el|los|uno|il|lo|gli|een|het|de|uma?|os?|as?"
+_VERB = "is|are|ist|sind|est|sont|es|son|è|sono|zijn|é|são"
+_INDEFINITE = "an?|eine?|une?|una|uno|een|uma?"
+# "A *residual* is the distance …"
+_DEFINED = re.compile(
+    rf"(?:(?:(?P<any>{_INDEFINITE})|{_ARTICLE}) )?"
+    rf"(?:{_BOLD}(?P<bold>[^{_BOLD}]{{3,50}}){_BOLD}|(?P<plain>[^\W\d_][\w-]*(?: [\w-]+){{0,4}}?)) "
+    rf"(?:{_VERB}) (?:(?:{_ARTICLE}) |l['’])",
+    re.I,
+)
+_LIST = re.compile(r"(?:^|\n[ \t]*\n)(?P<term>[^\s:|+=>#<!-][^\n]{0,120})\n(?:[ \t]*\n)?[ ]{0,3}[:~][ \t]+\S")
+_LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n*_]{2,80})\1")
+_NUMBERED = re.compile(r"\w+[\s\d.:]*")  # "Definition 2.1", in any language
+_NO_PROSE = re.compile(r"[ \t]{0,3}(?:[-*+][ \t]|[|>#~:<=\\ \t]|\d{1,3}[.)][ \t]|\(@|!\[|\[\^|\$\$|\{[{%])")
+_LIST_ITEM = re.compile(r"\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
+_DIV = re.compile(r"^:{3,}[ \t]*(?P<opens>[^\s:][^\n]*)?$")
+_UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|\bTODO\b")
 
 
 class ExtractiveAnnotator:
@@ -44,46 +73,103 @@ class ExtractiveAnnotator:
 
 
 def extract(section: AnnotatorSection) -> Annotation:
-    """Return at most 12 questions and a summary of at most 400 characters, each empty if there is none.
-
-    Only questions in headings are found in languages other than English, French, German, Italian
-    and Spanish."""
-    own = section.text if section.lead is None else section.lead
-    titles = [_plain(title) for title in section.titles]
-    sentences = find_sentences(own)
-    prose = " ".join(one.text for one in sentences) or own  # a list of definitions has no sentences
-    language = language_code(section.language) or recognize_language(prose)
-    wording = wording_of(language)
-    answers = not NO_ANSWERS & set(section.kinds)
-    asked = [titles[-1]] if titles and answers and _asks(titles[-1], language) else []
-    if wording is None:
-        return Annotation(asked)
-    if not answers:
+    """Return at most 12 questions and a summary of at most 400 characters, each empty if there is none."""
+    if NO_ANSWERS & set(section.kinds):
         return Annotation()
-    defined = find_definitions(own, sentences, titles, section.kinds, wording)
-    others = [one for one in defined.questions if not (asked and _is_same(one, asked[0], wording))]
-    return Annotation([*asked, *others][:MOST_QUESTIONS], summarize(sentences, defined.sentences, titles, wording))
+    own = section.text if section.lead is None else section.lead
+    titles = [" ".join(extract_prose(title).split()) for title in section.titles]
+    title = titles[-1] if titles else ""
+    sentences = _sentences(own)
+    asked = [title] if _asks(title) else []
+    terms = [term for term in _terms(own, sentences, title, section.kinds) if not (asked and _is_in(term, title))]
+    question = _question_in(section.language, own) if terms else ""
+    asked += [question.format(term) for term in dict.fromkeys(terms) if question]
+    return Annotation(asked[:MOST_QUESTIONS], _summary(sentences, titles))
 
 
-def _is_same(question: str, title: str, wording: Wording) -> bool:
-    """Return True if a question differs from a title in an article alone."""
-    return set(words_of(question)) ^ set(words_of(title)) <= wording.lists.indefinite | {"the"}
+# Questions
 
 
-def _plain(title: str) -> str:
-    return " ".join(extract_prose(title).split())
-
-
-def _asks(title: str, language: str) -> bool:
-    """Return True if a title is a whole question that needs no text before it."""
-    if not title.endswith(("?", "？", "؟")):
+def _asks(title: str) -> bool:
+    """Return True if a title is a whole question, which does not end in a word that stands for another."""
+    if leans(title.split()[-1].strip("?？؟").capitalize() if title else ""):
         return False
-    words, wording = words_of(title), wording_of(language)
-    if wording is None:
-        return len(words) >= LEAST_WORDS or len(title) > 6
-    first = title.split()[0].lower().replace("’", "'")
-    begins = first in wording.lists.asks or first.split("'")[0] in wording.lists.asks
-    whole = len(words) >= LEAST_WORDS or (
-        len(words) == LEAST_WORDS - 1 and ("-" in first or words[1] in wording.grammar.verbs)
-    )
-    return begins and whole and not wording.stands_for(words)
+    return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
+
+
+def _terms(text: str, sentences: Sequence[str], title: str, kinds: Sequence[str]) -> Iterator[str]:
+    """Yield the terms that a section defines, as they are written.
+
+    A term in a sentence is emphasised, in the title, or what the section begins with ("A residual is …")."""
+    if DEFINITION in kinds:
+        lead = _LEAD.match(text)
+        term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
+        yield from [term.strip(" .:")] if _is_term(term) else []
+    for found in _LIST.finditer(text):
+        if "  " not in found["term"] and _is_term(term := extract_prose(found["term"])):
+            yield term
+    for sentence in sentences:
+        if defined := _DEFINED.match(sentence):
+            term, opens = defined["bold"] or defined["plain"], defined["any"] and sentence is sentences[0]
+            if _is_term(term) and (defined["bold"] or opens or _is_in(term, title)):
+                yield term
+
+
+def _is_term(term: str) -> bool:
+    return 0 < len(term.split()) <= MOST_IN_TERM and not re.search(rf"[.!?:;\d\"“”«»{_LOST}{_BOLD}]", term.strip(" .:"))
+
+
+def _is_in(term: str, title: str) -> bool:
+    """Return True if a title names a term, in the singular or plural."""
+    return set(map(_beginning, find_words(term))) <= set(map(_beginning, find_words(title)))
+
+
+def _beginning(word: str) -> str:
+    """Return the beginning of a word, which it shares with its other forms."""
+    return word.removesuffix("s")[:5]
+
+
+def _question_in(language: str, text: str) -> str:
+    """Return the form of a question in the language of a text, "" if that is not plain, or not among those known."""
+    if not (code := language_code(language)):
+        with contextlib.suppress(NotPlainError):
+            code = recognize_plainly(text)
+    return _QUESTIONS.get(code, "")
+
+
+# Summaries
+
+
+def _summary(sentences: Sequence[str], titles: Sequence[str]) -> str:
+    """Return the first sentence if it stands by itself and is about the title, else ""."""
+    first = sentences[0].replace(_BOLD, "") if sentences else ""
+    words = find_words(first)
+    is_whole = SHORTEST <= len(words) <= LONGEST and first.endswith(".") and first[0].isalpha()
+    if not is_whole or len(first) > SUMMARY_CHARACTERS or _UNFIT.search(first) or leans(first):
+        return ""
+    return first if _subject(titles) & set(map(_beginning, words[:NAMED_WITHIN])) else ""
+
+
+def _subject(titles: Sequence[str]) -> set[str]:
+    """Return the beginnings of the long words of a section's title."""
+    return {_beginning(word) for word in find_words(titles[-1]) if len(word) > 3} if titles else set()
+
+
+def _sentences(markdown: str) -> list[str]:
+    """Return the whole sentences of running prose, outside lists, quotes, divs and tables, with emphasis marked."""
+    prose = extract_prose("\n\n".join(_paragraphs(markdown)), _LOST, _BOLD)
+    return [sentence for paragraph in prose.split("\n") for sentence in whole_sentences(paragraph)]
+
+
+def _paragraphs(markdown: str) -> Iterator[str]:
+    """Yield the paragraphs of running prose of a text, each up to a list in it."""
+    text = "".join("\n\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
+    depth, kept = 0, []
+    for line in without_comments(text[:MOST_CHARACTERS]).split("\n"):
+        if div := _DIV.match(line):
+            depth = depth + 1 if div["opens"] else max(depth - 1, 0)
+        kept.append("" if div or depth or line.startswith("#") else line)
+    for part in re.split(r"\n[ \t]*\n", "\n".join(kept)):
+        paragraph = _LIST_ITEM.split(part.strip("\n"), maxsplit=1)[0]
+        if paragraph.strip() and not _NO_PROSE.match(paragraph) and "\n---" not in paragraph:
+            yield paragraph

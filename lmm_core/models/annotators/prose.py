@@ -46,6 +46,33 @@ _ABBREVIATION = re.compile(
 )
 
 
+# The first words of sentences that refer to what stands before them.
+_LEANING = frozenset(
+    """again also and another besides both but consequently conversely either finally first furthermore he hence here
+    his however indeed instead it its likewise meanwhile moreover neither nevertheless next now or otherwise rather
+    second several she similarly so some such that their them then therefore these they third this those three thus two
+    yes yet drei einige mehrere zwei
+    aber allerdings also außerdem beide dabei dadurch dafür dagegen daher damit danach dann daran darauf daraus darin
+    darum das davon dazu denn dennoch deshalb deswegen dies diese diesem diesen dieser dieses doch dort ebenso er es
+    ferner folglich hier hingegen ihr ihre jedoch jene nein oder sie solche somit stattdessen trotzdem umgekehrt und
+    zudem ainsi alors aussi car ce ceci cela cependant ces cet cette donc elle elles enfin ensuite et ici il ils leur
+    leurs mais non ou oui pourtant puis sa ses son tel telle además ahora así ella ellas ello ellos entonces esa ese eso
+    esta estas este esto estos luego o pero pues su sus también tampoco y allora anche ciò così dunque e egli essa essi
+    esso infatti infine inoltre invece ma oppure però poi quella quello questa queste questi questo qui quindi sua suo
+    tale tuttavia""".split()
+)
+_FIRST_WORD = re.compile(r"([^\W_]+)(?:[’'](?:s|re)\b)?(?: [^\W_]+)?(,?)")  # and a comma after it or the next
+_OPENING = "\"“„«‘'([ "
+
+
+def leans(sentence: str) -> bool:
+    """Return True if a sentence begins in its middle, or as one that needs the sentence before it."""
+    start = sentence.lstrip(_OPENING)
+    first = _FIRST_WORD.match(start)
+    connects = first is not None and (first[2] == "," or first[1].lower() in _LEANING)
+    return start[:1].islower() or start.startswith((",", ";", ":", ")")) or connects
+
+
 def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     """Return the prose of a markdown text, one paragraph a line.
 

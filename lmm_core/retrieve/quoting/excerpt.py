@@ -6,10 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...markdown.regions import split_fences
-from ...models.annotators.leaning import leans
-from ...models.annotators.prose import split_sentences
-from ...models.annotators.wording import Wording, wording_of
-from ...models.languages.recognize import recognize_language
+from ...models.annotators.prose import leans, split_sentences
 from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
@@ -47,7 +44,6 @@ class Quoter:
 
     def __init__(self, found: Retrieval) -> None:
         self._index = found.lexical
-        self._language = found.language
         self._asked = [set(meant) for meant in self._index.meant(found.text)]
         words = set(map(fold, find_words(found.text)))
         self._blocks = [cut for names, cut in ((CODE, _code_in), (TABLE, _tables_in)) if names & words]
@@ -72,12 +68,11 @@ class Quoter:
     def _sentences(self, markdown: str, language: str) -> str:
         """Return the best sentences that stand by themselves, or "" if none does."""
         paragraphs = [split_sentences(text) if text else [] for text in readable_paragraphs(markdown, self._titles)]
-        wording = wording_of(language or recognize_language(markdown) or self._language)
         terms = [" ".join(find_words(term)) for term in emphasised(markdown)]
         places = [(at, number) for at, sentences in enumerate(paragraphs) for number in range(len(sentences))]
         scores = {(at, number): self._score(paragraphs[at][number], terms, language) for at, number in places}
         for at, number in sorted(places, key=lambda place: -scores[place]):  # the first of equal ones
-            if quoted := _around(paragraphs, at, number, wording):
+            if quoted := _around(paragraphs, at, number):
                 return quoted
         return ""
 
@@ -91,18 +86,18 @@ class Quoter:
         return sum(bool(meant & stems) + TERM * bool(meant & defined) for meant in self._asked)
 
 
-def _around(paragraphs: Sequence[Sentences], at: int, number: int, wording: Wording | None) -> str:
+def _around(paragraphs: Sequence[Sentences], at: int, number: int) -> str:
     """Return a sentence of a paragraph with what belongs to it, or "" if it does not stand by itself.
 
     A short paragraph comes whole. A sentence that needs the one before it comes with that one."""
     sentences = paragraphs[at]
     for start in dict.fromkeys([0, number] if _length(sentences) <= WHOLE else [number]):
-        while start and leans(sentences[start], wording):
+        while start and leans(sentences[start]):
             start -= 1
         before = paragraphs[at - 1] if at and start == 0 else []
-        if not leans(sentences[start], wording):
+        if not leans(sentences[start]):
             before = []
-        elif not 0 < _length(before) <= LEAD_IN or leans(before[0], wording):
+        elif not 0 < _length(before) <= LEAD_IN or leans(before[0]):
             continue
         if quoted := _ended([*before, *_from(sentences, start)], paragraphs[at + 1 :]):
             return quoted

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
-from lmm_core.models.annotators.extractive import MOST_QUESTIONS, extract
-from lmm_core.models.annotators.lead import SUMMARY_CHARACTERS
-from lmm_core.models.annotators.prose import extract_prose, whole_sentences
+from lmm_core.models.annotators.extractive import MOST_QUESTIONS, SUMMARY_CHARACTERS, extract
+from lmm_core.models.annotators.prose import extract_prose, leans, whole_sentences
 from tests.effort import at_most
 from tests.strategies import LONG, any_text, markdown
 
@@ -73,41 +72,30 @@ DISTANCE = "a distance between a point and the line."
 
 
 @pytest.mark.parametrize(
-    ("text", "question"),
+    ("text", "term"),
     [
-        (f"A residual is {DISTANCE}", "What is a residual?"),
-        (f"A *residual* is {DISTANCE}", "What is a residual?"),
-        ("*Residuals* are the distances between points and the line.", "What are Residuals?"),
-        ("*Residuals* are the distances of points. We plot residuals.", "What are residuals?"),
-        ("The distance between a point and the line is called a *residual*.", "What is a residual?"),
-        ("The distances are called *residuals*.", "What are residuals?"),
-        ("A summary that wild values cannot move is called *robust*.", "What does “robust” mean?"),
-        ("Residual\n:   The distance between a point and the line.", "What does “Residual” mean?"),
-        ("[residual]{#res}\n:   The distance between a point and the line.", "What does “residual” mean?"),
+        (f"A *residual* is {DISTANCE}", "residual"),
+        (f"A residual is {DISTANCE}", "residual"),
+        ("**Residuals** are the distances between points and the line.", "Residuals"),
+        ("Residual\n:   The distance between a point and the line.", "Residual"),
+        ("[residual]{#res}\n:   The distance between a point and the line.", "residual"),
+        ("Mean\n:   The sum.\n\n*Median*\n:   The value in the middle.\n", "Mean, Median"),
     ],
 )
-def test_a_definition_is_asked_for(text, question):
-    assert asked(text, "Chapter") == [question]
+def test_a_definition_is_asked_for(text, term):
+    assert asked(text, "Chapter") == [f"What does “{one}” mean?" for one in term.split(", ")]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "This is a distance between a point and the line.",
-        "It is the best known measure of the centre.",
+        f"Some words stand here first. A residual is {DISTANCE}",
+        "*Note* that a residual is a distance.",
+        "A *residual* is easy to compute.",
         "The problem is the variance of the estimates.",
-        "An example is the mean of a sample.",
-        "The text is a list of values that we have read.",
-        "Data are a mess that somebody has to clean.",
-        "A common mistake is the use of a mean for ranks.",
-        "A residual is another name for it.",
-        "A residual is easy to compute.",
-        "Is a residual a distance between a point and the line?",
-        "The result is a vector that holds the residuals.",
-        "| A residual is a distance |\n|---|\n",
-        "- A residual is a distance between a point and the line.",
-        "A residual is a distance as in <https://example.org> between points.",
-        "::: exercise\nA residual is a distance between a point and the line.\n:::",
+        "| A *residual* is a distance |\n|---|\n",
+        "- A *residual* is a distance between a point and the line.",
+        "::: exercise\nA *residual* is a distance between a point and the line.\n:::",
         "| a |\n|---|\n| 1 |\n\n: A caption of a table.",
         "12    0.35 h\n\n: A caption of a table.",
     ],
@@ -116,102 +104,76 @@ def test_what_is_no_definition_is_not_asked_for(text):
     assert asked(text, "Chapter") == []
 
 
-def test_a_section_may_be_a_list_of_definitions():
-    text = "Mean\n:   The sum of all values, divided by their number.\n\n*Median*\n:   The value in the middle.\n"
-    assert said(text).questions == ["What does “Mean” mean?", "What does “Median” mean?"]
-
-
-def test_a_bare_or_definite_term_has_to_be_in_the_title():
-    text = "Variance is the mean of the squared deviations."
-    assert (asked(text, "Variance"), asked(text, "Spread")) == (["What is Variance?"], [])
+def test_a_term_without_emphasis_has_to_be_in_the_title():
+    text = "There are points and lines. A residual is a distance between a point and the line."
+    assert (asked(text, "Residuals"), asked(text, "Spread")) == (["What does “residual” mean?"], [])
 
 
 def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
     text = "How strongly an observation pulls at the line."
     assert asked(text, "Leverage", kinds=("definition",)) == ["What does “Leverage” mean?"]
     assert asked(f"**Leverage.** {text}", "Definition 2.1", kinds=("definition",)) == ["What does “Leverage” mean?"]
-    assert asked(f"A residual is {DISTANCE}", "Residual", kinds=("definition",)) == ["What is a residual?"]
     assert asked(text, "Leverage") == []
 
 
-@pytest.mark.parametrize("title", ["What is a mean?", "How do I compute a mean?", "Warum gerade der Median?"])
+@pytest.mark.parametrize("title", ["What is a mean?", "Warum gerade der Median?", "为什么使用中位数？"])
 def test_a_title_that_asks_is_a_question(title):
-    language = "de" if title.startswith("Warum") else "en"
-    assert asked(LONG, title, language=language)[0] == title
+    assert asked(LONG, title)[0] == title
 
 
-@pytest.mark.parametrize(
-    "title", ["Why?", "Questions?", "One side or two?", "How does it work?", "Mean or median?", "How much?"]
-)
+@pytest.mark.parametrize("title", ["Why?", "Questions?", "Mean or median?", "How large are they?"])
 def test_a_title_that_is_no_whole_question_is_none(title):
     assert asked(LONG, title) == []
 
 
-def test_other_languages_have_the_questions_of_their_titles_alone():
-    assert said("Een residu is een afstand.", ("Wat is een residu?",), language="nl").questions == [
-        "Wat is een residu?"
-    ]
-    assert said("Een residu is een afstand.", ("Residu",), language="nl") == extract(AnnotatorSection((), ""))
-
-
 def test_an_exercise_answers_nothing():
-    assert said(f"A residual is {DISTANCE}", ("What is a mean?",), kinds=("exercise",)).questions == []
+    assert said(f"A *residual* is {DISTANCE}", ("What is a mean?",), kinds=("exercise",)).questions == []
 
 
 def test_no_question_is_asked_twice():
-    text = "A mean is a number that sums up. A mean is a number of a sample."
+    text = "A *mean* is a number that sums up. A *mean* is a number of a sample."
     assert asked(text, "What is a mean?") == ["What is a mean?"]
 
 
 @pytest.mark.parametrize(
     ("language", "text", "question"),
     [
-        ("de", "Ein Residuum ist der Abstand zwischen einem Punkt und der Geraden.", "Was ist ein Residuum?"),
-        ("de-AT", "Der Abstand heißt *Residuum*.", "Was bedeutet „Residuum“?"),
-        ("fr", "Un résidu est la distance entre un point et la droite.", "Qu’est-ce qu’un résidu ?"),
-        ("es", "Un residuo es la distancia entre un punto y la recta.", "¿Qué es un residuo?"),
-        ("it", "Un residuo è la distanza tra un punto e la retta.", "Che cos’è un residuo?"),
-        ("", "Ein Residuum ist der Abstand zwischen einem Punkt und der Geraden.", "Was ist ein Residuum?"),
+        ("de-AT", "Ein *Residuum* ist der Abstand zwischen einem Punkt und der Geraden.", "Was bedeutet „Residuum“?"),
+        ("fr", "Un *résidu* est la distance entre un point et la droite.", "Que signifie « résidu » ?"),
+        ("", "Ein *Residuum* ist der Abstand zwischen einem Punkt und der Geraden, die das Modell in die Daten legt.",
+         "Was bedeutet „Residuum“?"),
+        ("pl", "*Reszta* is a distance.", None),
     ],
-)
+)  # fmt: skip
 def test_questions_are_in_the_language_of_the_document(language, text, question):
-    assert asked(text, "Kapitel", language=language) == [question]
+    assert asked(text, "Kapitel", language=language) == ([question] if question else [])
 
 
 # Summaries
 
 
-def test_a_summary_is_made_of_sentences_about_the_title():
+def test_a_summary_is_the_first_sentence_if_it_is_about_the_title():
     assert summed_up(LONG, "The mean").startswith("The mean of a sample is the sum of its values")
+    assert whole_sentences(summed_up(LONG, "The mean")) == [summed_up(LONG, "The mean")]
     assert summed_up(LONG, "Gardens") == ""
 
 
-def test_a_summary_is_made_of_sentences_of_the_text():
-    assert all(sentence in LONG for sentence in whole_sentences(said(LONG).summary))
-
-
 def test_links_and_markup_are_reduced_to_their_words():
-    text = "The [mean](#mean) of a **sample** is the sum of its `values` [@fisher1935]."
-    assert summed_up(text.replace(" [@fisher1935]", ""), "Mean") == "The mean of a sample is the sum of its values."
+    text = "The [mean](#mean) of a **sample** is the sum of its `values`."
+    assert summed_up(text, "Mean") == "The mean of a sample is the sum of its values."
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Three things can be said about the mean of a sample.",
         "This mean is the sum of all the values of a sample.",
         "However, the mean is the sum of all the values.",
-        "It is the mean that sums up all the values.",
         "For example, the mean of two and four is three.",
-        "The mean is the sum of the following values of a sample:",
-        "An online version of the mean is available at <https://example.org>.",
+        "Mean: the sum of the following values of a sample:",
         "The mean of a sample was proposed by @fisher1935 a century ago.",
         "The mean of a sample is shown in ![the figure](mean.svg) for you.",
-        "The mean of a sample is described on [this page](x.md) in full.",
+        "The mean of a sample is described on <https://example.org> in full.",
         "As we saw, the mean of a sample is the sum of its values.",
-        "Let us compute the mean of a sample of values.",
-        "Compute the mean of the sample, and explain what it says.",
-        "The mean is, as described above, the sum of its values.",
         "What is the mean of a sample of twelve values?",
         "- The mean of a sample is the sum of its values.",
         "> The mean of a sample is the sum of its values.",
@@ -222,17 +184,14 @@ def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
     assert summed_up(sentence, "Mean") == ""
 
 
-def test_the_next_sentence_comes_along_if_it_is_about_the_same():
-    text = "The mean of a sample is the sum of its values. It is moved by a single value. Gardens are green."
-    assert summed_up(text, "Mean") == "The mean of a sample is the sum of its values. It is moved by a single value."
-
-
-def test_a_definition_is_a_summary_where_nothing_else_is():
-    assert summed_up(f"A residual is {DISTANCE}", "Line") == f"A residual is {DISTANCE}"
-
-
 def test_the_texts_of_subsections_sum_up_nothing():
     assert summed_up(LONG, "The mean", lead="") == ""
+
+
+@pytest.mark.parametrize("sentence", ["It is.", "and so on.", "Therefore, it is.", "In R, it is.", "Das ist es."])
+def test_a_sentence_may_lean_on_the_one_before_it(sentence):
+    assert leans(sentence)
+    assert not leans("The mean is a sum.")
 
 
 # Prose from markdown
