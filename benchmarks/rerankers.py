@@ -14,12 +14,12 @@ from evaluation import MODEL
 from texts import ROOT
 
 from lmm_core.errors import ModelError
+from lmm_core.index.passages import Passage
 from lmm_core.models.chat import run
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.sources import ModelSource
 from lmm_core.retrieve.library import Library
-from lmm_core.retrieve.passages import Passage
 from lmm_core.retrieve.rerank import NoReranker, Reranker
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import AskOptions

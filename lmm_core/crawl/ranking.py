@@ -15,9 +15,9 @@ from operator import mul
 from typing import Any, TypeAlias
 
 from ..index.encoding import SPARSE, Encoder
+from ..index.passages import Passage
 from ..models.embedders.embedder import Sparse
 from ..models.languages.words import find_words
-from ..retrieve.passages import Passage
 from ..retrieve.ranking.lexical import share_found
 from ..retrieve.ranking.spans import Span, best_spans, cut_spans
 from ..retrieve.ranking.surroundings import LEAST, NEXT, Scored, rank_in_surroundings

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from ..index.chunks import SUMMARY
 from ..index.cutting.separators import sentence_ends
 from ..index.cutting.units import Frame
+from ..index.passages import Key, Material, Passage, Section, place
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .merging import merge
-from .passages import Key, Material, Passage, Section, place
 from .ranking.spans import Span, shown_text, whole_span
 
 if TYPE_CHECKING:

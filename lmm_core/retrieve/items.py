@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..index.passages import Material, Passage, Section, place
 from ..markdown.regions import split_fences
 from .merging import merge
-from .passages import Material, Passage, Section, place
 
 EXERCISE, DEFINITION, TOPIC, SOLUTION = "exercise", "definition", "topic", "solution"
 # The words that head a solution, in the languages of the word lists and some more.

@@ -13,6 +13,7 @@ from typing import Protocol
 from ..errors import IndexChangedError, ModelError, RetrieveError
 from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
+from ..index.passages import Material, Passage, build_material
 from ..index.refresh import FILES, FileRecord, read_records
 from ..store.threads import run_in_thread
 from ..store.vector_store import KeepingStore, ScoredPoint, VectorStore, Where, revision_of
@@ -21,7 +22,6 @@ from .kept.counts import read_counts
 from .kept.making import Settings
 from .kept.material import KeptMaterial
 from .kept.tables import CAN_KEEP, Tables
-from .passages import Material, Passage, build_material
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import ModelError
+from ..index.passages import Passage
 from ..models.addresses import is_address, shown_address, usable_environment
 from ..models.chat import Asker
 from ..models.embedders.cross_encoder import CrossEncoder
@@ -18,7 +19,6 @@ from ..models.openai.client import require_key, without_key
 from ..models.prompts import RERANK, Prompt, as_data, enclose
 from ..models.replies import find_value
 from ..models.sources import ModelSource
-from .passages import Passage
 
 if TYPE_CHECKING:
     from httpx import Response

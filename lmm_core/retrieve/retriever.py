@@ -11,10 +11,10 @@ from typing import TypeVar
 from ..errors import ModelError, RetrieveError
 from ..index.chunks import SUMMARY
 from ..index.collection import ParsedQuery, parse_query
+from ..index.passages import Material, Passage
 from ..store.threads import out_of_turn
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
-from .passages import Material, Passage
 from .queries import Expander, OffTopic, PlainQueries
 from .ranking.fusion import (
     WEIGHTS,

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from starlette.exceptions import HTTPException
 
 from ..errors import CutOffError, ModelError, RecordingError, RetrieveError, StoreError
+from ..index.passages import Material, Passage
 from ..index.refresh import FILES, read_records
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, STAND_IN_NAME
@@ -21,7 +22,6 @@ from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
-from ..retrieve.passages import Material, Passage
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.project import Project

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import RecordingError
+from ..index.passages import section_address
 from ..logging import counted
 from ..retrieve.answer import Answer
-from ..retrieve.passages import section_address
 from ..retrieve.retriever import Retrieval
 from ..settings.project import Project
 from ..settings.tables import ServeOptions

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from ..errors import LmmError
 from ..files.stamps import stamps_of
-from ..retrieve.passages import Material
+from ..index.passages import Material
 from ..study.asked.grouping import FEWEST
 from ..study.asked.overview import make_overview
 from ..study.asked.page import asked_page, asked_policy

@@ -12,7 +12,7 @@ from ..files.outputs import GENERATOR
 from .measures import FOUND, by_section, describe_rank, hit_at, mean_reciprocal_rank, share_refused, share_shown
 
 if TYPE_CHECKING:
-    from ..retrieve.passages import Section
+    from ..index.passages import Section
     from ..workflows.bench import BenchReport, EncodingResult
     from .measures import QuestionResult
     from .words import MissingWord

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
+from ..index.passages import Material, Passage, Section, place, split_questions
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
 from ..retrieve.merging import merge
-from ..retrieve.passages import Material, Passage, Section, place, split_questions
 from ..scan.knit import slug
 from .outline import plain_title
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..retrieve.passages import Key, Passage, Section
+from ..index.passages import Key, Passage, Section
 from ..retrieve.retriever import HITS
 
 DEPTH = HITS  # hits of a question that are judged

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from ..errors import ConfigError, MarkdownError, QuartoError
 from ..files.walk import is_inside
+from ..index.passages import Material, Passage, Section
 from ..logging import printable
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.rag_only import KnitRules
 from ..retrieve.items import is_solution, typed_parts_under
-from ..retrieve.passages import Material, Passage, Section
 from ..scan.knit import knit
 from ..settings.project import load_project
 from ..settings.quarto_project import mapping_in, page_rules, read_project

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
+from ..index.passages import Material, Passage, Section, place
 from ..logging import counted, printable
 from ..models.chat import Asker
 from ..models.prompts import PLAN, Prompt, as_data
@@ -16,7 +17,6 @@ from ..models.replies import find_object
 from ..models.tokens import count_tokens
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
-from ..retrieve.passages import Material, Passage, Section, place
 from ..retrieve.queries import keyword_form
 from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import MarkdownError, QuestionsError, ToolError
+from ..index.passages import Material, section_address
 from ..logging import printable
 from ..markdown.files import read_markdown
 from ..retrieve.agents.names import find_section
-from ..retrieve.passages import Material, section_address
 from .asked.recordings import Recordings
 from .asked.turns import RecordedSource, RecordedTurn, answering_section
 from .measures import STUDENTS, Labelled

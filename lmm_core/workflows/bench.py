@@ -17,11 +17,11 @@ from tempfile import TemporaryDirectory
 
 from ..errors import RetrieveError
 from ..index.encoding import Encoder, has_dense
+from ..index.passages import Key, Material, build_material, section_address, split_questions
 from ..logging import ListLogger, LoggerBase
 from ..retrieve.answer import quoted_answer
 from ..retrieve.context import build_context
 from ..retrieve.library import Library
-from ..retrieve.passages import Key, Material, build_material, section_address, split_questions
 from ..retrieve.queries import MOST_CHARACTERS
 from ..retrieve.retriever import Retrieval, Retriever
 from ..settings.project import Project

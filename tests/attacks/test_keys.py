@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
+from lmm_core.index.passages import Passage
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.trust import add_pair, read_pair, trust_file, trusted_pairs
-from lmm_core.retrieve.passages import Passage
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store

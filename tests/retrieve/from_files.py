@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lmm_core.index.passages import build_material
 from lmm_core.logging import ListLogger
-from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.workflows.encode import encode_file

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import StoreError, ToolError
+from lmm_core.index.passages import build_material
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.agents.tools import DATA, Tools
 from lmm_core.retrieve.library import Library
-from lmm_core.retrieve.passages import build_material
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage

@@ -315,7 +315,7 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 def _page(payload: Mapping[str, Any]) -> str:
     """Return the page of an imported text, as it is shown, or ""."""
-    from ...retrieve.passages import page_of
+    from ...index.passages import page_of
 
     page = page_of(payload)
     return f" (page {page})" if page else ""

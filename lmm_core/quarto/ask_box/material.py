@@ -10,6 +10,7 @@ from typing import Any
 
 from ...files.walk import NOTEBOOK
 from ...index.chunks import anchor_of
+from ...index.passages import Material, build_material
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from ...markdown.files import MarkdownFile
@@ -17,7 +18,6 @@ from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, types_of, verdicts
 from ...markdown.tree import blocks_to_tree
-from ...retrieve.passages import Material, build_material
 from ...scan.knit import strip_divs
 from ...scan.rag_parts import extract_parts
 from ...settings.project import Project

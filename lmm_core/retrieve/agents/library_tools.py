@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 from ...errors import ToolError
+from ...index.passages import Material, Passage, Section, place
 from ...logging import one_line
 from ..items import EXERCISE
 from ..library import Library
 from ..merging import merge, repeated
-from ..passages import Material, Passage, Section, place
 from ..ranking.spans import Span, best_spans
 from ..retriever import Retriever, kinds_there
 from . import results

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ...errors import ToolError
+from ...index.passages import Material, Passage, Section
 from ...logging import one_line, printable
-from ..passages import Material, Passage, Section
 from ..retriever import kinds_there
 
 TITLE = 200  # characters of a title

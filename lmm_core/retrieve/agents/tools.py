@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from typing import Any, get_args, get_type_hints
 
 from ...errors import LmmError, ToolError
+from ...index.passages import Material
 from ...logging import one_line, printable
 from ..library import Lender
-from ..passages import Material
 from ..retriever import kinds_there
 from .library_tools import LIBRARY_TOOLS, Function, Result
 from .names import TITLE

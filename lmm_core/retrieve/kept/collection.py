@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ...files.remembered import program_mark
 from ...files.stamps import stamps_of
+from ...index.passages import build_material
 from ...index.refresh import FileRecord
 from ...store.vector_store import KeepingStore, Where
-from ..passages import build_material
 from .making import Settings, make_tables, update_tables
 from .tables import Tables
 

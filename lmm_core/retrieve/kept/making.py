@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...index.passages import Material
 from ...models.languages.stemming import Stemmers
-from ..passages import Material
 from ..ranking.counting import Sum
 from ..ranking.synonyms import Synonymous
 from .rows import Document, Row, documents_in, make_row

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import overload
 
-from ..passages import Key, Material, Passage, Section
+from ...index.passages import Key, Material, Passage, Section
 from .rows import Document, read_document
 from .tables import Tables
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any
 
+from ...index.passages import Key, Material, Passage, Section
 from ...models.languages.stemming import Stemmers
-from ..passages import Key, Material, Passage, Section
 from ..ranking.counting import DocumentCounts, count_document
 from ..ranking.synonyms import words_said
 from .tables import pack, unpack

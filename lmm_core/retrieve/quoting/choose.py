@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ...index.passages import Passage
 from ..context import CitedSource, Context
 from ..items import DEFINITION, kind_of
-from ..passages import Passage
 from ..ranking.lexical import Match
 from ..retriever import Retrieval
 from .excerpt import Quoter, numbered

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
+from ...index.passages import Material, Passage, Section
 from ...models.languages.stemming import Stemmer, Stemmers
 from ...models.languages.words import find_words, fold
-from ..passages import Material, Passage, Section
 from .naming import Pair
 from .synonyms import Synonymous, Synonyms, pairs_in, words_said
 from .words import CountedStems, Stems

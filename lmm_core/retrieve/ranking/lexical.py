@@ -19,9 +19,9 @@ from functools import lru_cache, partial
 from operator import add, mul
 from typing import Any
 
+from ...index.passages import Key, Material, Passage, Section
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
-from ..passages import Key, Material, Passage, Section
 from .counting import Counts, count_material, texts_about, texts_of
 from .spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous

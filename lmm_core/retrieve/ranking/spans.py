@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from ...index.cutting.pieces import add_frame, cut_text
 from ...index.cutting.units import NO_FRAME, ChunkLimits, Frame
+from ...index.passages import Passage
 from ...markdown.blocks import trim_blank_lines
-from ..passages import Passage
 
 _PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
 SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from operator import add, mul
 from typing import Any
 
-from ..passages import Passage
+from ...index.passages import Passage
 from .fusion import best_first
 from .lexical import Asked, LexicalIndex, Meant, aside, share_found, term_score
 from .spans import MOST, SIZE, Span, whole_span

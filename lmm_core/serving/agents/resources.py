@@ -12,11 +12,11 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from ...errors import LmmError, ToolError
+from ...index.passages import Material, Section
 from ...logging import one_line, printable
 from ...retrieve.agents.library_tools import section_text
 from ...retrieve.agents.names import TITLE, find_section
 from ...retrieve.agents.tools import Tools
-from ...retrieve.passages import Material, Section
 
 SCHEME = "notes"
 MARKDOWN = "text/markdown"

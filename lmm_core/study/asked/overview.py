@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from ...index.passages import Section, section_address
 from ...retrieve.library import Library
-from ...retrieve.passages import Section, section_address
 from ...retrieve.retriever import Retriever
 from ..outline import course_title
 from .grouping import FEWEST, QuestionGroup

@@ -13,6 +13,7 @@ from typing import Literal
 
 from ...errors import LmmError
 from ...index.chunks import anchor_of, titles_paths
+from ...index.passages import Key, Section, section_address
 from ...logging import LoggerBase, counted, in_file, printable
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown
@@ -20,7 +21,6 @@ from ...markdown.parse import parse_markdown_text
 from ...markdown.tree import blocks_to_tree, sections
 from ...models.prompts import as_data
 from ...retrieve.library import Library
-from ...retrieve.passages import Key, Section, section_address
 from ...retrieve.retriever import Retriever
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project

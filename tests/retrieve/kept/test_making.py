@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.index.passages import build_material
 from lmm_core.retrieve.kept.making import Settings, make_tables, update_tables
 from lmm_core.retrieve.kept.material import KeptMaterial
 from lmm_core.retrieve.kept.tables import Tables
-from lmm_core.retrieve.passages import build_material
 from tests.retrieve.materials import documents, points
 
 ORDER = ["b.md", "a.md"]

@@ -21,10 +21,10 @@ from ...reports import ReportPrinter, exit_with_status, print_json, shorten, war
 from ...running import with_shared_library
 
 if TYPE_CHECKING:
+    from ....index.passages import Section
     from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import Answer, Conversation
     from ....retrieve.context import CitedSource
-    from ....retrieve.passages import Section
     from ....workflows.ask import SharedLibrary
 
 PROMPT = "? "

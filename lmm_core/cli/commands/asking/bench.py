@@ -21,7 +21,7 @@ from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json,
 from ...running import run_or_report
 
 if TYPE_CHECKING:
-    from ....retrieve.passages import Section
+    from ....index.passages import Section
     from ....study.measures import QuestionResult
     from ....study.words import MissingWord
     from ....workflows.bench import BenchReport, EncodingResult, ThenAndNow

@@ -32,8 +32,8 @@ from ...reports import ReportPrinter, exit_with_status, print_json, warn
 from ...running import with_library
 
 if TYPE_CHECKING:
+    from ....index.passages import Material
     from ....retrieve.library import Library
-    from ....retrieve.passages import Material
     from ....study.cards import Card
     from ....study.plan import StudyPlan
 
@@ -171,7 +171,7 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     """Return the material of files as it would be indexed, in the order of the project.
 
     Files that cannot be read are reported."""
-    from ....retrieve.passages import build_material
+    from ....index.passages import build_material
     from ....store.vector_store import ScoredPoint
     from ....workflows.ask import reading_order
     from ....workflows.encode import encode_files

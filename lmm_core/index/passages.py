@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..index.chunks import SUMMARY, page_in
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
+from .chunks import SUMMARY, page_in
 
 if TYPE_CHECKING:
     from .context import CitedSource
