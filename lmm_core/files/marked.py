@@ -25,8 +25,9 @@ LONGEST = 100  # bytes of a mark
 # The kinds of folders that we may remove, with patterns for the names that we put into them
 REMOVABLE = {
     "collection": (
-        *("collection.json", "lengths.json", "ahead.jsonl", "kept-*", "shard"),
-        *(".collection.json.*.tmp", ".lengths.json.*.tmp", ".kept-*.tmp"),
+        *("collection.json", "lengths.json", "ahead.jsonl", "shard"),
+        *(".collection.json.*.tmp", ".lengths.json.*.tmp"),
+        *("kept-*", ".kept-*.tmp"),  # of an earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
     "journal": ("journal.json", "*.old", "*.new"),

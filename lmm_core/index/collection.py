@@ -99,16 +99,14 @@ async def aquery_many(
     kind: str = "",
     compared: Compared = "both",
     languages: Sequence[str] | None = None,
-    payload: bool = True,
     checked: bool = False,
 ) -> list[list[ScoredPoint]]:
     """Return, for each text, the chunks that fit it best, the best first.
 
     If `kind` names a type, its chunks come first. The texts are embedded at once and searched
     concurrently, by what is `compared` (see `Encoder.searches`). `languages` are those of the
-    collection, which is asked for them if they are not given. payload: see `Search`; with `kind` it comes
-    in any case; checked: the collection is known to be there and made for the encoder. Raise StoreError and
-    ModelError.
+    collection, which is asked for them if they are not given; checked: the collection is known to be
+    there and made for the encoder. Raise StoreError and ModelError.
     """
     import asyncio
 
@@ -121,8 +119,7 @@ async def aquery_many(
     boost = ("type", kind, 1000.0) if kind else None
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
-    read = payload or bool(kind)  # the type says whether a score was raised
-    searches = await encoder.searches(texts, limit, where, boost, compared=compared, languages=languages, payload=read)
+    searches = await encoder.searches(texts, limit, where, boost, compared=compared, languages=languages)
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
     return [[_unboosted(point, kind) for point in points] for points in found]
 

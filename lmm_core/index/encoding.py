@@ -224,12 +224,12 @@ class Encoder:
     async def searches(
         self, texts: Sequence[str], limit: int, where: Where | None = None,
         boost: tuple[str, str, float] | None = None, prefetch: int = 50, compared: Compared = "both",
-        languages: Sequence[str] = (), payload: bool = True,
+        languages: Sequence[str] = (),
     ) -> list[Search]:  # fmt: skip
         """Return the queries for several texts, embedded at once. Raise as `search`.
 
         compared: what is compared, as far as the collection has vectors for it; languages: those of
-        the texts in the collection, in each of which words are stemmed; payload: see `Search`.
+        the texts in the collection, in each of which words are stemmed.
         """
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and compared != "words":
@@ -240,7 +240,7 @@ class Encoder:
                 vectors[SPARSE] = self.sparse.encode_query(text, languages)
         if not all(made):
             raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
-        return [Search(vectors, limit, prefetch, where, boost, payload) for vectors in made]
+        return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError if `patience` runs out."""

@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
 from .chunks import SUMMARY, page_in
-
-if TYPE_CHECKING:
-    from .context import CitedSource
 
 Key = tuple[str, str]  # docid and path of a section
 _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
@@ -211,7 +208,17 @@ def section_name(key: Key) -> str:
     return f"{docid}#{path}" if path else docid
 
 
-def section_address(section: Section | CitedSource) -> str:
+class Addressed(Protocol):
+    """A section, or a source that is cited."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def anchor(self) -> str: ...
+
+
+def section_address(section: Addressed) -> str:
     """Return the address of a section, or of a source's: `file#anchor`, or the file of a document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ..errors import StoreError
@@ -152,7 +152,8 @@ class FileRecord:
     `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of
     chunks. `size` (bytes) and `mtime_ns` (nanoseconds) are those of the file system, or -1 if they
     were not asked for. `written` is when the chunks were, in seconds since 1970, 0 if that is not known.
-    `system` is the system message in the file's header, "" for none.
+    `system` is the system message in the file's header, "" for none; `statistics` those of its words (see
+    `TermStatistics.packed`), "" if they were not asked for.
     """
 
     source: str
@@ -163,13 +164,18 @@ class FileRecord:
     mtime_ns: int = -1
     written: float = 0.0
     system: str = ""
+    statistics: str = ""
 
 
-def read_records(store: VectorStore, collection: str) -> dict[str, FileRecord]:
-    """Return the records of a collection's files, by source. Raise StoreError."""
+_BRIEF = [field.name for field in fields(FileRecord) if field.name != "statistics"]
+
+
+def read_records(store: VectorStore, collection: str, statistics: bool = False) -> dict[str, FileRecord]:
+    """Return the records of a collection's files, by source. statistics: with those. Raise StoreError."""
     if store.metadata(collection + FILES) is None:
         return {}
-    return {record.source: record for record in map(_record, store.scroll(collection + FILES))}
+    points = store.scroll(collection + FILES, keys=None if statistics else _BRIEF)
+    return {record.source: record for record in map(_record, points)}
 
 
 def _record(point: ScoredPoint) -> FileRecord:
@@ -183,6 +189,7 @@ def _record(point: ScoredPoint) -> FileRecord:
         int(payload.get("mtime_ns", -1)),
         float(payload.get("written", 0.0)),
         str(payload.get("system") or ""),
+        str(payload.get("statistics") or ""),
     )
 
 
@@ -200,7 +207,11 @@ def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecor
 
     A file counts as changed until it is recorded anew and the store is closed. Raise StoreError.
     """
-    begun = [replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1) for one in records if one.fingerprint != BEGUN]
+    begun = [
+        replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1, statistics="")
+        for one in records
+        if one.fingerprint != BEGUN
+    ]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))
 

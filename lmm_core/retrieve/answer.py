@@ -92,7 +92,8 @@ class Conversation:
 
         as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
         `Retriever.retrieve`."""
-        found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history])
+        whole = self.tools is not None or self.context != "passages"
+        found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history], whole)
         if self.asker is None and not as_for_model:
             found = found.with_whole_passages()
         if self.context == "passages":

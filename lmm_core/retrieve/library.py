@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain
 from typing import Protocol
 
@@ -15,13 +14,10 @@ from ..index.collection import aquery_many
 from ..index.encoding import Compared, Encoder, compare_identity
 from ..index.passages import Material, Passage, build_material
 from ..index.refresh import FILES, FileRecord, read_records
+from ..index.statistics import TermStatistics, count_terms, unpack_statistics
+from ..models.languages.stemming import Stemmers
 from ..store.threads import run_in_thread
-from ..store.vector_store import KeepingStore, ScoredPoint, VectorStore, Where, revision_of
-from .kept.collection import KeptCollection
-from .kept.counts import read_counts
-from .kept.making import Settings
-from .kept.material import KeptMaterial
-from .kept.tables import CAN_KEEP, Tables
+from ..store.vector_store import ScoredPoint, VectorStore, Where, revision_of
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
 
@@ -31,11 +27,14 @@ State = frozenset[FileRecord | int]  # the records of files, or, without records
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found for each text, the best first: by words and by meaning, as far as they were compared."""
+    """What a search found for each text, the best first: by words and by meaning, as far as they were compared.
+
+    lexical: the ranking of the documents in which it was found."""
 
     compared: Compared
     words: Hits
     meaning: Hits
+    lexical: LexicalIndex
 
     def by_text(self) -> Hits:
         """Return for each text all that was found, each passage once."""
@@ -44,18 +43,13 @@ class Found:
         return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
 
 
-def records_in(state: State) -> list[FileRecord]:
-    """Return the records of files in a state."""
-    return [one for one in state if isinstance(one, FileRecord)]
-
-
 @dataclass
 class Library:
     """A collection with the encoder for it.
 
-    order: sources in the order in which they are read; synonyms: names that mean the same, beside
-    those that the texts give; system: how the teacher wants answers to sound, beside what the first
-    page says of it. The collection is read once, and again after a refresh."""
+    order: sources in the order in which they are read; synonyms: names that mean the same; system: how the teacher
+    wants answers to sound, beside what the first page says of it. The statistics of the collection are read once, and
+    again after a refresh; a search reads the documents that it finds, or all if they are read already."""
 
     store: VectorStore
     collection: str
@@ -63,12 +57,12 @@ class Library:
     order: Sequence[str] = ()
     synonyms: Synonymous = field(default_factory=dict)
     system: str = ""
+    _words: LexicalIndex | None = field(default=None, init=False)  # of no documents
     _material: Material | None = field(default=None, init=False)
-    _lexical: LexicalIndex | None = field(default=None, init=False)
+    _system: str = field(default="", init=False)
     _state: State = field(default=frozenset(), init=False)
-    _tables: Tables | None = field(default=None, init=False)  # that the material is in, None for none
     _revision: object | None = field(default=None, init=False)  # of the store, when it was last looked at
-    _reading: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _reading: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
@@ -77,66 +71,88 @@ class Library:
 
     @property
     def language(self) -> str:
-        """The code of the language that most passages are in, by what `material` returned last."""
-        known = self._material.language if self._material else ""
-        return known or (self.encoder.sparse.language if self.encoder.sparse else "")
+        """The code of the language that most passages are in, by what `words` returned last."""
+        return self._words.language if self._words else self._usual_language
+
+    @property
+    def _usual_language(self) -> str:
+        return self.encoder.sparse.language if self.encoder.sparse else ""
+
+    async def words(self) -> LexicalIndex:
+        """Return the ranking by words as it is without any documents: all that a question itself needs.
+
+        Raise StoreError, or RetrieveError if nothing is indexed."""
+        revision = revision_of(self.store)
+        if self._words is not None and revision is not None and revision is self._revision:
+            return self._words
+        return await run_in_thread(self._read_words)
+
+    def _read_words(self) -> LexicalIndex:
+        with self._reading:  # many may ask at once, but only one reads
+            revision = revision_of(self.store)
+            state = self._look()
+            if self._words is None or state != self._state:
+                self._material = None
+                self._system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system(state)])))
+                statistics = self._read_statistics()
+                if not statistics.texts:
+                    raise RetrieveError(
+                        f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it"
+                    )
+                self._system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system(state)])))
+                language = statistics.language or self._usual_language
+                self._words = LexicalIndex(Material(), language, self.synonyms, statistics)
+                self._state = state
+            self._revision = revision
+            return self._words
+
+    def _read_statistics(self) -> TermStatistics:
+        """Return the statistics of all texts: as they are stored, or else counted."""
+        records = list(read_records(self.store, self.collection, statistics=True).values())
+        stored = [unpack_statistics(record.statistics) for record in records if record.statistics]
+        if len(stored) < len(records) or sum(one.count for one in records) < self.store.count(self.collection):
+            return count_terms(self._read_material(), Stemmers(self._usual_language))
+        whole = TermStatistics()
+        for statistics in stored:
+            whole.update(statistics)
+        return whole
 
     async def material(self) -> Material:
         """Return all passages and sections. Raise StoreError, or RetrieveError if there are none."""
-        if (known := self._unchanged()) is not None:
-            return known
-        return await run_in_thread(self._read)
+        await self.words()
+        return self._material if self._material is not None else await run_in_thread(self._read_material)
 
-    def _unchanged(self) -> Material | None:
-        """Return the material if nobody can have changed the collection since, None if that has to be looked at."""
-        revision = revision_of(self.store)
-        return self._material if revision is not None and revision is self._revision else None
+    def _read_material(self) -> Material:
+        with self._reading:
+            if self._material is not None:
+                return self._material
+            material = build_material(self.store.scroll(self.collection), self.order)
+            material.system = self._system
+            self._material = material
+            return material
 
-    def _read(self) -> Material:
-        with self._reading:  # many may ask at once, but only one reads
-            return self._read_alone()
-
-    def _read_alone(self) -> Material:
-        revision = revision_of(self.store)
-        state = self._look()
-        if self._material is None or state != self._state:
-            tables = self._find_tables(state, revision)
-            read = KeptMaterial(tables) if tables else build_material(self.store.scroll(self.collection), self.order)
-            read.system = "\n\n".join(dict.fromkeys(filter(None, [self.system, self._first_system(state)])))
-            self._material, self._tables, self._state = read, tables, state
-        if not self._material.passages:
-            raise RetrieveError(f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it")
-        self._revision = revision
-        return self._material
+    async def documents(self, docids: Iterable[str]) -> Material:
+        """Return some documents with all that is in them, or all documents if they are read already."""
+        if self._material is not None:
+            return self._material
+        whole = (self._words or await self.words()).statistics
+        where = Where({"docid": sorted(set(docids))})
+        points = await run_in_thread(lambda: list(self.store.scroll(self.collection, where)))
+        part = build_material(points, self.order)
+        part.system, part.kinds, part.languages, part.titles = self._system, whole.kinds, whole.languages, whole.titles
+        return part
 
     def _first_system(self, state: State) -> str:
         """Return the system message in the header of the first page in reading order, as it was indexed."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
-        found = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records_in(state))
-        return min(found, default=(0, "", ""))[2]
-
-    def _find_tables(self, state: State, revision: object | None) -> Tables | None:
-        """Return the tables that are kept of the collection, None if none can be kept, or it is small."""
-        if not (CAN_KEEP and isinstance(self.store, KeepingStore)):
-            return None
-        language = self.encoder.sparse.language if self.encoder.sparse else ""
-        settings = Settings(self.order, self.synonyms, language)
-        return KeptCollection(self.store, self.collection, records_in(state), settings, revision).tables()
+        records = (one for one in state if isinstance(one, FileRecord))
+        by_place = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records)
+        return min(by_place, default=(0, "", ""))[2]
 
     async def lexical(self) -> LexicalIndex:
-        """Return the ranking by words of what `material` returned last."""
-        counted = self._lexical
-        if counted is not None and counted.material is self._material:
-            return counted
-        return await run_in_thread(self._count_words)
-
-    def _count_words(self) -> LexicalIndex:
-        with self._reading:
-            material = self._material or self._read_alone()
-            if self._lexical is None or self._lexical.material is not material:
-                counts = partial(read_counts, self._tables, self.language) if self._tables else None
-                self._lexical = LexicalIndex(material, self.language, self.synonyms, counts)
-            return self._lexical
+        """Return the ranking by words of all documents. Raise as `material` does."""
+        material = await self.material()
+        return (await self.words()).within(material)
 
     def compares(self) -> Compared:
         """Return what a search compares."""
@@ -147,7 +163,7 @@ class Library:
     def _look(self) -> State:
         """Return what the collection was made of; a refresh is noticed by a difference in this."""
         known = self.store.metadata(self.collection)
-        if known is None and self._material is not None:
+        if known is None and self._words is not None:
             raise IndexChangedError(f"The collection {self.collection!r}, which was there, is being made anew.")
         if known is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
@@ -170,37 +186,45 @@ class Library:
 
         without_vote: further texts; what they alone find comes behind what the first text finds;
         kind: put passages of this type first; miss: told why words alone were compared if the
-        embedding model failed; None: that is an error. The search is in what `material` returned
-        last, since that is where a refresh is noticed. Raise StoreError or ModelError."""
-        compared, words, meaning = self.compares(), Hits(), Hits()
+        embedding model failed; None: that is an error. Raise StoreError or ModelError."""
+        every, compared = [*texts, *without_vote], self.compares()
+        by_words: list[list[ScoredPoint]] = []
+        by_meaning: list[list[ScoredPoint]] = []
         if compared != "meaning":
-            words = await self._search(texts, without_vote, limit, where, kind, "words")
+            by_words = await self._search(every, limit, where, kind, "words")
         if compared != "words":
             try:
-                meaning = await self._search(texts, without_vote, limit, where, kind, "meaning")
+                by_meaning = await self._search(every, limit, where, kind, "meaning")
             except ModelError as error:
                 if compared == "meaning" or miss is None:
                     raise
                 miss(str(error))
                 compared = "words"
-        return Found(compared, words, meaning)
-
-    async def _search(
-        self, texts: Sequence[str], without_vote: Sequence[str], limit: int, where: Where | None, kind: str,
-        compared: Compared,
-    ) -> Hits:  # fmt: skip
-        material, every = self._material or await self.material(), [*texts, *without_vote]
-        languages = sorted(filter(None, material.languages))
-        found = await aquery_many(  # without payloads, since the passages are in the material
-            self.store, self.collection, self.encoder, every, limit, where, kind, compared, languages, payload=False,
-            checked=self._unchanged() is not None,
-        )  # fmt: skip
-        hits = [[passage for point in points if (passage := _found(point, material))] for points in found]
-        if any(found) and not any(hits):
+        every_point = [point for points in (*by_words, *by_meaning) for point in points]
+        material = await self.documents(str(point.payload.get("docid", "")) for point in every_point)
+        if every_point and not any(point.id in material.passages for point in every_point):
             raise IndexChangedError(
                 f"The collection {self.collection!r} was made anew while it was searched: ask again."
             )
-        return put_behind(hits[: len(texts)], hits[len(texts) :])
+        words, meaning = (_passages(found, material, len(texts)) for found in (by_words, by_meaning))
+        return Found(compared, words, meaning, (self._words or await self.words()).within(material))
+
+    async def _search(
+        self, texts: Sequence[str], limit: int, where: Where | None, kind: str, compared: Compared
+    ) -> list[list[ScoredPoint]]:
+        languages = sorted(filter(None, (self._words or await self.words()).statistics.languages))
+        return await aquery_many(
+            self.store, self.collection, self.encoder, texts, limit, where, kind, compared, languages, checked=True
+        )
+
+
+def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material, votes: int) -> Hits:
+    """Return the passages of what texts found, of which the first `votes` have a vote; see `put_behind`.
+
+    A point that was written since the material was read has none."""
+    passages = material.passages
+    hits = [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
+    return put_behind(hits[:votes], hits[votes:]) if hits else []
 
 
 def put_behind(found: Hits, further: Hits) -> Hits:
@@ -220,9 +244,3 @@ class Lender(Protocol):
 
         Raise StoreError, ModelError or RetrieveError."""
         ...
-
-
-def _found(point: ScoredPoint, material: Material) -> Passage | None:
-    """Return the passage of a point, or None for one written since the material was read."""
-    passage = material.passages.get(point.id)
-    return passage and passage.scored(point.score)

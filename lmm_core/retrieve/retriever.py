@@ -12,6 +12,7 @@ from ..errors import ModelError, RetrieveError
 from ..index.chunks import SUMMARY
 from ..index.collection import ParsedQuery, parse_query
 from ..index.passages import Material, Passage
+from ..index.statistics import TermStatistics
 from ..store.threads import out_of_turn
 from ..store.vector_store import Where
 from .library import Found, Lender, Library
@@ -51,8 +52,8 @@ class Retrieval:
     """The result of retrieval for a question; spans, passages and sections come with the best first.
 
     text: the question without keywords for a type; kind: the type that was asked for, or "";
-    lexical: the ranking by words;
-    language: that of the material, see `Library.language`; missed: what had to be done without;
+    material: the documents in which it was found, or all; lexical: the ranking by words;
+    language: that of the material; missed: what had to be done without;
     off_topic: it is about no subject of the course; repeatable: the same question alone finds the same in this
     material again, since no model had a part in it."""
 
@@ -91,23 +92,30 @@ class Retriever:
     patience: float | None = None
     checks: bool = False
 
-    async def retrieve(self, question: str, kind: str = "", earlier: Sequence[str] = ()) -> Retrieval:
+    async def retrieve(
+        self, question: str, kind: str = "", earlier: Sequence[str] = (), whole: bool = False
+    ) -> Retrieval:
         """Return what fits a question.
 
         kind: the only type of material to be found, as a keyword in the question (`*exercise*`)
-        asks for it; earlier: the questions asked before this one. Raise StoreError, ModelError or
+        asks for it; earlier: the questions asked before this one; whole: let the result have all documents as its
+        material, not only those that were found. Raise StoreError, ModelError or
         RetrieveError; the last one also if there is no material of the type."""
         async with self.library.use() as library:
+            if whole:
+                await library.material()
             return await self._retrieve(library, question, kind, earlier)
 
     async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
-        material, language = await library.material(), library.language
-        lexical = await library.lexical()
-        kinds = list(material.kinds)  # "an *exercise* on that" is about what was asked before
+        words = await library.words()
+        kinds, language = (
+            list(words.statistics.kinds),
+            words.language,
+        )  # "an *exercise* on that" is about what was asked before
         asked = parse_query(question, kinds) if earlier else parse_asked(question, kinds, language)
-        kind = known_kind(kind, material) or asked.type
+        kind = known_kind(kind, words.statistics) or asked.type
         missed: list[str] = []
-        search = _Search(library, lexical, asked.text, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        search = _Search(library, words, asked.text, kind, lambda why: self._miss(BY_WORDS, why, missed))
         off_topic = False
         if not (self.checks or earlier or kind):
             await search.run([asked.text])
@@ -118,21 +126,22 @@ class Retriever:
             except OffTopic:
                 queries, off_topic = None, True
             await search.run(queries or await PlainQueries().expand(asked.text, language, earlier))
-        spans = search.spans
+        spans, lexical = search.spans, search.lexical
         if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
-            of_kind = (one for one in material.passages.values() if kind in one.kinds)
+            lexical = await library.lexical()
+            of_kind = (one for one in lexical.material.passages.values() if kind in one.kinds)
             spans = [whole_span(one) for one in islice(of_kind, HITS)]
         best = passages_of(spans)
         order = await self._helped(self.reranker.rerank(asked.text, best[:RERANKED]), NOT_RERANKED, missed)
         if order and order != best[:RERANKED]:
             best = [*order, *best[RERANKED:]]
             graded = [one.scored(-at) for at, one in enumerate(order)]
-            spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
-        sections = rank_sections(best, material)
+            spans = fuse_spans([spans], fuse([graded], lexical.material), WEIGHTS["meaning"])
+        sections = rank_sections(best, lexical.material)
         without_models = (suffices or isinstance(self.expander, PlainQueries)) and isinstance(self.reranker, NoReranker)
         return Retrieval(
-            question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections), material,
-            lexical, language, tuple(missed), off_topic, without_models and not (earlier or missed),
+            question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
+            lexical.material, lexical, language, tuple(missed), off_topic, without_models and not (earlier or missed),
         )  # fmt: skip
 
     async def _expand(self, text: str, language: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
@@ -160,7 +169,8 @@ class Retriever:
 
 @dataclass
 class _Search:
-    """The search for a question by one list of queries or another; `queries` and `spans` are those of the last."""
+    """The search for a question by one list of queries or another; `queries`, `lexical` and `spans` are those of the
+    last."""
 
     library: Library
     lexical: LexicalIndex
@@ -178,7 +188,8 @@ class _Search:
         where = Where({"type": self.kind}) if self.kind else None
         searched = with_other_names(queries, self.text, self.lexical)
         found = await self.library.find(*searched, HITS, where, self.kind, self.miss)
-        self.queries, self.spans = queries, rank_found(found, queries, self.lexical, self.kind)
+        self.lexical = found.lexical
+        self.queries, self.spans = queries, rank_found(found, queries, self.kind)
 
     def suffices(self) -> bool:
         """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
@@ -206,11 +217,9 @@ def with_other_names(
     return (queries, (other,)) if is_known else ((*queries, other), ())
 
 
-def rank_found(
-    found: Found, queries: Sequence[str], lexical: LexicalIndex, kind: str, meant: Meant = under_summary
-) -> list[Span]:
+def rank_found(found: Found, queries: Sequence[str], kind: str, meant: Meant = under_summary) -> list[Span]:
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
-    meant = themselves if kind == SUMMARY else meant
+    meant, lexical = themselves if kind == SUMMARY else meant, found.lexical
     candidates = candidates_of([*found.words, *found.meaning], lexical.material, meant)
     asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
     by_words = [rank_spans(lexical, meant, candidates, kind) for meant in asked.values()]
@@ -220,12 +229,12 @@ def rank_found(
 class UnknownKind(RetrieveError):
     """A type of material that the collection does not have; `kinds` are those that it has."""
 
-    def __init__(self, kind: str, material: Material) -> None:
+    def __init__(self, kind: str, material: Material | TermStatistics) -> None:
         super().__init__(f"there is no material of the type {kind!r}; {kinds_there(material)}")
         self.kinds = list(material.kinds)
 
 
-def known_kind(kind: str, material: Material) -> str:
+def known_kind(kind: str, material: Material | TermStatistics) -> str:
     """Return a type of material as the collection spells it, or "". Raise UnknownKind."""
     spelled = {known.casefold(): known for known in material.kinds}
     if kind.strip() and kind.strip().casefold() not in spelled:
@@ -233,7 +242,7 @@ def known_kind(kind: str, material: Material) -> str:
     return spelled.get(kind.strip().casefold(), "")
 
 
-def kinds_there(material: Material) -> str:
+def kinds_there(material: Material | TermStatistics) -> str:
     """Return a sentence, for messages, that lists the types of material in the collection."""
     kinds = ", ".join(sorted(material.kinds))
     return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"

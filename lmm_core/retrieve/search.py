@@ -23,12 +23,12 @@ async def search_points(
     The payload of each has its best span as `passage`. A type keyword in the text puts points of that
     type first. warn: told if words alone are compared, since the embedding model fails. Raise StoreError,
     ModelError or RetrieveError."""
-    material, lexical = await library.material(), await library.lexical()
-    asked = parse_asked(text, list(material.kinds), library.language)
-    queries = [asked.text, *filter(None, [lexical.corrected(asked.text)])]
-    searched = with_other_names(queries, asked.text, lexical)
+    words = await library.words()
+    asked = parse_asked(text, list(words.statistics.kinds), words.language)
+    queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
+    searched = with_other_names(queries, asked.text, words)
     found = await library.find(*searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}"))
-    best = best_spans(rank_found(found, [asked.text], lexical, asked.type, themselves))
+    best = best_spans(rank_found(found, [asked.text], asked.type, themselves))
     order = sorted(best.values(), key=lambda span: asked.type not in ("", *span.passage.kinds))
     ids = [span.passage.id for span in order[:limit]]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)

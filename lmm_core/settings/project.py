@@ -53,9 +53,9 @@ class Project:
     rules: for leaving parts out of the notes; opts: the annotations to make; models: the
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
-    chats and edits, "" for ours; synonyms: the names that mean the same as a name, beside those that
-    the notes give; embeddings, storage, database, split, ask, serve, files: tables of the configuration;
-    prompts: the own prompts as templates, by their names."""
+    chats and edits, "" for ours; synonyms: the names that mean the same as a name; embeddings, storage,
+    database, split, ask, serve, files: tables of the configuration; prompts: the own prompts as templates,
+    by their names."""
 
     root: Path
     spelling: Spelling = "div"

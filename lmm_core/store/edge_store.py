@@ -47,7 +47,6 @@ from .edge_engine import (
 from .filters import filter_from
 from .folder.ahead import forget_points, note_points, noted_points
 from .folder.collection_record import COLLECTION, RECORD, load_record, remove_collection, save_record
-from .folder.kept_files import note_changes, read_kept, write_kept
 from .folder.room import check_room, has_room_to_copy
 from .folder_lock import FolderLock
 from .points import check_case, checked_id, checked_name, checked_points, in_batches
@@ -174,7 +173,6 @@ class EdgeStore:
 
         with self._written(name) as shard:
             fitting = checked_points(points, self._spec(name))
-            note_changes(self._path(name), [point.id for point in fitting])
             for batch in in_batches(fitting, BATCH):
                 check_room(self.folder, sum(map(point_size, batch)))
                 shard.update(edge.UpdateOperation.upsert_points([edge_point(point, edge) for point in batch]))
@@ -197,7 +195,6 @@ class EdgeStore:
 
         with self._written(name) as shard:
             wanted = {checked_id(at): payload for at, payload in payloads.items()}
-            note_changes(self._path(name), list(wanted))
             for batch in in_batches(list(wanted), BATCH):
                 check_room(self.folder, sum(payload_size(wanted[at]) for at in batch))
                 for record in shard.retrieve(list(batch), False, False):
@@ -212,7 +209,6 @@ class EdgeStore:
 
         with self._written(name) as shard:
             gone = [checked_id(at) for at in ids]
-            note_changes(self._path(name), gone)
             for batch in in_batches(gone, PAGE):
                 check_room(self.folder, 0)
                 shard.update(edge.UpdateOperation.delete_points(list(batch)))
@@ -277,21 +273,6 @@ class EdgeStore:
                 return known
         counts = Counter(text for point in self.scroll(name, keys=[key]) for text in texts_in(point.payload.get(key)))
         return dict(sorted(counts.items()))
-
-    # What is kept of it
-
-    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
-        """Return what was kept of a collection under a key, with the ids of points that have changed since, or None."""
-        with self._alone:
-            return read_kept(self._path(checked_name(name)), key) if self._lock.is_of_folder else None
-
-    def keep(self, name: str, key: str, made: bytes, revision: object) -> None:
-        """Keep what was made of a collection under a key, unless the store has changed since a revision."""
-        with self._alone, suppress(StoreError, OSError):
-            if revision is self.revision is not None and self._lock.is_of_folder:
-                check_room(self.folder, len(made))
-                self.sync(name)  # so that no power cut leaves it beside an earlier state
-                write_kept(self._path(name), key, made)
 
     # Opening and closing
 

@@ -57,8 +57,6 @@ def run_search(search: Search, spec: VectorSpec, place: Searching) -> list[Score
         return []
     found = _raise if search.boost else _best
     best = dict(found(compared, search, place))
-    if not search.payload:
-        return [ScoredPoint(at, {}, score) for at, score in best.items()]
     return [ScoredPoint(point.id, point.payload, best[point.id]) for point in place.retrieve(list(best))]
 
 

@@ -71,15 +71,13 @@ class Search:
     vectors: by the name of the vector to compare each with. The results of several are fused by
     reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each. boost: a
     payload key, a value, and the number added to the score of points with that value after fusion
-    (like Qdrant's formula query); the best points with that value are candidates, too. payload: whether the
-    points come with theirs; who knows it already saves reading it."""
+    (like Qdrant's formula query); the best points with that value are candidates, too."""
 
     vectors: Mapping[str, Vector]
     limit: int
     prefetch: int = 50
     where: Where | None = None
     boost: tuple[str, str, float] | None = None
-    payload: bool = True
 
 
 @runtime_checkable
@@ -180,21 +178,6 @@ class AliasStore(VectorStore, Protocol):
 def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
     """Return True if collections in a store can have further names."""
     return hasattr(store, "switch")
-
-
-@runtime_checkable
-class KeepingStore(VectorStore, Protocol):
-    """A store that keeps what was made of a collection, and knows which points have changed since."""
-
-    def recall(self, name: str, key: str) -> tuple[bytes, list[str]] | None:
-        """Return what was kept of a collection under a key, with the ids of the points that were written or removed
-        since, or None."""
-        ...
-
-    def keep(self, name: str, key: str, made: bytes, revision: object) -> None:
-        """Keep what was made of a collection under a key, unless the store has changed since a revision (see
-        `revision_of`). If that fails, nothing is kept."""
-        ...
 
 
 def revision_of(store: VectorStore) -> object | None:

@@ -6,6 +6,7 @@ import bisect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +21,24 @@ from ..index.encoding import (
     encoding_to_qdrantembedding_model,
     has_dense,
 )
+from ..index.passages import build_material
 from ..index.split import ChunkBlock, Count, ParentDocument, Split, transform
+from ..index.statistics import TermStatistics, count_terms
 from ..index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, project_root, read_markdown
 from ..markdown.parse import parse_markdown_text
+from ..models.embedders.bm25 import USUAL_LANGUAGE
 from ..models.languages.recognize import recognize_language
-from ..models.languages.stemming import language_code
+from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
 from ..settings.project import Project, load_project, project_from_settings
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import BM25, NO_DOCUMENTS, SplitOpts
 from ..store.threads import run_in_thread
-from ..store.vector_store import VectorStore
+from ..store.vector_store import ScoredPoint, VectorStore
 from .document import docid_in, docid_of, project_of
 from .models import Models
 
@@ -149,7 +153,7 @@ class Encoded:
 
     too_long: how many of the chunks the embedding model cuts, since they exceed its window; language:
     its code, "" if it is not known; named_by: what says so, see `language_of`; system: the system message in
-    its header."""
+    its header; statistics: see `FileRecord`."""
 
     docid: str
     source: str
@@ -159,6 +163,7 @@ class Encoded:
     language: str = ""
     named_by: str = ""
     system: str = ""
+    statistics: str = ""
 
 
 def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
@@ -217,7 +222,18 @@ def blocklist_encode(
     said = document_annotations(blocks, split.documents, _annotation_names(annotations))
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
-    return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system)
+    statistics = _count_terms(chunks, project).packed()
+    return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system, statistics)
+
+
+def _count_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
+    material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
+    return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
+
+
+@cache
+def _usual_stemmers(language: str) -> Stemmers:
+    return Stemmers(language)
 
 
 def encode_passages(

@@ -102,6 +102,7 @@ Red or blue balls are drawn from an urn.
 def test_other_names_find_what_the_search_finds(tmp_path):
     book = tmp_path / "book"
     write(book / "notes.md", OTHER_NAMES)
+    write(book / "config.toml", '[retrieve]\nsynonyms = { SE = "standard error", OR = "odds ratio" }\n')
     lmm(f"index {book} -q")
     questions = ["SE", "standard error", "standard errors of means", "what is an OR?", "red or blue", "what is the SE?"]
     shown = [[one.partition("#")[2] for one in cited] for cited in found(book, tmp_path, *questions)]

@@ -146,7 +146,7 @@ def write_box_data(folder, data):
     page, rows = PageText(json.dumps([[one.anchor for one in material.walk()], {}])), Rows(kinds=material.kinds)
     for one in material.documents:
         rows.add(one.source, one.source, rows_of([[*section_rows(one, page)]]))
-    for name, script in data_files(box_data(rows, "en")).items():
+    for name, script in data_files(box_data(rows, "en", project.synonyms)).items():
         Path(data, name).write_bytes(script)
 
 

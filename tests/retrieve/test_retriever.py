@@ -9,7 +9,6 @@ from lmm_core.models.chat import run
 from lmm_core.retrieve.queries import OffTopic
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.project import load_project
-from lmm_core.store import edge_engine
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import open_library
@@ -58,15 +57,6 @@ def test_the_queries_of_a_question_are_searched_for_at_the_same_time(tmp_path):
     assert {one.titles[-1] for one in found.passages} == {f"About {word}" for word in WORDS}
 
 
-@pytest.mark.parametrize("question", ["What is the birch?", "the birch and the elm"])
-def test_what_is_found_is_not_read_again(tmp_path, monkeypatch, question):
-    """The passages are in the material, and on a server reading them would be one more request."""
-    read = []
-    monkeypatch.setattr(edge_engine, "retrieve_points", lambda shard, ids: read.append(ids) or [])
-    found, _ = retrieved(tmp_path, question)
-    assert (first(found), read) == ("About birch", [])
-
-
 class Listening:
     """A store that keeps the names of the methods by which it is read."""
 
@@ -100,8 +90,8 @@ def test_a_folder_that_nobody_wrote_to_is_searched_and_not_looked_at_again(tmp_p
 
     first, *others, after_change = run(collected())
     store.close()
-    assert others == [["search"]] * 2
-    assert first[-1] == after_change[-1] == "search" and "scroll" in first and "scroll" in after_change
+    assert others == [["search", "scroll"]] * 2  # the documents in which it was found
+    assert first.count("scroll") > 1 and "search" in after_change
 
 
 class Counting:

@@ -58,7 +58,15 @@ Effects of groups are drawn from a distribution in hierarchical linear models.
 The empty tuple (also called the *unit*) holds nothing, and a mean is an error here.
 """
 MADE = material(NOTES)
-INDEX = LexicalIndex(MADE, "english", {"MLM": ("hierarchical linear model",)})
+NAMES = {
+    "MLM": ("hierarchical linear model",),
+    "SE": ("standard error",),
+    "CI": ("confidence interval",),
+    "OR": ("odds ratio",),
+    "Standardabweichung": ("standard deviation",),
+    "unit": ("empty tuple",),
+}
+INDEX = LexicalIndex(MADE, "english", NAMES)
 
 
 def titles(question):
@@ -107,7 +115,7 @@ def test_a_stem_is_no_name():
 
 def test_a_name_in_another_language():
     assert titles("standard deviation")[0] == titles("Standardabweichung")[0] == "Streuung"
-    german = LexicalIndex(MADE, "german")
+    german = LexicalIndex(MADE, "german", NAMES)
     assert [one.name for one in german.synonyms.used("Standardabweichungen")] == ["Standardabweichung"]
 
 
@@ -117,7 +125,7 @@ def test_configured_names_hold_in_both_directions():
     assert titles("what is an MLM")[0] == "Groups"  # no text has that name
     groups = next(one for one in MADE.passages.values() if "hierarchical" in one.text)
     assert INDEX.match("MLM", [groups])[groups.id].share == 1
-    assert "MLM" not in LexicalIndex(MADE, "english").synonyms.replaced("hierarchical linear model")
+    assert LexicalIndex(MADE, "english").synonyms.replaced("standard error") == ""  # the notes themselves name nothing
 
 
 @pytest.mark.parametrize(
@@ -135,7 +143,7 @@ def test_the_question_that_is_searched_for_besides(question, replaced):
 
 def test_chinese_and_japanese_notes():
     made = material("# 一\n\n标准差（SD）是方差的平方根。\n\n# 二\n\n样本越大，标准差不变。\n\n# 三\n\nSD 很大。\n")
-    index = LexicalIndex(made, "")
+    index = LexicalIndex(made, "", {"SD": ["标准差"]})
     assert [str(one) for one in index.synonyms.used("什么是标准差？")] == ["标准差 = SD"]
     ranked = index.rank("什么是SD", list(made.passages.values()))
     assert {one.titles[-1] for one in ranked if one.score > 0} == {"一", "二", "三"}
@@ -153,7 +161,8 @@ def test_every_question_has_a_meaning(question):
 @pytest.fixture
 def notes():
     write("notes.md", NOTES)
-    write("config.toml", '[retrieve]\nsynonyms = { MLM = "hierarchical linear model" }\n')
+    names = 'MLM = "hierarchical linear model", SE = "standard error", CI = "confidence interval"'
+    write("config.toml", f"[retrieve]\nsynonyms = {{ {names} }}\n")
     lmm("index notes.md -q")
 
 

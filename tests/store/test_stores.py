@@ -299,21 +299,6 @@ def test_equal_points_come_in_the_order_of_their_ids(notes):
     assert ids(notes.search("notes", both)) == sorted(numbers)[:40]
 
 
-def test_a_search_without_payloads_finds_the_same(notes):
-    notes.upsert("notes", [point(n, words=[n % 3]) for n in range(1, 60)])
-    vectors = {"content": near(1), "words": Sparse([1], [1.0])}
-    whole, bare = (notes.search("notes", Search(vectors, 9, payload=payload)) for payload in (True, False))
-    assert [(one.id, one.score) for one in bare] == [(one.id, one.score) for one in whole]
-    assert [one.payload for one in bare] == [{}] * 9
-
-
-def test_a_search_without_payloads_is_one_request(server, remote):
-    remote.upsert("notes", [point(n) for n in range(1, 9)])
-    server.requests.clear()
-    remote.search("notes", Search({"content": near(1)}, 3, payload=False))
-    assert len(server.requests) == 1
-
-
 def test_boost_raises_those_that_fit(notes):
     notes.upsert("notes", [point(n, payload={"type": "exercise" if n == 300 else "text"}) for n in range(1, 400)])
     plain, raised = Search({"content": near(1)}, 2), Search({"content": near(1)}, 2, boost=("type", "exercise", 1.0))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lmm_core.models.chat import Asker
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.library import Found
+from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.study.plan import Planner, Session, divide, find_topics, make_steps, show_plan
 from lmm_core.study.study_time import read_time
 from tests.retrieve.from_files import material
@@ -32,7 +33,7 @@ class Shelf:
     async def find(self, texts, limit=20):
         passages = self.read.passages.values()
         hits = [[one for one in passages if text.lower() in one.text.lower()] for text in texts]
-        return Found("words", hits, [])
+        return Found("words", hits, [], LexicalIndex(self.read, "english"))
 
 
 def plan(wish, *texts, reply=None, warn=lambda message: None):

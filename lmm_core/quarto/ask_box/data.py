@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any
 
 from ...models.embedders.bm25 import USUAL_LANGUAGE
@@ -19,7 +18,7 @@ from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from ...workflows.known.cache import Known
-from .groups import Group, Groups
+from .groups import Groups
 from .plain_text import in_unicode
 from .rows import Rows, data_json
 from .word_index import describe_index, index_words, parts_of, paths_of
@@ -58,8 +57,7 @@ def box_data(
     named = language_code(language) or USUAL_LANGUAGE
     stop = " ".join(sorted(stop_words(named)))
     groups = Groups(rows, known)
-    found = groups.read(stop)
-    words, parts = index_words([one.words for one in found], sorted(rows.types)), [*_parts(rows)]
+    words, parts = index_words(groups.read(stop), sorted(rows.types)), [*_parts(rows)]
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
     data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
     data["spelling"] = data_json(words.spelling)
@@ -74,7 +72,7 @@ def box_data(
         "marks": marks,
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
-        "synonyms": _synonyms(rows, groups, found, language, synonyms or {}),
+        "synonyms": _synonyms(rows, language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
@@ -97,16 +95,11 @@ def _mark(text: bytes) -> str:
     return f"{zlib.crc32(text):08x}"
 
 
-def _synonyms(
-    rows: Rows, groups: Groups, found: Sequence[Group], language: str, configured: Synonymous
-) -> list[list[Any]]:
-    """Return the names with other names that the rows give, and the configured ones of which the rows have
-    one: whether it is known by its capitals alone, the name, the other names. found: in the groups of the rows.
-
-    Nothing but the rows is read, since they are what is published."""
+def _synonyms(rows: Rows, language: str, configured: Synonymous) -> list[list[Any]]:
+    """Return the configured names of which the rows have one: whether it is known by its capitals alone, the name,
+    the other names."""
     there = _used(configured, rows.sections()) if configured else {}
-    pairs = chain.from_iterable(one.pairs for one in found)
-    names = Synonyms((), Stemmer(language), language, there, pairs, groups.words_said)
+    names = Synonyms(Stemmer(language), language, there)
     return [[int(names.needs_capitals(name)), name, *others] for name, others in names.pairs()]
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from ...files.walk import name_finder
 from ...index.passages import Passage, Section
+from ...index.statistics import emphasised
 from ...logging import ListLogger, LoggerBase, Report, in_file
 from ...markdown.blocks import header_content
 from ...markdown.files import MarkdownFile, read_markdown
 from ...markdown.parse import parse_markdown_text
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
-from ...retrieve.ranking.counting import emphasised
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, rules_finder, settings_finder
 from ...study.outline import reading_minutes

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from ...index.passages import Passage
+from ...index.statistics import emphasised
 from ...markdown.regions import split_fences
 from ...models.annotators.prose import leans, split_sentences
 from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
-from ..ranking.counting import emphasised
 from ..retriever import Retrieval
 from .readable import readable_paragraphs, with_references
 

@@ -11,21 +11,22 @@ vector-space retrieval). The weights are those of the box, which gets them with 
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import add, mul
 from typing import Any
 
 from ...index.passages import Key, Material, Passage, Section
+from ...index.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
 from ..items import DEFINITION, kind_of
-from .counting import Counts, count_material, texts_about, texts_of
 from .spans import Span, cut_spans
-from .synonyms import OTHER_NAME, Synonymous
-from .words import FUZZY, PREFIX, Vocabulary, asked_words
+from .synonyms import OTHER_NAME, Synonymous, Synonyms
+from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words
 
 FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # The usual ones: how soon repetitions stop counting, how much the length of a text counts,
@@ -63,29 +64,37 @@ class Match:
 
 
 class LexicalIndex:
-    """The statistics of a material's words, by which its passages are ranked.
+    """The ranking of a material's passages by their words.
 
-    language: of questions, and of texts that do not say theirs, as in `Library.language`; synonyms:
-    further names that mean the same."""
+    language: of questions, and of texts that do not say theirs; synonyms: names that mean the same; statistics: of
+    the words of all that is searched, of which the material may be a part; by default those of the material."""
 
     def __init__(
         self,
         material: Material,
         language: str,
         synonyms: Synonymous | None = None,
-        counts: Callable[..., Counts] | None = None,
+        statistics: TermStatistics | None = None,
     ) -> None:
-        """counts: gives those that are known already; by default the words are counted."""
         self.material, self.language = material, language
         self.stemmers = Stemmers(language)
-        self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(material.sections[key])))
-        self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(material.passages[ident])))
-        self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(material.passages[ident]))
-        count = counts or partial(count_material, material, language=language, synonyms=synonyms or {})
-        self.counts = count(stemmers=self.stemmers)
-        self.synonyms = self.counts.synonyms
-        self.vocabulary = Vocabulary(self.stemmers, self.counts.stems)
-        self._size = sum(self.counts.texts_in.values())
+        self.statistics = statistics or count_terms(material, self.stemmers)
+        self.synonyms = Synonyms(self.stemmers.of(""), language, synonyms or {})
+        self.vocabulary = Vocabulary(self.stemmers, Stems(self.statistics, self.stemmers))
+        self._keep_texts()
+
+    def _keep_texts(self) -> None:
+        sections, passages = self.material.sections, self.material.passages
+        self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(sections[key])))
+        self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(passages[ident])))
+        self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
+
+    def within(self, material: Material) -> LexicalIndex:
+        """Return the same ranking for another part of what is searched."""
+        other = copy.copy(self)
+        other.material = material
+        other._keep_texts()
+        return other
 
     def _about(self, section: Section) -> Fields:
         return self._counted(texts_about(section), section.language)
@@ -147,12 +156,9 @@ class LexicalIndex:
         order = sorted(passages, key=lambda one: (-found[one.id].score, one.id))
         return [one.scored(found[one.id].score) for one in order]
 
-    def rarity(self, meant: Meant, docid: str | None = None) -> float:
-        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown.
-
-        docid: a document, of whose texts alone it is said."""
-        size = self._size if docid is None else self.counts.texts_in[docid]
-        counts = self.vocabulary.counts if docid is None else self.counts.stems_in[docid]
+    def rarity(self, meant: Meant) -> float:
+        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
+        counts, size = self.statistics.stems, self.statistics.texts
         likely = max(meant.values(), default=0.0)
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
@@ -163,7 +169,7 @@ class LexicalIndex:
 
     def _usual(self, name: str) -> float:
         """Return the usual number of stems in a field."""
-        return max(self.counts.lengths[name] / max(self.counts.fields[name], 1), 1.0)
+        return max(self.statistics.lengths[name] / max(self.statistics.fields[name], 1), 1.0)
 
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
         length, usual = counts.total(), self._usual(name)

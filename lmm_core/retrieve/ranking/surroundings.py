@@ -2,10 +2,8 @@
 
 A span alone says too little: what it is about often stands before it, or in the title. So it has
 its own score, that of its passage with the titles (`lexical`), some of that of the better
-neighbour, and some of that of the better neighbouring passage. How rare a word is counts in the
-whole material and in the document: a word that is in all of a document's texts finds the document,
-and no place in it. The weights were chosen by `benchmarks/ask.py`, in steps, on several corpora in
-one index; the figures hardly depend on them.
+neighbour, and some of that of the better neighbouring passage. The weights were chosen by
+`benchmarks/ask.py`, in steps, on several corpora in one index; the figures hardly depend on them.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import add, mul
+from operator import mul
 from typing import Any
 
 from ...index.passages import Passage
@@ -61,28 +59,19 @@ def rank_in_surroundings(scored: Sequence[Scored]) -> list[Span]:
 
 def _scored(index: LexicalIndex, meant: Sequence[Meant], passages: Sequence[Passage], kind: str) -> list[Scored]:
     asked = Asked(meant)
-    general = [index.rarity(one) for one in meant]
-    in_document = {docid: _mean_rarity(index, meant, general, docid) for docid in {one.docid for one in passages}}
+    rarity = [index.rarity(one) for one in meant]
     scores = list(index.scores(passages, asked))
-    sums = [sum(map(mul, own, in_document[one.docid])) for one, own in zip(passages, scores, strict=True)]
-    factors = [
-        aside(one, kind) * (LEAST + share_found(own, general)) for one, own in zip(passages, scores, strict=True)
-    ]
+    sums = [sum(map(mul, own, rarity)) for own in scores]
+    factors = [aside(one, kind) * (LEAST + share_found(own, rarity)) for one, own in zip(passages, scores, strict=True)]
     order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
     spans = {at: index.spans_of(passages[at].id) for at in order[:CUT]}
     lengths = [length for many in spans.values() for _, _, length in many]
     usual = max(1.0, sum(lengths) / max(len(lengths), 1))
     made = []
     for at, passage in enumerate(passages):
-        rarity, many = in_document[passage.docid], spans.get(at, ())
-        own = [(span, _weighed(asked, stems, length, usual, rarity)) for span, stems, length in many]
+        own = [(span, _weighed(asked, stems, length, usual, rarity)) for span, stems, length in spans.get(at, ())]
         made.append(Scored(passage, sums[at], factors[at], own or [(whole_span(passage), 0.0)]))
     return made
-
-
-def _mean_rarity(index: LexicalIndex, meant: Sequence[Meant], general: Sequence[float], docid: str) -> list[float]:
-    """Return how rare each word is, as the mean of that in a document and in general."""
-    return [half / 2 for half in map(add, general, (index.rarity(one, docid) for one in meant))]
 
 
 def _weighed(asked: Asked, stems: Counter[str], length: int, usual: float, rarity: Sequence[float]) -> float:

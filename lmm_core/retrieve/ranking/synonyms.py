@@ -1,4 +1,4 @@
-"""The other names of what a question asks for: those that the notes give, and those of the configuration.
+"""The other names of what a question asks for, as the configuration gives them.
 
 A question with one name is taken to mean the others, too, with less weight. The words of a name
 count one by one, as they would if it had been typed.
@@ -7,16 +7,13 @@ count one by one, as they would if it had been typed.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from typing import Any
 
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
-from .naming import Pair, find_pairs
 from .words import Vocabulary, asked_words, frequent_words, names_subject, word_weights
 
 OTHER_NAME = 0.5  # weight of a word of another name
@@ -41,70 +38,42 @@ class Named:
 
 
 class Synonyms:
-    """The names that mean the same in some texts.
+    """The names that mean the same. A name that is also another word, such as "IT", is known by its capitals alone."""
 
-    A name that is also another word, such as "IT", is known by its capitals alone."""
-
-    def __init__(
-        self,
-        texts: Sequence[str],
-        stemmer: Stemmer,
-        language: str,
-        configured: Synonymous,
-        pairs: Iterable[Pair] | None = None,
-        said: Callable[[Set[str]], Set[str]] | None = None,
-    ) -> None:
-        """pairs, said: of large texts that are not given, the pairs in them, and what `words_said` returns of them."""
+    def __init__(self, stemmer: Stemmer, language: str, configured: Synonymous) -> None:
+        """stemmer: of the usual language; language: its code."""
         self._stemmer, self._language = stemmer, language
         self._spelled: dict[_Key, str] = {}
-        given_pairs = pairs_in(texts) if pairs is None else pairs
-        counts = Counter(pair for one in given_pairs if (pair := self._keys(one)))
-        given = [self._keys((name, other)) for name, others in configured.items() for other in others]
         others: dict[_Key, list[_Key]] = defaultdict(list)
-        for one, other in [*filter(None, given), *(pair for pair, _ in counts.most_common())]:
+        for one, other in filter(None, (self._keys(name, other) for name in configured for other in configured[name])):
             for own, meant in ((one, other), (other, one)):
                 if meant not in others[own] and len(others[own]) < MOST_OTHERS:
                     others[own].append(meant)
         self._others = dict(others)
-        self._exact = self._other_words(said or (lambda names: words_said(texts, names)))
-
-    @classmethod
-    def of(cls, found: Any, stemmer: Stemmer, language: str) -> Synonyms:
-        """Return the synonyms that `found` returned, for the same language."""
-        made = cls((), stemmer, language, {})
-        made._spelled = {tuple(key): name for key, name in found["spelled"]}
-        made._others = {tuple(key): [*map(tuple, others)] for key, others in found["others"]}
-        made._exact = frozenset(map(tuple, found["exact"]))
-        return made
-
-    def found(self) -> dict[str, Any]:
-        """Return all that was found, as a value of JSON."""
-        spelled, others = list(self._spelled.items()), list(self._others.items())
-        return {"spelled": spelled, "others": others, "exact": list(self._exact)}
+        self._exact = frozenset(filter(self._is_other_word, self._spelled))
 
     @cached_property
     def _lengths(self) -> list[int]:
         return sorted({len(key) for key in self._others}, reverse=True)
 
-    def _keys(self, pair: Pair) -> tuple[_Key, _Key] | None:
-        one, other = (self._key(find_words(name)) for name in pair)
+    def _keys(self, *names: str) -> tuple[_Key, _Key] | None:
+        one, other = (self._key(find_words(name)) for name in names)
         if one == other or not (0 < len(one) <= _MOST_WORDS and 0 < len(other) <= _MOST_WORDS):
             return None
-        for key, name in zip((one, other), pair, strict=True):
+        for key, name in zip((one, other), names, strict=True):
             self._spelled.setdefault(key, name)
         return one, other
 
     def _key(self, words: Iterable[str]) -> _Key:
         return tuple(self._stemmer.stem(word) or fold(word) for word in words)
 
-    def _other_words(self, said: Callable[[Set[str]], Set[str]]) -> frozenset[_Key]:
-        """Return the names that differ from another word of the texts by their capitals alone."""
-        names = {name.lower(): key for key, name in self._spelled.items() if len(key) == 1 and not name.islower()}
-        words = (set(frequent_words(self._language)) & names.keys()) | (said(names.keys()) if names else set())
-        return frozenset(names[word] for word in words if not self._spelled[names[word]][1:].islower())
+    def _is_other_word(self, key: _Key) -> bool:
+        """Return True if a name differs from a frequent word by its capitals alone."""
+        name = self._spelled[key]
+        return len(key) == 1 and not name[1:].islower() and name.lower() in frequent_words(self._language)
 
     def pairs(self) -> list[tuple[str, list[str]]]:
-        """Return all names with their other names, as the texts spell them."""
+        """Return all names with their other names, as they are configured."""
         return [(self._spelled[key], self._names(key)) for key in self._others]
 
     def needs_capitals(self, name: str) -> bool:
@@ -184,16 +153,6 @@ class Synonyms:
         for name in names:
             _mean(name, [*known, *further])
         return further
-
-
-def words_said(texts: Iterable[str], words: Set[str]) -> set[str]:
-    """Return those of some words that stand in texts with blanks around them."""
-    return set[str]().union(*(words & set(text.split()) for text in texts))
-
-
-def pairs_in(texts: Iterable[str]) -> Iterator[Pair]:
-    """Yield the pairs of names that texts give to one thing."""
-    return chain.from_iterable(map(find_pairs, texts))
 
 
 def _mean(name: Sequence[str], words: Sequence[dict[str, float]]) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
 
+from ...index.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
 from ...models.languages.stopwords import STOPWORDS
 from ...models.languages.words import find_words, fold, is_paired
@@ -109,55 +109,46 @@ def _language_of(words: Sequence[str], usual: str) -> str:
     return most if counts[most] >= counts[usual] + 2 else usual
 
 
-class Stems(Protocol):
-    """The stems of some texts, and the words they stand for.
+class Stems:
+    """The stems of some texts, and the words they stand for. counts: of each stem the number of texts that have it."""
 
-    counts: of each stem the number of texts that have it, 0 for others."""
+    def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
+        self.counts = statistics.stems
+        self._statistics, self._stemmers = statistics, stemmers
+        for language in statistics.words:  # so that a word of a question is stemmed in each of them
+            stemmers.of(language)
 
-    @property
-    def counts(self) -> Mapping[str, int]: ...
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.counts)
 
-    def starting(self, start: str) -> Iterable[str]:
-        """Return the stems that go on after a text, sorted."""
-        ...
+    @cached_property
+    def _forms(self) -> dict[tuple[str, int], list[tuple[str, str]]]:
+        """The words, folded, each with its stem, by their first letter and length."""
+        forms: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
+        for language, words in self._statistics.words.items():
+            stem_of = self._stemmers.of(language).stem
+            for word in words:
+                if stem := stem_of(word):
+                    folded = fold(word)
+                    forms[folded[:1], len(folded)].append((folded, stem))
+        return forms
+
+    def starting(self, start: str) -> Iterator[str]:
+        """Yield the stems that go on after a text, sorted."""
+        for at in range(bisect_left(self._sorted, start), len(self._sorted)):
+            if not self._sorted[at].startswith(start):
+                return
+            yield self._sorted[at]
 
     def form(self, stem: str) -> str:
         """Return the shortest word of a stem, or the stem if there is none."""
-        ...
-
-    def alike(self, initial: str, length: int) -> Iterable[tuple[str, str]]:
-        """Return the words of a length that begin with a letter, folded, each with its stem, as they first occur."""
-        ...
-
-
-class CountedStems:
-    """The stems of some texts in memory; see `Stems`.
-
-    counts: of each, the texts that have it; forms: their words, folded, each with its stem, as they first occur."""
-
-    def __init__(self, counts: Counter[str], forms: Iterable[tuple[str, str]]) -> None:
-        self.counts = counts
-        self.sorted = sorted(self.counts)
-        self.forms: dict[str, str] = {}  # of each stem the shortest word
-        self.words: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
-        for word, stem in forms:
-            self.forms[stem] = min(self.forms.get(stem, word), word, key=lambda one: (len(one), one))
-            self.words[word[:1], len(word)].append((word, stem))
-
-    def starting(self, start: str) -> Iterator[str]:
-        """See `Stems`."""
-        for at in range(bisect_left(self.sorted, start), len(self.sorted)):
-            if not self.sorted[at].startswith(start):
-                return
-            yield self.sorted[at]
-
-    def form(self, stem: str) -> str:
-        """See `Stems`."""
-        return self.forms.get(stem, stem)
+        words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
+        return min(words, key=lambda word: (len(word), word), default=stem)
 
     def alike(self, initial: str, length: int) -> Sequence[tuple[str, str]]:
-        """See `Stems`."""
-        return self.words.get((initial, length), ())
+        """Return the words of a length that begin with a letter, folded, each with its stem."""
+        return self._forms.get((initial, length), ())
 
 
 class Vocabulary:

@@ -30,7 +30,7 @@ from ..models import Models
 _CONTENT_HASH = 20  # bytes
 STDIN = "stdin:"  # before the id of a document that has no file
 # What records and documents have that they had not before; in each hash, so that older ones are written anew.
-RECORDED = "system, context_summary, anchors"
+RECORDED = "system, context_summary, anchors, statistics"
 
 
 def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[MarkdownFile]:

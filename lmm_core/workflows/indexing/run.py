@@ -444,4 +444,6 @@ class Upload:
 def _record(made: Encoded, fingerprint: str) -> FileRecord:
     """Return the record of a document whose chunks are written."""
     count, now = len(made.chunks), time.time()
-    return FileRecord(made.source, made.docid, fingerprint, count, written=now, system=made.system)
+    return FileRecord(
+        made.source, made.docid, fingerprint, count, written=now, system=made.system, statistics=made.statistics
+    )

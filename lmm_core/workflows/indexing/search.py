@@ -41,7 +41,7 @@ async def find_in_index(
     encoder = await encoder_for(store, project, models, database.collection_name, encoding, reads=True)
     where = await asyncio.to_thread(_where, store, database.collection_name, kind, no_type, under)
     library = Library(store, database.collection_name, encoder, synonyms=project.synonyms)
-    for named in (await library.lexical()).synonyms.used(text):
+    for named in (await library.words()).synonyms.used(text):
         tell(str(named))
     if group:
         chunks = await search_points(library, text, chunks_for(limit), where, models.warn)

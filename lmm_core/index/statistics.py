@@ -1,0 +1,120 @@
+"""Term statistics: in how many texts each word stands, and how long texts are.
+
+They are counted for each document when it is indexed, and stored with its record, so that a search adds up
+what is stored and reads no texts but those that it ranks.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..models.languages.stemming import Stemmer, Stemmers
+from ..models.languages.words import find_words
+from .passages import Material, Passage, Section
+
+_EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
+_TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
+
+Texts = dict[str, str]  # by the names of their fields
+
+
+def emphasised(markdown: str) -> list[str]:
+    """Return the words that a text emphasises, and the terms of its definition lists."""
+    terms = _TERM.findall(markdown) if "\n:" in markdown else []
+    return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
+
+
+def texts_about(section: Section) -> Texts:
+    """Return what is said about a section."""
+    titles, questions = " ".join(section.titles), " ".join(section.questions)
+    return {"title": titles, "questions": questions, "summary": section.summary}
+
+
+def texts_of(passage: Passage) -> Texts:
+    """Return a passage's text, and the terms in it."""
+    return {"terms": " ".join(emphasised(passage.text)), "text": passage.text}
+
+
+@dataclass
+class TermStatistics:
+    """The statistics of the words of some documents.
+
+    texts: the number of passages and of sections; stems: of each, the texts that have it; lengths, fields: of each
+    field, its words and its texts; words: in each language, by its code, in their order; kinds, languages, titles:
+    see `Material`."""
+
+    texts: int = 0
+    stems: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[str] = field(default_factory=Counter)
+    fields: Counter[str] = field(default_factory=Counter)
+    words: dict[str, dict[str, None]] = field(default_factory=dict)
+    kinds: Counter[str] = field(default_factory=Counter)
+    languages: Counter[str] = field(default_factory=Counter)
+    titles: dict[str, str] = field(default_factory=dict)
+
+    def add(self, texts: Texts, language: str, stemmer: Stemmer) -> None:
+        """Count the fields of one text. language: its code."""
+        stems = set[str]()
+        words_of_language = self.words.setdefault(language, {})
+        for name, text in texts.items():
+            words = find_words(text)
+            stems_of_field = [stem for stem in map(stemmer.stem, words) if stem]
+            words_of_language.update(dict.fromkeys(words))
+            stems.update(stems_of_field)
+            self.lengths[name] += len(stems_of_field)
+            self.fields[name] += 1
+        self.stems.update(stems)
+        self.texts += 1
+
+    def update(self, other: TermStatistics) -> None:
+        """Add the statistics of other documents."""
+        self.texts += other.texts
+        for name in ("stems", "lengths", "fields", "kinds", "languages", "titles"):
+            getattr(self, name).update(getattr(other, name))
+        for language, words in other.words.items():
+            self.words.setdefault(language, {}).update(words)
+
+    @property
+    def language(self) -> str:
+        """The code of the language that most passages are in, or "" if none is known."""
+        return max(self.languages, key=lambda code: self.languages[code], default="")
+
+    def packed(self) -> str:
+        """Return the statistics as a text without blanks, to be stored."""
+        values = {**vars(self), "words": {language: " ".join(words) for language, words in self.words.items()}}
+        text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 1)).decode("ascii")
+
+
+def unpack_statistics(packed: str) -> TermStatistics:
+    """Return the statistics of a text that `TermStatistics.packed` made. Raise ValueError for any other."""
+    try:
+        values: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed)))
+        words = {language: dict.fromkeys(text.split()) for language, text in values.pop("words").items()}
+        texts, titles = values.pop("texts"), values.pop("titles")
+        counters = {name: Counter(counts) for name, counts in values.items()}
+        return TermStatistics(texts, words=words, titles=titles, **counters)
+    except (zlib.error, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"no term statistics: {error}") from error
+
+
+def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
+    """Return the statistics of a material's words. stemmers: the usual language is that of texts that name none."""
+    counted = TermStatistics(kinds=material.kinds.copy(), languages=material.languages.copy())
+    counted.titles = dict(material.titles)
+    for section in material.walk():
+        for texts, language in _texts_in(section):
+            counted.add(texts, language or stemmers.language, stemmers.of(language))
+    return counted
+
+
+def _texts_in(section: Section) -> Iterator[tuple[Texts, str]]:
+    yield texts_about(section), section.language
+    yield from ((texts_of(passage), passage.language) for passage in section.passages)
