@@ -14,10 +14,10 @@ from typing import Any
 
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
-from ..models.gate.answers import AnswerWatch
 from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import STAND_IN_NAME
 from ..models.tokens import count_tokens
+from ..models.validation.answers import AnswerWatch
 from .agents.library_tools import Result
 from .agents.tools import Tools
 from .citations import NO_ANSWER, CitedText

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from ...errors import CutOffError, GateError, ModelError
 from ..chat import Asker, ChatMessage, Request
-from ..gate.annotations import CheckedReply, check_reply, described
-from ..gate.languages import foresee_languages
-from ..gate.repeats import repeated_in, told_repetition
 from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
+from ..validation.annotations import CheckedReply, check_reply, described
+from ..validation.repeats import repeated_in, told_repetition
 from .annotator import Annotation, AnnotatorSection
 
 MOST_SAID = 1_000  # characters of a reply that the model is shown again
@@ -37,7 +36,6 @@ class ModelAnnotator:
         What is no good in the reply is asked for once more, with the reason. Raise ModelError if
         nothing is good in the second reply either."""
         request = make_request(section, wanted, instead, self.own)
-        foresee_languages(section.source, section.language)  # which the check asks for, when the model has answered
         first = await self._ask(request, section, wanted)
         if not first.refused:
             return Annotation(first.questions, first.summary, remarks=first.remarks)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from contextlib import suppress
 from functools import cache
 from itertools import chain
-from threading import Thread
 from typing import Any
 
 from .known import KnownWords
@@ -41,7 +39,6 @@ _ANY_SCRIPT = f"[{''.join(_SCRIPTS.values())}]"  # compiled when first needed, a
 _LETTER = re.compile(r"[^\W\d_]")
 _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
-_loading: list[Thread] = []  # the thread that loads the library, once that is foreseen
 
 
 class NotPlainError(LookupError):
@@ -66,20 +63,9 @@ def recognize_plainly(text: str) -> str:
     return found
 
 
-def foresee_recognizing(text: str) -> None:
-    """Load the library in a thread of its own if a text's language is not plain without it.
-
-    To be called before a wait after which `recognize_language` is asked about the text."""
-    try:
-        recognize_plainly(text)
-    except NotPlainError:
-        _load_early()
-
-
 def forget_library() -> None:
     """Free the library's model, which is loaded again when it is asked: for who has asked all that there was to ask."""
     _identifier.cache_clear()
-    _loading.clear()
 
 
 def _prose(text: str) -> str:
@@ -122,18 +108,8 @@ def _languages() -> dict[str, tuple[str, ...]]:
 
 
 def _by_library(text: str) -> str:
-    for thread in _loading:
-        thread.join()
     code, probability = _identifier().classify(text)
     return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
-
-
-def _load_early() -> None:
-    if not _loading:
-        thread = Thread(target=_identifier)
-        with suppress(RuntimeError):  # the system gives no more threads: it is loaded when it is asked
-            thread.start()
-            _loading.append(thread)
 
 
 @cache

@@ -12,8 +12,8 @@ from ...logging import LoggerBase, counted
 from ...markdown.blocks import Block
 from ...markdown.tree import Node, titles_path
 from ...models.chat import Asker, ChatMessage, Request, Show, run
-from ...models.gate.answers import AnswerWatch
 from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
+from ...models.validation.answers import AnswerWatch
 from .context import PromptText, fit_text, summary_around
 
 Asked = TypeVar("Asked")  # what a run asks about: a chat, or a request for an edit

@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,18 +13,18 @@ from lmm_core.errors import ModelError
 from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.chat import Asker
-from lmm_core.models.gate.annotations import (
+from lmm_core.models.names import ModelName
+from lmm_core.models.openai.chat import OpenAIChat
+from lmm_core.models.replies import find_object, one_line
+from lmm_core.models.reply_cache import ReplyCache
+from lmm_core.models.sources import ModelSource, RequestLimits
+from lmm_core.models.validation.annotations import (
     MOST_CHARACTERS,
     MOST_QUESTIONS,
     read_questions,
     read_reply,
     read_summary,
 )
-from lmm_core.models.names import ModelName
-from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.replies import find_object, one_line
-from lmm_core.models.reply_cache import ReplyCache
-from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.effort import at_most
 from tests.model_server import ModelServer, completion
 from tests.strategies import markdown
@@ -355,49 +352,6 @@ def test_one_request_returns_questions_and_summary(server):
     assert found.questions[0].startswith("What of A mean is a sum.")
     assert found.summary.startswith("Summary of A mean is a sum.")
     assert server.count == 1
-
-
-# Prints whether the library that recognizes languages is there, while the model answers and at the end. The model
-# waits for it if it is to come.
-ANNOTATED = """
-import asyncio, json, sys, time
-from lmm_core.models.annotators.annotator import AnnotatorSection
-from tests.model_server import ModelServer, annotate
-from tests.models.annotators.test_model_annotator import annotation, annotator_of
-
-text, language, comes = json.loads(sys.argv[1])
-seen = []
-
-def reply(body):
-    end = time.monotonic() + 30
-    while comes and "py3langid.langid" not in sys.modules and time.monotonic() < end:
-        time.sleep(0.01)
-    seen.append("py3langid" in sys.modules)
-    return annotate(body)
-
-with ModelServer(reply) as server:
-    annotation(annotator_of(server), AnnotatorSection(("T",), text, language=language))
-print(json.dumps([*seen, "py3langid" in sys.modules]))
-"""
-PLAIN = "The mean of a sample is the sum of its values, divided by the number of them, and so it is a number as well."
-
-
-@pytest.mark.parametrize(
-    ("text", "language", "comes"),
-    [
-        ("One row, one unit; one column, one variable.", "", True),
-        ("One row, one unit; one column, one variable.", "en", True),
-        ("One row, one unit; one column, one variable.", "fi", False),  # whose words the check does not know
-        (PLAIN, "", False),
-    ],
-)
-def test_the_library_of_languages_is_loaded_while_the_model_is_asked_if_it_is_needed(text, language, comes):
-    given = json.dumps([text, language, comes])
-    environment = os.environ | {"TEST_API_KEY": "k"}
-    done = subprocess.run(
-        [sys.executable, "-c", ANNOTATED, given], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
-    assert json.loads(done.stdout or "[]") == [comes, comes], done.stderr
 
 
 def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):

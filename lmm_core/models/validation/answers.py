@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from ...errors import CutOffError
 from ..chat import Request, Show
+from ..languages.words import find_words
 from .echoes import MARKS, TAGS, instruction_runs, runs
 from .repeats import Loop, told_repetition
-from .words import fold, words_in
 
 _ECHO = 12  # words of our instructions, one after the other, that no answer has by chance
 _MOST_LINE = 1_000  # characters of a line in which marks are looked for
@@ -84,7 +84,7 @@ class AnswerWatch:
             self._look_at_words(line)
 
     def _look_at_words(self, line: str) -> None:
-        words = self._words + words_in(fold(line[:10_000]))
+        words = self._words + find_words(line[:10_000])
         told = instruction_runs(_ECHO)
         if any(run in told for run in runs(words, _ECHO)):
             self._stop("it repeats what the model was told to do")

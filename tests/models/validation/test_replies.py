@@ -1,4 +1,4 @@
-"""The gate: good replies pass, bad ones do not, and the good part of a mixed one is kept."""
+"""Validation of replies: good ones pass, bad ones do not, and the good part of a mixed one is kept."""
 
 import json
 import re
@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import GateError, ModelError
 from lmm_core.models.annotators.annotator import AnnotatorSection
-from lmm_core.models.gate import languages
-from lmm_core.models.gate.annotations import check_reply
-from lmm_core.models.gate.echoes import echo_in
-from lmm_core.models.gate.questions import check_questions
-from lmm_core.models.gate.summaries import check_summary
+from lmm_core.models.validation.annotations import check_reply
+from lmm_core.models.validation.echoes import echo_in
+from lmm_core.models.validation.questions import check_questions
+from lmm_core.models.validation.summaries import check_summary
 from tests.effort import at_most
 from tests.strategies import markdown
 
@@ -47,32 +46,38 @@ def is_refused(check, said, section):
 # Whole replies
 
 
-@pytest.mark.parametrize("name", ["good_replies", "unseen_replies", "later_replies", "other_replies"])
-def test_no_good_reply_is_refused(name):
+def test_no_good_reply_is_refused():
     refused = []
-    for section, replies in sections(name):
+    for section, replies in sections("good_replies"):
         _, faults = check_questions(replies["questions"], section)
         refused += [(fault.said, str(fault)) for fault in faults]
         refused += [said for said in replies["summaries"] if is_refused(check_summary, said, section)]
     assert refused == []
 
 
-def test_there_are_enough_of_them():
-    good = [replies for name in ("good_replies", "unseen_replies", "later_replies") for _, replies in sections(name)]
-    assert sum(len(replies["questions"]) for replies in good) >= 200
-    assert sum(len(replies["summaries"]) for replies in good) >= 100
-    languages = {section.language[:2] for section, _ in sections("good_replies")}
-    assert languages >= {"en", "de", "fr", "ru"}
+@pytest.mark.parametrize(
+    "said",
+    [
+        "", "1", "?", "test-prep", "residual", "Residuals?", "Question 1?", "string", "questions", "<|im_end|>?",
+        "</notes> What is a residual?", "As an AI language model, I cannot ask that?", "why why why? " * 12,
+        "What is a residual " * 60 + "?", "Where is it said what the residual is, and is said " * 9 + "?",
+    ],
+)  # fmt: skip
+def test_what_is_no_question_is_refused(said):
+    assert check_questions([said], RESIDUALS)[0] == []
 
 
-def test_every_bad_reply_is_refused():
-    passed, count = [], 0
-    for section, replies in sections("bad_replies"):
-        count += len(replies["questions"]) + len(replies["summaries"])
-        passed += [said for said in replies["questions"] if check_questions([said], section)[0]]
-        passed += [said for said in replies["summaries"] if not is_refused(check_summary, said, section)]
-    assert count >= 100
-    assert passed == []
+@pytest.mark.parametrize(
+    "said",
+    [
+        "", "1", "summary", "string", "Residuals", "A residual is the", "The residual is this:", "What is a residual?",
+        "A residual is a difference<|im_end|> of two values.", "I'm sorry, but I can't say what a residual is.",
+        "A residual is a difference of two values. A residual is a difference of two values.", RESIDUALS.text,
+        "It is a sum and so on. " * 120,
+    ],
+)  # fmt: skip
+def test_what_is_no_summary_is_refused(said):
+    assert is_refused(check_summary, said, RESIDUALS)
 
 
 # Questions
@@ -104,29 +109,15 @@ def test_questions_in_other_languages_and_scripts(language, titles, text, questi
     assert kept(question, section=AnnotatorSection((titles,), text, (), language)) == [question]
 
 
-def test_other_words_for_the_same_things_pass_beside_questions_that_share_words():
-    questions = ["What is a residual?", "Why should residuals scatter around zero?", "How large may an error be?"]
-    assert kept(*questions) == questions
-    assert kept("How large may an error be?") == []
-
-
-def test_another_topic_does_not_pass_beside_them():
-    questions = ["What is a residual?", "Why should residuals scatter?", "What is the capital of France?"]
-    assert kept(*questions) == questions[:2]
-
-
 def test_each_question_stands_once():
     assert kept("What is a residual?", "what is a  residual ?", "What is a residual?!") == ["What is a residual?"]
 
 
 def test_what_is_wrong_is_said_of_each():
-    _, faults = check_questions(
-        ["1", "test-prep", "What is a residual?", "Wer war Napoleon und was ist das?"], RESIDUALS
-    )
+    _, faults = check_questions(["1", "test-prep", "What is a residual?"], RESIDUALS)
     assert [(fault.said, str(fault)) for fault in faults] == [
         ("1", "is a number or a sign, not a question"),
         ("test-prep", "is not a question"),
-        ("Wer war Napoleon und was ist das?", "is not in the language of the text"),
     ]
 
 
@@ -235,26 +226,11 @@ def test_escapes_of_terminals_are_no_part_of_a_question():
     assert kept("What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07") == ["What is a residual?"]
 
 
-def test_the_language_of_a_section_is_recognized_once_for_a_whole_reply(monkeypatch):
-    sources = []
-    monkeypatch.setattr(languages, "recognize_language", lambda text: sources.append(text) or "en")
-    section = AnnotatorSection(("Residuals",), "The residuals of a model that fits scatter around zero at random.")
-    reply = {
-        "questions": ["What is a residual?", "Why do residuals scatter?"],
-        "summary": "The residuals of a model scatter.",
-    }
-    check_reply(json.dumps(reply), section, BOTH)
-    assert sources == [section.source]
-
-
 @pytest.mark.parametrize(
     "said",
     [
         "As an AI language model, I cannot tell what a residual is.",
         "As an AI made to help, I do not judge what a residual is.",
-        "Als KI kann ich dazu nichts sagen, was ein Residual ist.",
-        "En tant que modèle de langage, je ne peux pas parler de residuals.",
-        "Como modelo de lenguaje, no puedo decir residual.",
         "I'm sorry, but I can't say what a residual is.",
     ],
 )

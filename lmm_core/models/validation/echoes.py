@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ..languages.words import find_words
 from ..prompts import instructions
-from .words import fold, words_in
 
 KEYS = frozenset(
     "questions question summary summaries string text texts array items item list object json type titles title "
@@ -29,10 +29,7 @@ _REFUSAL = re.compile(
     r"^\W*(?:(?:i[’']?m |i am )?sorry(?:\W{0,3}[,.:;!–—]| but| i\b).{0,40}\b(?:can(?:no|[’'])t|unable|not able)"
     r"|as an ai\b[^.]{0,60}, i\b"
     r"|as an? (?:ai|artificial intelligence|(?:ai |large )?language model)(?: model| assistant)?,"
-    r"|i can(?:no|[’'])t (?:answer|provide|generate|help|assist|create)|i(?:[’']m| am) (?:unable|not able) to "
-    r"|es tut mir leid|als (?:ki|künstliche intelligenz|sprachmodell|ki-\w{1,20}) (?:kann|bin|habe|darf) ich\b"
-    r"|je suis désolé|en tant qu(?:e |[’'])(?:ia|intelligence artificielle|assistant|modèle de langage)\b[^.]{0,40} je "
-    r"|lo siento\b|como (?:ia|modelo de lenguaje|asistente)\b[^.]{0,40},? no puedo\b|mi dispiace\b)",
+    r"|i can(?:no|[’'])t (?:answer|provide|generate|help|assist|create)|i(?:[’']m| am) (?:unable|not able) to )",
     re.I,
 )  # fmt: skip
 
@@ -40,7 +37,7 @@ _REFUSAL = re.compile(
 @cache
 def instruction_runs(length: int) -> frozenset[tuple[str, ...]]:
     """Return all runs of that many words in our instructions."""
-    return frozenset(run for text in instructions() for run in runs(words_in(fold(text)), length))
+    return frozenset(run for text in instructions() for run in runs(find_words(text), length))
 
 
 def runs(words: list[str], length: int) -> list[tuple[str, ...]]:
@@ -50,7 +47,7 @@ def runs(words: list[str], length: int) -> list[tuple[str, ...]]:
 
 def echoes_prompt(text: str) -> bool:
     """Return True if a text repeats what the model was told to do."""
-    return any(run in instruction_runs(_ECHO) for run in runs(words_in(fold(text)), _ECHO))
+    return any(run in instruction_runs(_ECHO) for run in runs(find_words(text), _ECHO))
 
 
 def echo_in(text: str, source: str = "") -> str:
@@ -62,6 +59,6 @@ def echo_in(text: str, source: str = "") -> str:
         return f"holds a mark of a chat template ({found[0]}): {why}"
     if TAGS.search(text) or echoes_prompt(text):
         return "repeats the prompt"
-    if _KEY.search(text) or fold(text).strip(" .:?!\"'`*_[]{}()<>-") in KEYS:
+    if _KEY.search(text) or text.lower().strip(" .:?!\"'`*_[]{}()<>-") in KEYS:
         return "is a key of the reply, not its value"
     return "is a refusal" if _REFUSAL.match(text) else ""

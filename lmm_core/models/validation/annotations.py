@@ -18,12 +18,9 @@ from .summaries import check_summary
 MOST_QUESTIONS = 12
 MOST_CHARACTERS = 5_000  # of a question or a summary, however bad
 _ITEM = re.compile(r"[ \t]*(?:[-*+•–]|\(?\d{1,3}[.):]|[a-h][.)])[ \t]+(\S.*)")
-_LABEL = re.compile(r"\W{0,4}(?:question|frage|pregunta|domanda|вопрос|q)\s*\d{0,3}\s*[.:)][*_]{0,2}\s+(?=\S)", re.I)
+_LABEL = re.compile(r"\W{0,4}(?:question\s*\d{0,3}|[^\W\d_]{1,10}\s*\d{1,3})\s*[.:)][*_]{0,2}\s+(?=\S)", re.I)
 _NUMBER = re.compile(r"\(?\d{1,3}[.):]\s+(?=\D)")
-_SUMMARY_LABEL = re.compile(
-    r"\W{0,4}(?:summary|zusammenfassung|résumé|resumen|riassunto|резюме|摘要|总结|要約)[*_]{0,2}\s*[:：][*_]{0,2}\s*",
-    re.I,
-)
+_SUMMARY_LABEL = re.compile(r"\W{0,4}summary[*_]{0,2}\s*[:：][*_]{0,2}\s*", re.I)
 
 
 @dataclass

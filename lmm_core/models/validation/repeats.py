@@ -9,10 +9,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ..languages.words import PAIRED
 from ..replies import one_line
-from .words import UNSPACED
 
-_TOKEN = re.compile(rf"\n[ \t]*(?:`{{3,}}|~{{3,}}|\||    )?|[{UNSPACED}]|[^\W_]+|[.!?…。！？؟।]")
+_TOKEN = re.compile(rf"\n[ \t]*(?:`{{3,}}|~{{3,}}|\||    )?|[{PAIRED}]|[^\W_]+|[.!?…。！？؟।]")
 _START = 4  # words that a repetition is found by
 _COPIES = 4  # times that the same words follow each other before it is a loop
 _LEAST = 24  # words with letters in these copies
