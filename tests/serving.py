@@ -13,19 +13,15 @@ from dataclasses import replace
 from functools import partial
 
 import httpx
+from uvicorn import Server
 
 from lmm_core.course.served.notes import served_notes
-from lmm_core.serving.access.guard import Names
-from lmm_core.serving.access.tokens import TokenFile
-from lmm_core.serving.answers import Answers, ServedModels
-from lmm_core.serving.app import make_app
+from lmm_core.serving.app import Served as ServedProject
 from lmm_core.serving.log import Log
-from lmm_core.serving.recorder import make_recorder
-from lmm_core.serving.server import make_server
-from lmm_core.serving.texts import served_texts
+from lmm_core.serving.page import with_our_texts
+from lmm_core.serving.server import server_config
 from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
-from lmm_core.workflows.ask import SharedLibrary
 from tests.effort import PATIENCE
 
 ASK = {"question": "How is the oak explained?"}
@@ -34,25 +30,20 @@ ASK = {"question": "How is the oak explained?"}
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", page=None, limits=None, teacher="", notes=False, **options):
+    def __init__(self, folder, token="", files=None, connections=1000, teacher="", notes=False, looks=(), **options):
         project = load_project(folder / "-")
-        project = replace(project, serve=ServeOptions(**options))
-        self.log = []
-        self.say, self.limits = Log(self.log.append), limits
-        models = ServedModels("", project.serve.concurrency, self.say)
-        library = SharedLibrary(project, models, project.serve.patience)
-        self.recorder = make_recorder(project, self.say)
-        answers = Answers(project, models, library, self.say, served_texts(project), self.recorder)
-        names = Names.of("127.0.0.1", project.serve.hosts, project.serve.origins)
-        pages = served_notes(folder, self.say) if notes else None
-        tokens = TokenFile(project.root)
-        self.app = make_app(answers, names, token, page or {}, teacher=teacher, notes=pages, tokens=tokens)
-        self.proxies = project.serve.proxies
+        project = replace(project, serve=with_our_texts(ServeOptions(**options)))
+        self.log, self.connections = [], connections
+        made = ServedProject(
+            project, "127.0.0.1", token=token, teacher=teacher, files=files or {}, looks=looks,
+            notes=lambda log: served_notes(folder, log) if notes else None,
+        )  # fmt: skip
+        self.app = made.make_app(Log(self.log.append))
 
     def __enter__(self):
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
-        self.server = make_server(self.app, self.proxies, self.say, self.limits)
+        self.server = Server(server_config(self.app, self.connections))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)

@@ -52,7 +52,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "cli": 4943,
-    "course": 2499,
+    "course": 2502,
     "crawl": 2365,
     "ending": 19,
     "errors": 154,
@@ -71,7 +71,7 @@ MOST_LINES = {
     "quarto-ext": 212,
     "retrieve": 4182,
     "scan": 5063,
-    "serving": 2815,
+    "serving": 2170,
     "settings": 2490,
     "store": 2221,
     "study": 2770,
@@ -81,8 +81,7 @@ MOST_LINES = {
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Frame Match Replacement Snippet
-    Tally Workers _Place _Turn
+    Frame Match Replacement Snippet Tally _Place _Turn
     """.split()
 )
 HEAVY = [

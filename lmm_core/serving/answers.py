@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
 from ..errors import CutOffError, ModelError, RecordingError, RetrieveError, StoreError
 from ..index.passages import Material, Passage
-from ..index.refresh import FILES, read_records
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, STAND_IN_NAME
 from ..retrieve.agents.tools import Tools
@@ -26,14 +24,13 @@ from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.project import Project
 from ..store.threads import THREADS, Turns
-from ..store.vector_store import VectorStore
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
+from ..workflows.indexing.stores import index_info
 from ..workflows.models import Models
-from .log import Say
+from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
-from .texts import ServedTexts
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
@@ -41,8 +38,6 @@ AT_ONCE = 2  # questions looked up at once; so the model has the first while oth
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
-LOOKUPS = 50  # questions of which it is known what they have found: about 3 MB
-FORGOTTEN = 60.0  # seconds after which that is no longer known: questions are not kept
 NO_MODEL = "The model cannot be asked just now. Try again later."
 BROKEN = "The model stopped in the middle of the answer. Ask again for a whole one."
 STOPPED = "The answer was stopped: it was too long, or began to repeat itself. Ask again, or ask for less."
@@ -92,53 +87,22 @@ class Looked:
         return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
 
 
-class Lookups:
-    """Findings of the questions of the last minute, by their texts and types, as long as the index is the same."""
-
-    def __init__(self) -> None:
-        self._material: Material | None = None
-        self._known: dict[tuple[str, str], tuple[Retrieval, Context]] = {}
-        self._timers: dict[tuple[str, str], asyncio.TimerHandle] = {}
-
-    def of(self, material: Material) -> Mapping[tuple[str, str], tuple[Retrieval, Context]]:
-        """Return what is known of the questions to a material. What is known of another one is forgotten."""
-        if material is not self._material:
-            for key in [*self._known]:
-                self._forget(key)
-            self._material = material
-        return self._known
-
-    def keep(self, key: tuple[str, str], looked: tuple[Retrieval, Context]) -> None:
-        """Know for a while what a question has found, if it would find the same again."""
-        if looked[0].material is self._material and looked[0].repeatable and key not in self._known:
-            self._known[key] = looked
-            self._timers[key] = asyncio.get_running_loop().call_later(FORGOTTEN, self._forget, key)
-            if len(self._known) > LOOKUPS:
-                self._forget(next(iter(self._known)))  # the oldest
-
-    def _forget(self, key: tuple[str, str]) -> None:
-        del self._known[key]
-        self._timers.pop(key).cancel()  # otherwise it would keep the question, and what led to it, all its minute
-
-
 @dataclass
 class Answers:
     """Answers questions from a project's index.
 
     The index is open only while it is read, so that `lmm index` can have it in between. log: is
-    told what goes wrong, for the teacher; readers only learn what they can do. texts: those that
-    readers see beside the answers; recorder: records questions and answers, None for nothing."""
+    told what goes wrong, for the teacher; readers only learn what they can do. recorder: records
+    questions and answers, None for nothing."""
 
     project: Project
     models: Models
     library: SharedLibrary
-    log: Say
-    texts: ServedTexts
+    log: Log
     recorder: Recorder | None = None
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
-        self._lookups = Lookups()
         self._turns = Turns(THREADS if self.project.storage.url else AT_ONCE)  # a server's index is waited for
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
@@ -186,18 +150,9 @@ class Answers:
             talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
             async with self._turns.taken():
-                return Looked(talk, *await self._looked(library, talk, question))
+                return Looked(talk, *await talk.look(question.text, question.kind))
 
         return await self.read(work)
-
-    async def _looked(self, library: Library, talk: Conversation, question: Question) -> tuple[Retrieval, Context]:
-        """Return what a question finds, known from before if it was asked before and would find the same."""
-        known, key = self._lookups.of(await library.material()), (question.text, question.kind)
-        if key in known and not question.history:
-            return known[key]
-        looked = await talk.look(*key)
-        self._lookups.keep(key, looked)
-        return looked
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
         """Tell the events of an answer: sources, its parts, and how it ended."""
@@ -223,7 +178,7 @@ class Answers:
             raise
         if len(answer.sources) > len(shown):  # a tool has added some
             tell("sources", sources_data(answer.sources, found.kind))
-        off_topic = self.texts.off_topic if answer.off_topic else ""
+        off_topic = self.project.serve.off_topic if answer.off_topic else ""
         tell("done", answer_data(answer, found.missed, off_topic) | {"id": recorded.id})
         recorded.end(outcome_of(answer), answer)
 
@@ -262,36 +217,23 @@ class Answers:
     async def health(self) -> dict[str, Any]:
         """Return how much is indexed, and since when. Raise HTTPException if the index cannot be read."""
 
-        async def work(library: Library) -> tuple[Material, datetime | None]:
-            return await library.material(), await asyncio.to_thread(last_refresh, self.project, library.store)
+        async def work(library: Library) -> tuple[Material, float | None]:
+            info = await asyncio.to_thread(index_info, self.project, library.store)
+            return await library.material(), info.written
 
-        material, indexed = await self.read(work, 0.0)
+        material, written = await self.read(work, 0.0)
+        indexed = datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds") if written else None
         return {
             "status": "ok",
             "documents": len(material.documents),
             "sections": len(material.sections),
             "kinds": sorted(material.kinds),
-            "indexed": indexed.isoformat(timespec="seconds") if indexed else None,
+            "indexed": indexed,
         }
 
 
 def _unavailable(error: str) -> HTTPException:
     return HTTPException(503, error, {"Retry-After": f"{RETRY:.0f}"})
-
-
-def last_refresh(project: Project, store: VectorStore) -> datetime | None:
-    """Return when the index last changed, or None if that is not known.
-
-    In a folder, a refresh writes the record of files last, and its log changes only by writing. On a
-    server, each file's record says when it was written. Raise StoreError."""
-    database = project.database
-    storage = project.storage
-    if storage.url or storage.memory:
-        written = max((one.written for one in read_records(store, database.collection_name).values()), default=0.0)
-        return datetime.fromtimestamp(written, UTC) if written else None
-    logs = Path(project.root, storage.folder, database.collection_name + FILES, "shard", "wal").glob("*")
-    times = [path.stat().st_mtime for path in logs]
-    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 # As JSON

@@ -3,229 +3,277 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+import base64
+import binascii
+import hmac
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from ..errors import LmmError
+from ..index.passages import Material
 from ..models.chat import metered
-from .access.guard import TEXTS, Access, GuardMiddleware, Names, refusal
-from .access.rates import Rates, counted_as
-from .access.readers import WHO, Readers
-from .access.tokens import TokenFile
-from .answers import MOST_HITS, SLOW, Answers, event_bytes
-from .notes import DATA, Notes, NotesRoutes
+from ..retrieve.library import Library
+from ..settings.project import Project
+from ..study.asked.grouping import FEWEST
+from ..study.asked.overview import make_overview
+from ..study.asked.page import asked_page, asked_policy
+from ..study.asked.recordings import Recordings, recordings_path
+from ..study.asked.turns import RecordedTurn
+from ..workflows.ask import SharedLibrary
+from .access import TEXTS, Guard, Rates, SignIn, needs_token, refusal
+from .answers import MOST_HITS, SLOW, Answers, Looked, ServedModels, event_bytes
+from .log import LibraryHandler, Log
+from .notes import DATA, NotesRoutes
+from .page import about_data, home_page
 from .questions import Question, checked_text, read_body, read_judgement, read_question
-from .teacher import PATH as TEACHER
-from .teacher import TeacherPage
-from .texts import about_data
+from .recorder import make_recorder
+from .tokens import TokenFile
+
+if TYPE_CHECKING:
+    from ..course.served.notes import ServedNotes
 
 BUSY = 2.0  # seconds to wait before asking again when too many ask
 PATIENCE = 1.0  # seconds to wait for a place
-LAST_WORD = 1.0  # seconds to send the event that the time is up
 HITS = 6
-API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", DATA, TEXTS)
-STREAM = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
+TEACHER = "/teacher"
+API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", DATA, TEXTS, TEACHER, "/")
+ASK_FOR_TOKEN = {"WWW-Authenticate": 'Basic realm="What students asked", charset="UTF-8"'}
+NO_PAGE = "The page cannot be made just now; the server's log says why. Try again in a few seconds."
 
 
-def make_app(
-    answers: Answers, names: Names, token: str, page: Mapping[str, Response], rates: Rates | None = None,
-    teacher: str = "", notes: Notes | None = None, tokens: TokenFile | None = None,
-) -> Starlette:  # fmt: skip
-    """Return the application.
+@dataclass(frozen=True)
+class Served:
+    """What a server needs to begin.
 
-    names: the server's names and the sites that may ask; token: what a reader has to send, ""
-    for nothing; page: responses that everybody gets, by path; rates: if they are shared with other
-    processes; teacher: the token for the dashboard, "" for none; notes: as pages, None if they cannot
-    be shown; tokens: those of courses and groups."""
-    options = answers.project.serve
-    rates = rates or Rates(options.rate)
-    dashboard = {TEACHER: TeacherPage(answers, teacher, rates)} if teacher else {}
-    readers = Readers(token, tokens, options.user_header, options.proxies, answers.log)
-    text = NotesRoutes(notes, answers) if notes else None
+    project: with the texts that readers see; host: where it listens; model: in place of the configured one, "" for
+    that; token: what a reader has to send, "" for nothing; teacher: the token for the page of what was asked, "" for
+    none; files: of the box, by their paths; looks: the styles of the page; notes: makes the notes as pages."""
+
+    project: Project
+    host: str
+    model: str = ""
+    token: str = ""
+    teacher: str = ""
+    files: Mapping[str, Response] = field(default_factory=dict)
+    looks: tuple[str, ...] = ()
+    notes: Callable[[Log], ServedNotes | None] = lambda log: None
+
+    def make_app(self, log: Log) -> ASGIApp:
+        """Return the application."""
+        options = self.project.serve
+        models = ServedModels(self.model, options.concurrency, log)
+        library = SharedLibrary(self.project, models, options.patience)
+        answers = Answers(self.project, models, library, log, make_recorder(self.project, log))
+        notes = self.notes(log)
+        routes = NotesRoutes(notes, answers) if notes else None
+        app = _Routes(self, answers, Rates(options.rate), routes).application()
+        proxied: ASGIApp = app
+        if options.proxies:
+            proxied = ProxyHeadersMiddleware(app, list(options.proxies))  # type: ignore[arg-type, assignment]
+        return SignIn(proxied, options.user_header, options.proxies)
+
+
+class _Routes:
+    """The responses. They raise HTTPException."""
+
+    def __init__(self, served: Served, answers: Answers, rates: Rates, notes: NotesRoutes | None) -> None:
+        self.served, self.answers, self.rates, self.notes = served, answers, rates, notes
+        self.options = answers.project.serve
+        self.places = asyncio.Semaphore(self.options.concurrency)
+        self.making = asyncio.Lock()
+        self.tokens = TokenFile(answers.project.root)
+        self.free = {"/", TEACHER, *served.files}
+
+    def application(self) -> Starlette:
+        """Return the application, which knows the sites that may ask, and who may."""
+        guard = Middleware(
+            Guard, options=self.options, host=self.served.host, token=self.served.token, tokens=self.tokens,
+            rates=self.rates, free=self.free, paths={*API, *self.served.files}, log=self.answers.log,
+            locked=self.notes.locked if self.notes else lambda path: None,
+        )  # fmt: skip
+        cors = Middleware(
+            CORSMiddleware, allow_origins=self.options.origins, allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
+        )  # fmt: skip
+        return Starlette(
+            routes=self._all(), middleware=[cors, guard], lifespan=self._lifespan,
+            exception_handlers={HTTPException: _problem, Exception: _failure},
+        )  # fmt: skip
+
+    def _all(self) -> list[Route]:
+        teacher = [Route(TEACHER, self.teacher)] if self.served.teacher else []
+        return [
+            Route("/ask", self.ask, methods=["POST"]),
+            Route("/judge", self.judge, methods=["POST"]),
+            Route("/search", self.search),
+            Route("/outline", self.outline),
+            Route("/health", self.health),
+            Route("/about", self.about),
+            Route("/", self.home),
+            *(Route(path, self.file) for path in self.served.files),
+            *teacher,
+            *(self.notes.routes if self.notes else ()),
+        ]
 
     @asynccontextmanager
-    async def closing(app: Starlette) -> AsyncIterator[None]:
-        yield
-        await answers.library.close()
-        if answers.recorder:
-            await asyncio.to_thread(answers.recorder.close)
-
-    return Starlette(
-        routes=[
-            *_routes(answers, page),
-            *(Route(path, page.show) for path, page in dashboard.items()),
-            *(text.routes if text else ()),
-        ],
-        middleware=[
-            Middleware(GuardMiddleware, names=names, paths=(*API, *page, *dashboard), log=answers.log),
-            Middleware(
-                CORSMiddleware, allow_origins=names.origins, allow_methods=["GET", "POST"],
-                allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],
-            ),
-            Middleware(
-                Access, readers=readers, rates=rates, free=frozenset([*page, *dashboard]),
-                open_to_all=frozenset(["/about"]), dear=frozenset(["/ask", "/judge"]),
-                locked=text.locked if text else None,
-            ),
-        ],
-        exception_handlers={HTTPException: _told, Exception: _failed},
-        lifespan=closing,
-    )  # fmt: skip
-
-
-def _routes(answers: Answers, page: Mapping[str, Response]) -> list[Route]:
-    async def search(request: Request) -> Response:
-        asked, most = request.query_params, answers.project.serve.max_question
-        limit = asked.get("k", str(HITS))
-        if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:9]) <= MOST_HITS):
-            raise HTTPException(400, f"k should be a number from 1 to {MOST_HITS}.")
-        query = checked_text(asked.get("q", ""), most, answers.texts)
-        return JSONResponse(await answers.search(query, asked.get("type", "")[:most], int(limit)))
-
-    async def outline(request: Request) -> Response:
-        return JSONResponse(await answers.outline())
-
-    async def health(request: Request) -> Response:
-        return JSONResponse(await answers.health())
-
-    async def about(request: Request) -> Response:
-        return JSONResponse(about_data(answers.texts, answers.project.serve))
-
-    async def judge(request: Request) -> Response:
-        judgement = read_judgement(await read_body(request), answers.project.serve.max_question)
-        await answers.judge(judgement)
-        return JSONResponse({"recorded": True})
-
-    def shown(response: Response) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        async def show(request: Request) -> Response:
-            return response
-
-        return show
-
-    return [
-        Route("/ask", Ask(answers), methods=["POST"]),
-        Route("/search", search),
-        Route("/outline", outline),
-        Route("/health", health),
-        Route("/about", about),
-        Route("/judge", judge, methods=["POST"]),
-        *(Route(path, shown(response)) for path, response in page.items()),
-    ]
-
-
-async def _told(request: Request, error: Exception) -> Response:
-    """Answer what was wrong with a request."""
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    """Answer an error of our own; the server's log has it."""
-    return refusal(500, "Something went wrong here. Try again later.")
-
-
-class Ask:
-    """`POST /ask`: an answer as server-sent events. If the reader goes away, the work ends."""
-
-    def __init__(self, answers: Answers) -> None:
-        self.answers, self.options = answers, answers.project.serve
-        self.places = asyncio.Semaphore(self.options.concurrency)
-        self.share = max(2, self.options.concurrency // 4)  # places for one address
-        self.held: Counter[str] = Counter()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            body = await read_body(Request(scope, receive))
-            question = read_question(body, self.options.max_question, self.answers.texts)
-        except ClientDisconnect:
-            return
-        client = scope.get("client")
-        who = scope.get(WHO) or counted_as(client[0] if client else "", self.options.proxies)
-        with self._counted(who):
-            await _while_connected(self._in_place(question, send), receive)
-
-    @contextmanager
-    def _counted(self, who: str) -> Iterator[None]:
-        """Count an answer for an address, which has only a share of all; "" is not counted."""
-        if who and self.held[who] >= self.share:
-            raise HTTPException(429, "Many are asking from your address just now.", {"Retry-After": f"{BUSY:.0f}"})
-        self.held[who] += 1
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        handler, root = LibraryHandler(self.answers.log), logging.getLogger()
+        root.addHandler(handler)
+        expiring = asyncio.create_task(self.answers.recorder.expire_daily()) if self.answers.recorder else None
         try:
             yield
         finally:
-            self.held[who] -= 1
-            self.held += Counter()  # drops those at 0
+            root.removeHandler(handler)
+            if expiring is not None:
+                expiring.cancel()
+            await self.answers.library.close()
+            if self.answers.recorder:
+                await asyncio.to_thread(self.answers.recorder.close)
 
-    async def _in_place(self, question: Question, send: Send) -> None:
-        """Answer once a place is free, waiting shortly for one."""
+    # Pages
+
+    async def home(self, request: Request) -> Response:
+        """Show the server's own page; nothing of the notes where readers need a token."""
+        material: Material | None = None
+        pages: list[tuple[str, str]] | None = [] if self.notes else None
+        if not needs_token(self.options, self.served.token, self.tokens):
+            try:
+                material = await self.answers.read(Library.material, 0.0)
+                pages = await self.notes.pages() if self.notes else None
+            except HTTPException:  # the log says why
+                pass
+        return home_page(self.options, material, pages, self.served.looks)
+
+    async def file(self, request: Request) -> Response:
+        return self.served.files[request.url.path]
+
+    async def teacher(self, request: Request) -> Response:
+        """Show what students asked to who knows the teacher's token, which a browser asks for as for a password."""
+        given = _password(request.headers.get("authorization", ""))
+        right = given is not None and hmac.compare_digest(given, self.served.teacher.encode("utf-8"))
+        address = request.client.host if request.client else ""
+        if wait := self.rates.take(address, 1.0 if given and not right else 0.1):
+            raise HTTPException(429, "Too many attempts at once.", {"Retry-After": f"{wait:.0f}"})
+        if not right:
+            raise HTTPException(401, "This page is for the teacher: type the token as password.", ASK_FOR_TOKEN)
+        try:
+            async with self.making, self.answers.library.use() as library:
+                turns = await asyncio.to_thread(self._turns)
+                fewest = 1 if self.options.small_groups else FEWEST
+                overview = await make_overview(self.answers.project.root, library, turns, self.answers.log, fewest)
+        except LmmError as error:
+            self.answers.log(f"the teacher's page: {error}")
+            raise HTTPException(503, NO_PAGE, {"Retry-After": "5"}) from None
+        policy = f"{asked_policy()}; frame-ancestors 'none'"
+        return Response(asked_page(overview), 200, {"Content-Security-Policy": policy}, "text/html")
+
+    def _turns(self) -> list[RecordedTurn]:
+        with closing(Recordings(recordings_path(self.answers.project.root))) as recordings:
+            return recordings.turns()
+
+    # Data
+
+    async def search(self, request: Request) -> Response:
+        asked, most = request.query_params, self.options.max_question
+        limit = asked.get("k", str(HITS))
+        if not (limit.isascii() and limit.isdigit() and 1 <= int(limit[:9]) <= MOST_HITS):
+            raise HTTPException(400, f"k should be a number from 1 to {MOST_HITS}.")
+        query = checked_text(asked.get("q", ""), self.options)
+        return JSONResponse(await self.answers.search(query, asked.get("type", "")[:most], int(limit)))
+
+    async def outline(self, request: Request) -> Response:
+        return JSONResponse(await self.answers.outline())
+
+    async def health(self, request: Request) -> Response:
+        return JSONResponse(await self.answers.health())
+
+    async def about(self, request: Request) -> Response:
+        return JSONResponse(about_data(self.options))
+
+    async def judge(self, request: Request) -> Response:
+        await self.answers.judge(read_judgement(await read_body(request), self.options.max_question))
+        return JSONResponse({"recorded": True})
+
+    # Answers
+
+    async def ask(self, request: Request) -> Response:
+        """Answer by server-sent events, once a place is free. If the reader goes away, the work ends."""
+        question = read_question(await read_body(request), self.options)
+        until = asyncio.get_running_loop().time() + self.options.timeout
         try:
             async with asyncio.timeout(PATIENCE):
                 await self.places.acquire()
         except TimeoutError:
-            busy = "Many are asking just now."
-            raise HTTPException(429, busy, {"Retry-After": f"{BUSY:.0f}"}) from None
+            raise HTTPException(429, "Many are asking just now.", {"Retry-After": f"{BUSY:.0f}"}) from None
         try:
-            await self._answer(question, send)
-        finally:
+            with metered(question.cost):
+                async with asyncio.timeout_at(until):
+                    looked = await self.answers.look(question)
+            events = self._events(looked, question, until)
+            return _AnswerStream(events, self.places.release)
+        except TimeoutError:
             self.places.release()
-
-    async def _answer(self, question: Question, send: Send) -> None:
-        with metered(question.cost):
-            await self._answer_metered(question, send)
-
-    async def _answer_metered(self, question: Question, send: Send) -> None:
-        until = asyncio.get_running_loop().time() + self.options.timeout
-        try:
-            async with asyncio.timeout_at(until):
-                talk = await self.answers.look(question)
-        except TimeoutError:
             raise HTTPException(503, SLOW, {"Retry-After": f"{BUSY:.0f}"}) from None
+        except BaseException:
+            self.places.release()
+            raise
+
+    async def _events(self, looked: Looked, question: Question, until: float) -> AsyncIterator[bytes]:
+        """Yield the events of an answer until it has ended, or its time is up."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
-        work = asyncio.create_task(
-            self.answers.answer(talk, question, lambda event, data: queue.put_nowait(event_bytes(event, data)))
-        )
-        work.add_done_callback(lambda done: queue.put_nowait(b""))
-        slow = False
-        try:
-            slow = not await self._send_all(queue, send, until)
-        finally:
-            await _ended(work, SLOW if slow else "")
-        if not work.cancelled():
-            work.result()
 
-    async def _send_all(self, queue: asyncio.Queue[bytes], send: Send, until: float) -> bool:
-        """Send events until the empty one, or until the time is up, and return False then."""
-        in_time = True
-        await send({"type": "http.response.start", "status": 200, "headers": STREAM})
+        async def work() -> None:
+            with metered(question.cost):
+                await self.answers.answer(
+                    looked, question, lambda event, data: queue.put_nowait(event_bytes(event, data))
+                )
+
+        task, slow = asyncio.create_task(work()), ""
+        task.add_done_callback(lambda done: queue.put_nowait(b""))
         try:
-            async with asyncio.timeout_at(until):
-                while events := await _waiting(queue, self.options.idle_timeout):
-                    await send({"type": "http.response.body", "body": events, "more_body": True})
+            while event := await _next(queue, self.options.idle_timeout, until):
+                yield event
         except TimeoutError:
-            in_time = False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LAST_WORD):
-                    last = event_bytes("error", {"error": SLOW})
-                    await send({"type": "http.response.body", "body": last, "more_body": True})
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORD):  # do not wait for a reader who does not read
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-        return in_time
+            slow = SLOW
+            yield event_bytes("error", {"error": SLOW})
+        finally:
+            task.cancel(slow or None)
+            await asyncio.wait([task])
+        if not task.cancelled():
+            task.result()
 
 
-async def _waiting(queue: asyncio.Queue[bytes], seconds: float) -> bytes:
+class _AnswerStream(StreamingResponse):
+    """A stream of events. release: is called at its end, whether it began or not."""
+
+    def __init__(self, events: AsyncIterator[bytes], release: Callable[[], None]) -> None:
+        super().__init__(events, 200, {"X-Accel-Buffering": "no"}, "text/event-stream")
+        self.events, self.release = events, release
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.release()
+            await self.events.aclose()  # type: ignore[attr-defined]
+
+
+async def _next(queue: asyncio.Queue[bytes], seconds: float, until: float) -> bytes:
     """Return all waiting events, at least one, or b"" after the last. Raise TimeoutError."""
-    async with asyncio.timeout(seconds):  # wait_for in Python 3.11 can lose an outer time-out
+    async with asyncio.timeout_at(until), asyncio.timeout(seconds):
         events = await queue.get()
     while events and not queue.empty():
         event = queue.get_nowait()
@@ -236,24 +284,25 @@ async def _waiting(queue: asyncio.Queue[bytes], seconds: float) -> bytes:
     return events
 
 
-async def _while_connected(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Do some work, unless the reader who asked for it goes away."""
-    tasks = [asyncio.create_task(work), asyncio.create_task(_gone(receive))]
+def _password(header: str) -> bytes | None:
+    """Return the token in an `Authorization` header, None if there is none: a password, or that of a bearer."""
+    scheme, _, given = header.partition(" ")
+    if scheme.lower() == "bearer":
+        return given.strip().encode("utf-8")
+    if scheme.lower() != "basic":
+        return None
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks[0].done():
-            tasks[0].result()
-    finally:
-        for task in tasks:
-            await _ended(task)
+        return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
+    except (binascii.Error, ValueError):
+        return b""
 
 
-async def _gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+async def _problem(request: Request, error: Exception) -> Response:
+    """Answer what was wrong with a request."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
-async def _ended(task: asyncio.Task[None], why: str = "") -> None:
-    """Cancel a task and wait until it has ended. why: the cancellation says so."""
-    task.cancel(why or None)
-    await asyncio.wait([task])
+async def _failure(request: Request, error: Exception) -> Response:
+    """Answer an error of our own; the server's log has it."""
+    return refusal(500, "Something went wrong here. Try again later.")

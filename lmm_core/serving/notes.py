@@ -7,7 +7,7 @@ import gzip
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,8 +16,11 @@ from starlette.routing import Route
 
 from ..errors import LmmError
 from ..retrieve.library import Library
-from .access.guard import TEXTS
+from .access import TEXTS
 from .answers import Answers
+
+if TYPE_CHECKING:
+    from ..course.served.notes import ServedNotes
 
 DATA = "/contents"
 WAIT = 20.0  # seconds; what takes longer goes on, and is there for the next request
@@ -33,34 +36,10 @@ FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 Made = TypeVar("Made")
 
 
-class Notes(Protocol):
-    """The notes as pages. The methods block. indexed: the sources in the index. They raise LmmError and OSError."""
-
-    def page(self, name: str, indexed: Sequence[str]) -> str | None:
-        """Return a page as HTML, or None."""
-        ...
-
-    def file(self, name: str, indexed: Sequence[str]) -> tuple[bytes, str, bool] | None:
-        """Return a file of a page, its type and whether it is an image, or None."""
-        ...
-
-    def data(self, indexed: Sequence[str]) -> bytes:
-        """Return the data of the box as JSON."""
-        ...
-
-    def locked(self, name: str, title: str, language: str) -> str:
-        """Return the page that fetches a page with the reader's token, in a language."""
-        ...
-
-    def told(self, name: str, title: str, language: str, sentence: str) -> str:
-        """Return the page that says why there is none."""
-        ...
-
-
 class NotesRoutes:
     """Answers requests for the text of the notes."""
 
-    def __init__(self, notes: Notes, answers: Answers) -> None:
+    def __init__(self, notes: ServedNotes, answers: Answers) -> None:
         self.notes, self.answers = notes, answers
         self._threads = ThreadPoolExecutor(AT_ONCE, "notes")
         self._packed: tuple[bytes, bytes] = b"", b""  # the data, and the same compressed
@@ -84,8 +63,8 @@ class NotesRoutes:
         try:
             return HTMLResponse(_found(await self._work(lambda indexed: self.notes.page(name, indexed))), 200, HEADERS)
         except HTTPException as error:
-            texts = self.answers.texts
-            said = self.notes.told(name, texts.title, texts.language, error.detail)
+            options = self.answers.project.serve
+            said = self.notes.told(name, options.title, options.language, error.detail)
             return HTMLResponse(said, error.status_code, {**HEADERS, **(error.headers or {})})
 
     async def data(self, request: Request) -> Response:
@@ -101,14 +80,19 @@ class NotesRoutes:
             return Response(self._packed[1], 200, headers | {"Content-Encoding": "gzip"}, "application/json")
         return Response(data, 200, headers, "application/json")
 
+    async def pages(self) -> list[tuple[str, str]]:
+        """Return the addresses and titles of all pages. Raise HTTPException."""
+        pages = await self._work(self.notes.contents)
+        return [(f"{TEXTS[1:]}{page}", title) for page, title in pages]
+
     def locked(self, path: str) -> Response | None:
         """Return what is shown in place of a page to a browser that has sent no token, None for no page."""
         name = path.removeprefix(TEXTS) or "index.html"
         if not (path.startswith(TEXTS) and name.endswith(".html") and len(name) <= LONGEST):
             return None
         headers = HEADERS | {"WWW-Authenticate": "Bearer"}
-        texts = self.answers.texts
-        return HTMLResponse(self.notes.locked(name, texts.title, texts.language), 401, headers)
+        options = self.answers.project.serve
+        return HTMLResponse(self.notes.locked(name, options.title, options.language), 401, headers)
 
     async def _work(self, work: Callable[[Sequence[str]], Made]) -> Made:
         """Do something about the notes in a thread. Raise HTTPException if it fails or takes too long."""

@@ -1,56 +1,113 @@
-"""The server's own page: the ask box of a course site, for courses without one."""
+"""The server's own page: a greeting, the field, example questions and the contents; and the texts that readers see."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
-from .texts import ServedTexts
+from ..index.passages import Material
+from ..models.languages.stemming import language_code
+from ..settings.tables import ServeOptions
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 HEADERS = {"Cache-Control": "no-cache"}
-HTML = Path(__file__).with_name("page.html")
-OPEN = "window.lmmAsk.open(); // there is nothing else on this page\n"
+EXAMPLES = 3  # questions
+_FOLDER = Path(__file__).parent
+ABOUT = (
+    "title", "description", "greeting", "empty", "too_long", "off_topic", "language", "record", "keep_days", "privacy",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class NotesLink:
-    """What the page needs to lead to the text of the notes: the word for it, and the files of its looks."""
-
-    word: str
-    files: Sequence[Path]
+@cache
+def _all_texts() -> dict[str, dict[str, str]]:
+    return tomllib.loads((_FOLDER / "texts.toml").read_text(encoding="utf-8"))
 
 
-def own_page(box: Mapping[str, bytes], texts: ServedTexts, notes: NotesLink | None = None) -> dict[str, Response]:
-    """Return the page and the files of the box, by their paths.
+def our_texts(language: str) -> dict[str, str]:
+    """Return our texts in a language, or in English."""
+    return _all_texts().get(language_code(language), _all_texts()["en"])
 
-    They are read once, so that no path in a request leads to a file. Their addresses are
-    relative, so that a proxy can put the server under any path. box: its files by their names; texts:
-    what the page says; notes: None if their text is not served."""
-    looks = {path.name: path.read_bytes() for path in (notes.files if notes else ())}
-    files = {f"/box/{name}": _file(name, data) for name, data in {**box, **looks}.items() if Path(name).suffix in TYPES}
-    page = {
-        "/": Response(_page_html(texts, notes), 200, HEADERS, "text/html"),
-        "/open.js": Response(OPEN, 200, HEADERS, TYPES[".js"]),
+
+def with_our_texts(options: ServeOptions, language: str = "") -> ServeOptions:
+    """Return the options with our texts in place of missing ones.
+
+    language: of the course, "" if that is not known; the options may name another one."""
+    language = options.language or language or "en"
+    ours = our_texts(language)
+    too_long = (options.too_long or ours["too_long"]).replace("{most}", str(options.max_question))
+    return replace(
+        options,
+        title=options.title or ours["title"],
+        empty=options.empty or ours["empty"],
+        off_topic=options.off_topic or ours["off_topic"],
+        too_long=too_long,
+        language=language,
+    )
+
+
+def about_data(options: ServeOptions) -> dict[str, Any]:
+    """Return what the server says of itself, to everybody who can reach it."""
+    return {name: getattr(options, name) for name in ABOUT}
+
+
+def box_files(files: Mapping[str, bytes], looks: Iterable[Path] = ()) -> dict[str, Response]:
+    """Return the files of the box and of the page by their paths.
+
+    They are read once, so that no path in a request leads to a file. looks: the style of the notes' pages."""
+    data = {**files, **{path.name: path.read_bytes() for path in looks}}
+    data["home.js"] = (_FOLDER / "home.js").read_bytes()
+    return {
+        f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
+        for name, content in data.items()
+        if Path(name).suffix in TYPES
     }
-    return page | files
 
 
-def _page_html(texts: ServedTexts, notes: NotesLink | None) -> str:
-    shown = {"title": texts.title, "description": texts.description, "language": texts.language}
-    values = {key: escape(text) for key, text in shown.items()} | {"data": "", "link": "", "looks": ""}
-    if notes is not None:
-        values["data"] = ' data-notes="contents"'
-        values["link"] = f'<p><a href="text/index.html">{escape(notes.word)}</a></p>\n'
-        styles = [path.name for path in notes.files if path.suffix == ".css"]
-        values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in styles)
-    return Template(HTML.read_text(encoding="utf-8")).substitute(values)
+def home_page(
+    options: ServeOptions, material: Material | None, pages: Sequence[tuple[str, str]] | None, looks: Sequence[str] = ()
+) -> Response:
+    """Return the page.
+
+    material: of which it shows questions and documents, None to show nothing of the notes; pages: the addresses and
+    titles of the notes as pages, None if they are not served. Addresses are relative, so that a proxy can put the
+    server under any path."""
+    ours = our_texts(options.language)
+    values = {name: escape(getattr(options, name)) for name in ("title", "description", "language")}
+    values["greeting"] = escape(options.greeting or ours["greeting"])
+    values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in looks)
+    values["data"] = "" if pages is None else ' data-notes="contents"'
+    values["examples"] = _list(ours["examples"], map(_button, example_questions(material)), "examples")
+    documents = [("", one.title) for one in material.documents] if material and pages is None else pages or []
+    values["contents"] = _list(ours["contents"], [_link(page, title) for page, title in documents], "contents")
+    page = Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(values)
+    return HTMLResponse(page, 200, HEADERS)
 
 
-def _file(name: str, content: bytes) -> Response:
-    return Response(content, 200, HEADERS, TYPES[Path(name).suffix])
+def example_questions(material: Material | None) -> list[str]:
+    """Return some of the annotated questions, of documents in all parts of the course."""
+    if material is None:
+        return []
+    asked = [next((one.questions[0] for one in doc.walk() if one.questions), "") for doc in material.documents]
+    asked = list(filter(None, asked))
+    return asked[:: max(len(asked) // EXAMPLES, 1)][:EXAMPLES]
+
+
+def _list(title: str, entries: Iterable[str], name: str) -> str:
+    items = "".join(f"<li>{entry}</li>" for entry in entries)
+    return f'<section class="{name}"><h2>{escape(title)}</h2><ul>{items}</ul></section>' if items else ""
+
+
+def _button(question: str) -> str:
+    return f'<button type="button" class="lmm-example">{escape(question)}</button>'
+
+
+def _link(page: str, title: str) -> str:
+    return f'<a href="{escape(page)}">{escape(title)}</a>' if page else escape(title)

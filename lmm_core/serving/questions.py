@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ..models.chat import Usage
+from ..settings.tables import ServeOptions
 from .recorder import Judgement
-from .texts import ServedTexts
 
 MOST_BYTES = 256 * 1024  # in a request's body
 READ_TIME = 10.0  # seconds to read it
@@ -48,19 +48,21 @@ async def read_body(request: Request) -> bytes:
                 data += part
                 if len(data) > MOST_BYTES:
                     raise HTTPException(413, f"The request is longer than {MOST_BYTES // 1024} KB.", CLOSE)
+    except ClientDisconnect:
+        raise HTTPException(400, "The request was broken off.") from None
     except TimeoutError:
         raise HTTPException(408, "The request did not come in time.", CLOSE) from None
     return bytes(data)
 
 
-def read_question(data: bytes, most: int, texts: ServedTexts) -> Question:
-    """Return the question in a body, with at most `most` characters. Raise HTTPException otherwise."""
+def read_question(data: bytes, options: ServeOptions) -> Question:
+    """Return the question in a body. Raise HTTPException if there is none, or it is too long."""
     said = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
     history = said.get("history") or []
     if not isinstance(history, list):
         raise HTTPException(400, "history should be a list.")
-    turns = tuple(_turn(one, most) for one in history[-TURNS:])
-    text, kind = checked_text(said.get("question"), most, texts), _text(said.get("type") or "", "type")
+    turns = tuple(_turn(one, options.max_question) for one in history[-TURNS:])
+    text, kind = checked_text(said.get("question"), options), _text(said.get("type") or "", "type")
     conversation = said.get("conversation") or ""
     return Question(text, turns, kind, conversation and _random(conversation, "conversation"))
 
@@ -94,13 +96,13 @@ def _random(value: Any, name: str) -> str:
     return value
 
 
-def checked_text(value: Any, most: int, texts: ServedTexts) -> str:
+def checked_text(value: Any, options: ServeOptions) -> str:
     """Return a question that is not empty and not too long. Raise HTTPException otherwise."""
     text = _text(value, "question").strip()
     if not text:
-        raise HTTPException(400, texts.empty)
-    if len(text) > most:
-        raise HTTPException(413, texts.too_long)
+        raise HTTPException(400, options.empty)
+    if len(text) > options.max_question:
+        raise HTTPException(413, options.too_long)
     return text
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import queue
 import secrets
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,17 +20,14 @@ from ..settings.project import Project
 from ..settings.tables import ServeOptions
 from ..study.asked.recordings import PLACE, Recordings, recordings_path, this_hour
 from ..study.asked.turns import Outcome, RecordedSource, RecordedTurn
-from .log import Say
+from .log import Log
 
 if TYPE_CHECKING:
     from .questions import Question
 
 MOST_WAITING = 1_000  # turns and judgements that wait for the disk; further ones are not recorded
-PAUSE = 0.2  # seconds until something is written: answers of the same moment come to their end first
 DAY = 86_400.0  # seconds between looks at what has expired
-LAST = 10.0  # seconds to write what waits when the server ends
 SECTIONS = 10  # found sections that are recorded, beside those that are cited
-Job = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -49,87 +45,60 @@ class Recorder:
     What cannot be recorded is told to the log, without what was said. conversations: record
     conversations and answers too, not questions alone; keep_days: what is older is deleted."""
 
-    def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Say) -> None:
+    def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
-        self._jobs: queue.Queue[Job | None] = queue.Queue(MOST_WAITING)
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
-        self._thread.start()
+        self._thread = ThreadPoolExecutor(1, "recorder")
+        self._places = threading.Semaphore(MOST_WAITING)
 
     def add(self, turn: RecordedTurn) -> None:
         """Record a turn, soon."""
-        kept = turn if self.conversations else replace(turn, conversation="", answer="")
-        self._begin(lambda: self._try(lambda: self.recordings.add(kept)))
+        recorded = turn if self.conversations else replace(turn, conversation="", answer="")
+        self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, judgement: Judgement) -> bool:
         """Record a judgement, and return False if there is no such answer. Raise RecordingError.
 
         Of questions alone, no comment is recorded: it would say more than the question."""
-        done: Future[bool] = Future()
         comment = judgement.comment if self.conversations else ""
-
-        def work() -> None:
-            try:
-                done.set_result(self.recordings.judge(judgement.id, judgement.thumb, comment))
-            except RecordingError as error:
-                self._tell(error)
-                done.set_exception(error)
-
-        if not self._begin(work):
+        future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
+        if future is None:
             raise RecordingError("too much waits for the disk")
-        return await asyncio.wrap_future(done)
+        return bool(await asyncio.wrap_future(future))
+
+    async def expire_daily(self) -> None:
+        """Delete what is too old, now and each day."""
+        while True:
+            self._submit(self._expire)
+            await asyncio.sleep(DAY)
 
     def close(self) -> None:
         """Write what waits, and end."""
-        self._ending.set()
-        try:
-            self._jobs.put(None, timeout=LAST)
-        except queue.Full:
-            return
-        self._thread.join(LAST)
-
-    def _begin(self, job: Job) -> bool:
-        try:
-            self._jobs.put_nowait(job)
-        except queue.Full:
-            self._tell("too much waits for the disk")
-            return False
-        return True
-
-    def _work(self) -> None:
-        expires = time.monotonic()
-        while True:
-            if (left := expires - time.monotonic()) <= 0:
-                self._try(self._expire)
-                expires += DAY
-                continue
-            try:
-                jobs = [self._jobs.get(timeout=left)]
-            except queue.Empty:
-                continue
-            self._ending.wait(PAUSE)
-            jobs += [self._jobs.get_nowait() for _ in range(self._jobs.qsize())]  # nobody else takes any
-            for job in filter(None, jobs):
-                job()
-            if None in jobs:
-                break
+        self._thread.shutdown()
         self.recordings.close()
 
     def _expire(self) -> None:
         if count := self.recordings.expire(self.keep_days):
             self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
 
-    def _try(self, job: Job) -> None:
-        try:
-            job()
-        except RecordingError as error:
-            self._tell(error)
+    def _submit(self, job: Callable[[], object]) -> Future[object] | None:
+        """Have a job done, unless too many wait, which is told as its failure is."""
+        if not self._places.acquire(blocking=False):
+            self.log("not recorded: too much waits for the disk")
+            return None
 
-    def _tell(self, why: object) -> None:
-        self.log(f"not recorded: {why}")
+        def work() -> object:
+            try:
+                return job()
+            except RecordingError as error:
+                self.log(f"not recorded: {error}")
+                raise
+            finally:
+                self._places.release()
+
+        return self._thread.submit(work)
 
 
-def make_recorder(project: Project, log: Say) -> Recorder | None:
+def make_recorder(project: Project, log: Log) -> Recorder | None:
     """Return the recorder of a project's server, or None if nothing is to be recorded."""
     options = project.serve
     if options.record == "off":

@@ -1,33 +1,113 @@
-"""Runs the application on this machine."""
+"""Runs an application on this machine."""
 
 from __future__ import annotations
 
-import gc
+import asyncio
+import os
+import signal
 import socket
 import sys
-from collections.abc import Sequence
-from functools import partial
+import threading
+from collections.abc import Callable
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
 from typing import Any
 
+import h11
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-
-from .access.connections import Connection, ConnectionLimits, Connections
-from .access.rates import plain_address
-from .access.readers import PEER
-from .log import Log
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
 GRACE = 10  # seconds that running answers have when the server is to stop
-YOUNG = 10_000  # objects between garbage collections; 50 simultaneous answers make some thousands
-QUEUE = 1024  # connections that the system queues until they are accepted
-# Connections accepted before those that they displace are closed, and how many of them there
-# may be. (asyncio accepts as many as the queue may hold. If it runs out of open files on the
-# way, it logs each failure and tries again as often.)
-BURST = 8
-ON_THE_WAY = 5 * BURST
-FILES = 50  # open files of the index, the models and Python
+FILES = 200  # open files of the index, the models and Python, and of connections that are just accepted
 LEAST = 16  # connections at least, however few files may be open
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if its request, or the reader of its answer, is too slow.
+
+    uvicorn limits only the silence after an answer. When there are too many, the connection that has waited longest
+    for its request makes room, since an honest reader's request comes at once."""
+
+    asking = 15.0  # seconds until a request has arrived
+    reading = 20.0  # seconds in which a reader has to take some of an answer
+    least = 20_000  # bytes, that is
+
+    _seconds = 0.0  # the limit that holds now, 0 for none
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Let the connection in, and make room for it."""
+        super().connection_made(transport)
+        if self.limit_concurrency and len(self.connections) >= self.limit_concurrency:
+            waiting = [one for one in self.connections if isinstance(one, Connection) and one._waits()]
+            if waiting:
+                min(waiting, key=Connection._expires).transport.abort()
+        self._limit()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        if self._timer:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Handle what has arrived."""
+        super().handle_events()
+        self._limit()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        self._limit()
+
+    def pause_writing(self) -> None:
+        """Wait for the reader of the answer."""
+        super().pause_writing()
+        self._limit()
+
+    def resume_writing(self) -> None:
+        """Go on with the answer."""
+        super().resume_writing()
+        self._limit()
+
+    def send_400_response(self, msg: str) -> None:
+        """Say that a request is invalid, unless an answer is being sent, in the middle of which nobody would
+        understand it."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
+
+    def _waits(self) -> bool:
+        return self._seconds == self.asking and self._timer is not None and not self.transport.is_closing()
+
+    def _expires(self) -> float:
+        return self._timer.when() if self._timer else 0.0
+
+    def _limit(self) -> None:
+        """Begin the time of what is waited for, unless it has begun."""
+        is_answered = self.cycle is not None and not (self.cycle.response_complete or self.cycle.more_body)
+        seconds = self.reading if self.flow.write_paused else 0.0 if is_answered else self.asking
+        if seconds == self._seconds:
+            return
+        if self._timer:
+            self._timer.cancel()
+        self._seconds = seconds
+        self._timer = self.loop.call_later(seconds, self._end, self._unread()) if seconds else None
+
+    def _unread(self) -> int:
+        return self.transport.get_write_buffer_size()
+
+    def _end(self, before: int) -> None:
+        """Close the connection, unless a reader has taken something of what waits: `before` bytes."""
+        if self.flow.write_paused and self._unread() <= before - self.least:
+            self._timer = self.loop.call_later(self.reading, self._end, self._unread())
+        else:
+            self.transport.abort()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -41,88 +121,40 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-class Server(uvicorn.Server):
-    """uvicorn's server, with limits for connections and a short log."""
-
-    def __init__(self, config: uvicorn.Config, log: Log) -> None:
-        super().__init__(config)
-        self.log = log
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the process is told to stop."""
-        with self.log.with_libraries():
-            await super().serve(sockets)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, with a queue longer than the number of connections accepted at once."""
-        await super().startup(sockets)
-        for listening in sockets or []:
-            listening.listen(QUEUE)
-
-    async def on_tick(self, counter: int) -> bool:
-        """Print what was left out of the log, once its time has come."""
-        self.log.sum_up()
-        return await super().on_tick(counter)
-
-
-class Peer:
-    """Notes the address that a connection comes from, before a proxy's word on who asks replaces it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client = scope.get("client")
-        if scope["type"] == "http" and client:
-            address = plain_address(client[0])
-            scope = {**scope, "client": (address, client[1]), PEER: address}
-        await self.app(scope, receive, send)
-
-
-def make_server(app: ASGIApp, proxies: Sequence[str], log: Log, limits: ConnectionLimits | None = None) -> Server:
-    """Return the server of an application, which runs until SIGINT or SIGTERM.
-
-    It then lets nobody new in and finishes running answers. proxies: addresses of proxies that
-    say who asks (X-Forwarded-For)."""
-    settle_garbage()
-    http: Any = partial(Connection, Connections(limits or ConnectionLimits(), proxies, log))
-    trusting: Any = ProxyHeadersMiddleware
-    config = uvicorn.Config(
-        Peer(trusting(app, list(proxies)) if proxies else app), http=http, log_config=None, access_log=False,
-        server_header=False, ws="none", lifespan="on", proxy_headers=False, timeout_graceful_shutdown=GRACE,
-        backlog=BURST,
+def server_config(app: ASGIApp | Callable[[], ASGIApp], connections: int, workers: int = 1) -> uvicorn.Config:
+    """Return uvicorn's configuration for an application, or with several workers for what makes it."""
+    http: Any = Connection
+    return uvicorn.Config(
+        app, http=http, factory=workers > 1, workers=workers, limit_concurrency=connections, log_config=None,
+        access_log=False, server_header=False, ws="none", lifespan="on", proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
     )  # fmt: skip
-    return Server(config, log)
 
 
-def room_for(wanted: int, answers: int) -> int:
-    """Return how many connections there can be beside a number of simultaneous answers.
-
-    That is fewer than wanted if the system, asked for more, allows too few open files."""
-    others = FILES + 2 * answers + ON_THE_WAY
-    return max(LEAST, min(wanted, _open_files(wanted + others) - others))
+def run_workers(config: uvicorn.Config, listening: socket.socket) -> None:
+    """Serve with several processes until this one is told to end; one that ends is replaced."""
+    Multiprocess(config, sockets=[listening]).run()
 
 
-def _open_files(wanted: int) -> int:
-    """Return how many files this process may have open, after asking for `wanted`."""
+def end_with_parent() -> None:
+    """Have this process, a worker, end with the one that started it."""
+
+    def watch() -> None:
+        if (parent := parent_process()) is not None:
+            wait([parent.sentinel])
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def room_for(wanted: int) -> int:
+    """Return how many connections there can be, at least so many as wanted if the system allows the open files."""
     if sys.platform == "win32":  # it has no such limit
         return wanted
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return wanted
-    if soft < wanted:
-        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-        soft = more
-    return soft
-
-
-def settle_garbage() -> None:
-    """Let Python collect garbage less often, and skip everything loaded by now.
-
-    Looking through all modules takes longer than ten answers, which would wait meanwhile."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(YOUNG)
+    if soft != resource.RLIM_INFINITY and soft < wanted + FILES:
+        soft = wanted + FILES if hard == resource.RLIM_INFINITY else min(wanted + FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else max(LEAST, min(wanted, soft - FILES))

@@ -1,12 +1,7 @@
 """The teacher's texts in the ask box and on the server's own page, in a real browser."""
 
-from pathlib import Path
-
-from lmm_core.quarto.ask_box.scripts import box_files
-from lmm_core.serving.page import own_page
-from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import Project
-from lmm_core.settings.tables import ServeOptions
+from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
+from lmm_core.serving.page import box_files
 from tests.box_pages import IN_A_BROWSER
 from tests.serving import Served
 
@@ -19,10 +14,10 @@ VOICE = {
 
 
 def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
-    page = own_page(box_files(), served_texts(Project(Path(), serve=ServeOptions(**VOICE))))
-    with Served(course, page=page, **VOICE) as served:
+    with Served(course, files=box_files(files_of_box()), **VOICE) as served:
         shown = tab()
         shown.goto(str(served.client.base_url))
+        shown.keyboard.press("/")
         greeting = shown.locator(".lmm-ask-greeting")
         greeting.wait_for()
         assert greeting.inner_text() == VOICE["greeting"]

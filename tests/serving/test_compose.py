@@ -95,7 +95,7 @@ def test_the_settings_of_the_page_are_settings(compose):
     assert len(blocks) == 4
     for block in blocks:
         ConfigSettings(**block)
-    cluster = next(block for block in blocks if "shard_number" in str(block))
+    cluster = next(block for block in blocks if "storage" in block and "proxies" in str(block))
     [inside] = compose["networks"]["inside"]["ipam"]["config"]
     assert cluster["serve"]["proxies"] == [inside["subnet"]]
     assert ip_address("172.30.0.9") in ip_network(inside["subnet"])

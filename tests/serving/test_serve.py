@@ -1,7 +1,6 @@
 """`lmm serve`: the real server on loopback, asked over HTTP; the model's far end is a loopback server, too."""
 
 import asyncio
-import gc
 import json
 import re
 import signal
@@ -9,26 +8,22 @@ import socket
 import sys
 import threading
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from lmm_core.installation import install_command
-from lmm_core.quarto.ask_box.scripts import box_files
+from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
 from lmm_core.retrieve.library import Library
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
-from lmm_core.serving.access.rates import MOST, Rates
-from lmm_core.serving.page import own_page
-from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import Project, load_project
+from lmm_core.serving.access import ADDRESSES, Rates
+from lmm_core.serving.page import box_files, home_page, with_our_texts
+from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
-from lmm_core.store.edge_store import EdgeStore
 from lmm_core.workflows.indexing.stores import project_store
 from tests.commands import write
 from tests.effort import PATIENCE
@@ -38,7 +33,6 @@ from tests.serving import ASK, Served, command, events_in, said
 
 SITE = "https://course.example.org"
 KEY = "sk-secret"
-TEXTS = served_texts(Project(Path()))
 
 
 @pytest.fixture
@@ -248,6 +242,29 @@ def test_replies_are_not_kept(course, model):
     assert not list(Path("cache").rglob("replies*"))
 
 
+THOUGHT = "<think>The oak? [9] I should say that it is explained.</think>\n\n"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_a_model_thinks_is_not_shown_and_end_marks_are_taken_off(course, model, stream):
+    model(reply=f"{THOUGHT}The oak is explained [1].<|im_end|>", stream=stream)
+    with Served(course) as served:
+        text = served.client.post("/ask", json=ASK).text
+    assert said(events_in(text)) == "The oak is explained [1]."
+    assert "think" not in text and "should say" not in text and "im_end" not in text
+    assert events_in(text)[-1][1]["answered"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("reply", ["", THOUGHT])
+def test_a_model_that_says_nothing_is_an_error_and_no_refusal(course, model, reply, stream):
+    model(reply=reply, stream=stream)
+    with Served(course) as served:
+        events = served.events()
+    assert [name for name, _ in events] == ["sources", "error"]
+    assert any("the model" in line for line in served.log)
+
+
 # Requests
 
 
@@ -348,7 +365,7 @@ def test_what_the_server_says_of_itself_counts_little_and_not_nothing(course):
 
 def test_the_own_page_shows_the_texts_as_text(course):
     hostile = ServeOptions(title='<script>alert("$title")</script>', description='"><img src=x>', language="de")
-    page = own_page(box(), served_texts(Project(Path(), serve=hostile)))["/"].body.decode()
+    page = home_page(with_our_texts(hostile), None, None).body.decode()
     assert '<html lang="de">' in page and "<h1>&lt;script&gt;alert(&quot;$title&quot;)&lt;/script&gt;</h1>" in page
     assert page.count("<script") == 2 and "<img" not in page
 
@@ -391,14 +408,14 @@ def test_a_site_that_is_allowed_may_ask_from_a_browser(course):
         key = {"Origin": SITE, "Authorization": "Bearer let me in"}
         answers = [served.client.post("/ask", json=ASK, headers=key) for _ in range(2)]
     assert allowed.status_code == 200 and allowed.headers["access-control-allow-origin"] == SITE
-    assert refused.status_code == 403 and "access-control-allow-origin" not in refused.headers
+    assert refused.status_code == 400 and "access-control-allow-origin" not in refused.headers
     assert [answer.status_code for answer in answers] == [200, 429]
     assert {answer.headers["access-control-allow-origin"] for answer in answers} == {SITE}
     assert "Retry-After" in answers[1].headers["access-control-expose-headers"]
 
 
 def test_with_a_token_only_who_knows_it_is_answered(course):
-    with Served(course, token="opén sesame", page=own_page(box(), TEXTS)) as served:
+    with Served(course, token="opén sesame", files=box_files(box())) as served:
 
         def status(token, path="/health"):
             headers = {"Authorization": token.encode()} if token else {}
@@ -438,13 +455,13 @@ def test_a_bucket_fills_again():
 def test_one_line_has_one_bucket_and_there_are_not_too_many():
     rates = Rates(1)
     assert not rates.take("2001:db8::1") and rates.take("2001:db8::ffff") and not rates.take("2001:db8:0:1::1")
-    for at in range(2 * MOST):
+    for at in range(2 * ADDRESSES):
         rates.take(str(at))
-    assert len(rates._buckets) == MOST
+    assert len(rates._buckets) == ADDRESSES
 
 
 def test_every_answer_has_headers_against_strange_scripts(course):
-    with Served(course, origins=(SITE, "null"), page=own_page(box(), TEXTS)) as served:
+    with Served(course, origins=(SITE, "null"), files=box_files(box())) as served:
         found = [served.client.get(path).headers for path in ("/", "/health", "/nothing")]
         found.append(served.client.post("/ask", json=ASK).headers)
         found.append(served.client.get("/", headers={"Host": "evil.example"}).headers)
@@ -533,80 +550,6 @@ def test_who_goes_away_makes_room(course, model):
             assert second.status_code == 200
 
 
-# A question asked again
-
-
-@pytest.fixture
-def searches(monkeypatch):
-    """The searches for questions from now on."""
-    seen = []
-    real = EdgeStore.search
-    monkeypatch.setattr(EdgeStore, "search", lambda self, *given: seen.append(given) or real(self, *given))
-    return seen
-
-
-def test_a_question_asked_again_is_not_searched_for_again(course, model, searches):
-    server = model(reply="The oak is explained [1].")
-    with Served(course) as served:
-        first, again = served.events(), served.events()
-    assert (again[0], said(again)) == (first[0], said(first))
-    assert (len(searches), len(server.requests)) == (1, 2)
-
-
-def test_a_question_of_another_type_or_after_others_is_searched_for(course, searches):
-    with Served(course) as served:
-        for further in ({}, {"type": "exercise"}, {"history": [{"question": "birch?", "answer": "a tree"}]}):
-            before = len(searches)
-            served.events(ASK | further)
-            assert len(searches) > before
-
-
-def test_a_question_asked_again_after_a_refresh_finds_what_is_new(own_course):
-    question = {"question": "What is an elm?"}
-    with Served(own_course) as served:
-        assert not served.events(question)[-1][1]["answered"]
-        with (own_course / "trees.md").open("a") as file:
-            file.write("\n" + section("elm"))
-        lmm(f"index {own_course} -q")
-        assert said(served.events(question)).startswith("Here the elm is explained")
-
-
-def test_what_a_question_has_found_is_soon_forgotten(course, monkeypatch, searches):
-    monkeypatch.setattr(serving_answers, "FORGOTTEN", 0.0)
-    with Served(course) as served:
-        served.events()
-        served.events()
-    assert len(searches) == 2
-
-
-def test_only_what_the_last_questions_found_is_known(course, monkeypatch, searches):
-    monkeypatch.setattr(serving_answers, "LOOKUPS", 2)
-    with Served(course) as served:
-        for word in ("oak", "birch", "tree", "oak"):
-            served.events({"question": word})
-    assert len(searches) == 4
-
-
-def test_a_question_that_gave_place_to_others_is_held_by_nothing():
-    class Text(str):
-        """A text of which can be told whether it is still held."""
-
-    async def asked():
-        lookups, material = serving_answers.Lookups(), object()
-        lookups.of(material)
-        question = Text("What is an oak?")
-        held = weakref.ref(question)
-        lookups.keep((question, ""), (SimpleNamespace(material=material, repeatable=True), None))
-        del question
-        assert held()
-        for number in range(serving_answers.LOOKUPS):
-            lookups.keep((str(number), ""), (SimpleNamespace(material=material, repeatable=True), None))
-        gc.collect()
-        assert not held()
-
-    asyncio.run(asked())
-
-
 # The index
 
 
@@ -650,7 +593,7 @@ def test_without_an_index_there_is_nothing_to_ask():
 
 
 def test_the_log_holds_nothing_personal(course):
-    with Served(course, page=own_page(box(), TEXTS)) as served:
+    with Served(course, files=box_files(box())) as served:
         served.events()
         served.client.get("/search", params={"q": "my secret illness"})
         served.client.get("/my-secret-page")
@@ -663,17 +606,17 @@ def test_the_log_holds_nothing_personal(course):
 
 def box():
     """Files such as those of the box."""
-    return {"ask.js": "document.title = 'x';\n", "ask.css": "body {}\n", "LICENSE.txt": "MIT\n"}
+    return {"ask.js": b"document.title = 'x';\n", "ask.css": b"body {}\n", "LICENSE.txt": b"MIT\n"}
 
 
 def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
-    with Served(course, page=own_page(box_files(), TEXTS)) as served:
+    with Served(course, files=box_files(files_of_box())) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         links += [
             f"box/{name}" for name in re.findall(r'"([\w-]+\.(?:js|css))"', served.client.get("/box/ask.js").text)
         ]
-        assert {"box/opened.js", "box/markdown.js", "box/ask.css"} <= set(links)
+        assert {"box/opened.js", "box/markdown.js", "box/ask.css", "box/home.js"} <= set(links)
         files = [served.client.get(link) for link in links]
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert {file.status_code for file in files} == {200}

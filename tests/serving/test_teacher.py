@@ -1,4 +1,4 @@
-"""`/teacher` of `lmm serve`: the dashboard, behind a token of its own."""
+"""`/teacher` of `lmm serve`: what students asked, behind a token of its own."""
 
 import subprocess
 import sys
@@ -9,7 +9,6 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from lmm_core.serving import teacher
 from lmm_core.study.asked.page import asked_policy
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from tests.asked_turns import HOSTILE, REFUSED, make_turns, write_course
@@ -36,7 +35,7 @@ def record(folder, turns):
             recordings.add(turn)
 
 
-def test_the_teacher_sees_the_dashboard_and_nobody_else(course):
+def test_the_teacher_sees_what_was_asked_and_nobody_else(course):
     with Served(course, teacher=TOKEN) as served:
         shown = served.client.get("/teacher", **KNOWN)
         assert shown.status_code == 200 and any(question in shown.text for question in REFUSED)
@@ -70,16 +69,6 @@ def test_the_browser_loads_nothing_and_keeps_nothing(course):
         headers = served.client.get("/teacher", **KNOWN).headers
         assert headers["Content-Security-Policy"] == f"{asked_policy()}; frame-ancestors 'none'"
         assert headers["Cache-Control"] == "no-store" and "Set-Cookie" not in headers
-
-
-def test_it_is_made_anew_only_if_there_are_new_recordings(course, monkeypatch):
-    made = []
-    monkeypatch.setattr(teacher, "asked_page", lambda dashboard: made.append(dashboard) or str(dashboard.questions))
-    with Served(course, teacher=TOKEN) as served:
-        assert [served.client.get("/teacher", **KNOWN).text for _ in range(3)] == ["60"] * 3
-        assert len(made) == 1
-        record(course, [turn for turn in make_turns(61) if turn.id == f"{60:032x}"])
-        assert served.client.get("/teacher", **KNOWN).text == "61"
 
 
 def test_it_is_made_anew_if_the_notes_are_indexed_again(course):

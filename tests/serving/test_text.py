@@ -14,7 +14,7 @@ from lmm_core.course.served.knitted import Knitted, run_pandoc
 from lmm_core.course.served.notes import served_notes
 from lmm_core.errors import RenderError
 from lmm_core.quarto.ask_box.data import FORMAT
-from lmm_core.serving.access.tokens import add_token
+from lmm_core.serving.tokens import add_token
 from tests.commands import write
 from tests.serving import ASK, Served
 from tests.woods import OAKS, PNG, make_woods

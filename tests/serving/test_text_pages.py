@@ -3,12 +3,10 @@
 import pytest
 
 from lmm_core.course.served.notes import LOOKS
-from lmm_core.quarto.ask_box.scripts import box_files
-from lmm_core.serving.access.tokens import add_token
-from lmm_core.serving.page import NotesLink, own_page
-from lmm_core.serving.texts import served_texts
-from lmm_core.settings.project import load_project
-from tests.box_pages import IN_A_BROWSER, axe, choose, chromium
+from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
+from lmm_core.serving.page import box_files
+from lmm_core.serving.tokens import add_token
+from tests.box_pages import IN_A_BROWSER, axe, chromium
 from tests.serving import Served
 from tests.woods import make_woods
 
@@ -30,9 +28,8 @@ def woods(tmp_path, monkeypatch):
 
 @pytest.fixture
 def served(woods):
-    texts = served_texts(load_project(woods / "-"))
-    page = own_page(box_files(), texts, NotesLink("Contents", LOOKS))
-    with Served(woods, notes=True, page=page, rate=1000) as one:
+    looks = [path.name for path in LOOKS if path.suffix == ".css"]
+    with Served(woods, notes=True, files=box_files(files_of_box(), LOOKS), looks=looks, rate=1000) as one:
         one.url = f"http://127.0.0.1:{one.port}/"
         yield one
 
@@ -48,9 +45,9 @@ def opened(browser, url, **options):
 
 def test_from_the_own_page_to_the_section_and_back(browser, served):
     tab = opened(browser, served.url)
-    tab.wait_for_selector("dialog.lmm-ask[data-ready]")
-    choose(tab, "Contents")
-    tab.get_by_role("link", name="Cutting an oak").click()
+    tab.get_by_role("link", name="Oaks & elms").click()
+    tab.wait_for_url("**/text/oaks.html")
+    tab.locator("a[href$='#cut']").first.click()
     tab.wait_for_url("**/text/oaks.html#cut")
     assert tab.locator("h2#cut").is_visible() and tab.locator("main math mover").count() == 1
     assert tab.locator("main img[src]").count() == 1 and tab.title().startswith("Oaks & elms")

@@ -14,7 +14,6 @@ from urllib.request import Request, urlopen
 import psutil
 import pytest
 
-from lmm_core.serving.access.rates import SharedRates
 from tests.effort import PATIENCE
 from tests.indexing import lmm
 from tests.qdrant_server import QdrantServer
@@ -75,7 +74,6 @@ def test_two_workers_answer_and_one_that_dies_is_replaced(served):
         assert got(address, "/health")[1]["indexed"]
         before = waited(lambda: len(found := workers(process)) == 2 and found)
         before[0].kill()
-        waited(lambda: "a worker has ended (signal 9); another one takes its place" in log.read_text())
         waited(lambda: len(workers(process)) == 2 and before[0] not in workers(process))
         for _ in range(5):
             assert got(address)[0] == 200
@@ -83,17 +81,9 @@ def test_two_workers_answer_and_one_that_dies_is_replaced(served):
         assert said.count("; at http") == 1 and "; 2 workers" in said and said.count("1 document, ") == 1
         started = workers(process)
         process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+        assert process.wait(PATIENCE) == 0
         assert not any(one.is_running() for one in started)
         assert "Traceback" not in log.read_text()
-
-
-@pytest.mark.slow
-def test_the_rate_of_an_address_is_that_of_all_workers_together(served):
-    (served / "config.toml").write_text("[serve]\nrate = 2\n")  # 20 searches, each a tenth of a question
-    with serving(served, "--workers", "2") as (_, address, _log):
-        answered = [got(address)[0] for _ in range(40)]
-    assert 20 <= answered.count(200) <= 24 and answered.count(429) == 40 - answered.count(200)
 
 
 @pytest.mark.slow
@@ -111,15 +101,3 @@ def test_an_index_in_a_folder_has_one_process(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     said = lmm("serve --workers 2", status=2)[1]
     assert "--workers 2 needs an index on a Qdrant server" in said and "can be open in one process only" in said
-
-
-def test_shared_buckets_empty_and_fill():
-    now = [1000.0]
-    room = SharedRates.room()
-    here, there = (SharedRates(4, room, b"secret", lambda: now[0]) for _ in range(2))
-    assert [one.take("192.0.2.1") for one in (here, there, here, there)] == [0, 0, 0, 0]
-    assert here.take("192.0.2.1") == there.take("192.0.2.1") == 15.0
-    assert there.take("192.0.2.2") == 0 and here.take("192.0.2.1", 0.1) == pytest.approx(1.5)
-    now[0] += 15
-    assert there.take("192.0.2.1") == 0 and here.take("192.0.2.1") > 0
-    assert here.take("2001:db8::1", 4) == 0 and there.take("2001:db8::2") > 0

@@ -109,6 +109,10 @@ class ServedNotes:
             return text
         return state.pages[name]
 
+    def contents(self, indexed: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the names and titles of the pages. Raise what `read_course` raises."""
+        return [(entry.page, entry.title) for entry in self._now(indexed).course.contents if entry.page]
+
     def file(self, name: str, indexed: Sequence[str]) -> tuple[bytes, str, bool] | None:
         """Return a file that a page shows or links to, its type and whether it is an image; None if no
         page does, or if it has moved out of the folder meanwhile. Raise OSError and what `page` does."""

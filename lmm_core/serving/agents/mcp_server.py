@@ -7,6 +7,7 @@ It offers the tools of `Tools` with the same schemas, and needs the package `mcp
 from __future__ import annotations
 
 import json
+import logging
 import socket
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 NAME = "lmm"
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-CONNECTIONS, CALLS = 200, 50  # at the same time, over HTTP
+CONNECTIONS = 200  # at the same time, over HTTP
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CHANGES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -139,16 +140,20 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
     port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
     port is not available."""
+    from uvicorn import Server as HttpServer
+
     from .. import server as http
-    from ..access.connections import ConnectionLimits
-    from ..log import Log
+    from ..log import LibraryHandler, Log
 
     with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)
-        shown = f"[{host}]" if ":" in host else host
-        say(f"tools at http://{shown}:{listening.getsockname()[1]}{PATH}")
-        limits = ConnectionLimits(http.room_for(CONNECTIONS, CALLS))
-        await http.make_server(app, (), Log(say), limits).serve(sockets=[listening])
+        say(f"tools at {http.address_of(listening).rstrip('/')}{PATH}")
+        handler = LibraryHandler(Log(say))
+        logging.getLogger().addHandler(handler)
+        try:
+            await HttpServer(http.server_config(app, http.room_for(CONNECTIONS))).serve(sockets=[listening])
+        finally:
+            logging.getLogger().removeHandler(handler)
 
 
 def http_app(server: Server[Any], host: str) -> Starlette:

@@ -8,26 +8,27 @@ import signal
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from socket import socket
 from typing import TYPE_CHECKING
 
 import click
 
 from ....errors import LmmError, TokenError
 from ....logging import one_line, say
-from ....serving.access.tokens import read_tokens, tokens_path
+from ....serving.tokens import read_tokens, tokens_path
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
+from ....workflows.ask import SharedLibrary, not_checked
 from ....workflows.models import Models
 from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
 from .tokens import token as token_commands
 
 if TYPE_CHECKING:
-    from ....serving.access.connections import ConnectionLimits
-    from ....serving.access.rates import SharedRates
+    from starlette.types import ASGIApp
+
     from ....serving.answers import ServedModels
-    from ....workflows.ask import SharedLibrary
+    from ....serving.log import Log
+    from ....settings.tables import ServeOptions
 
 
 @click.group(invoke_without_command=True, subcommand_metavar="[token add|list|revoke]")
@@ -59,17 +60,12 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
             "can be open in one process only"
         )
     _check_access(project, host, token)
-    serving = _Serving(project, host, model, token, teacher)
     try:
-        ended_by = serving.start(port, workers)
-    except OSError as error:
-        raise click.ClickException(str(error)) from None
-    except LmmError as error:
+        _serve(project, host, port, model, (token, teacher), workers)
+    except (OSError, LmmError) as error:
         raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         sys.exit(130)
-    if ended_by:
-        sys.exit(128 + ended_by)
 
 
 serve.add_command(token_commands)
@@ -91,108 +87,85 @@ def _check_access(project: Project, host: str, token: str) -> None:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
 
 
-@dataclass(frozen=True)
-class _Serving:
-    """What a process of the server needs to begin.
+def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str, str], workers: int) -> None:
+    """Serve until the process is told to end. tokens: what readers send, and the teacher's. Raise OSError, LmmError."""
+    from uvicorn import Server
 
-    rates: those that several processes share, None for one process."""
+    from ....serving.log import Log
+    from ....serving.page import with_our_texts
+    from ....serving.recorder import describe_recording
+    from ....serving.server import address_of, listen, room_for, run_workers, server_config
+
+    models = _served_models(project, model)
+    by = models.check(project)
+    if without := not_checked(project, models):
+        _say(without)
+    size, language = asyncio.run(_read_size(SharedLibrary(project, models, project.serve.patience)))
+    project = replace(project, serve=_shared(with_our_texts(project.serve, language), workers))
+    maker = _AppMaker(project, host, model, *tokens, workers > 1)
+    try:
+        listening = listen(host, port)
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (while ")[0]
+        raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
+    with listening:
+        wanted = project.serve.connections
+        if (most := room_for(wanted)) < wanted:
+            _say(f"warning: only {most:,} connections are possible at the same time, not {wanted:,}; allow more open "
+                 "files (ulimit -n)")  # fmt: skip
+        _say(size)
+        _say(describe_recording(project.serve))
+        _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
+        if workers > 1:
+            run_workers(server_config(maker, most, workers), listening)
+        else:
+            Server(server_config(maker.make(Log(_say)), most)).run(sockets=[listening])
+
+
+def _shared(options: ServeOptions, workers: int) -> ServeOptions:
+    """Return the options of one of several workers, which has its share of what is limited for all."""
+    concurrency, connections = -(-options.concurrency // workers), -(-options.connections // workers)
+    return replace(options, concurrency=concurrency, connections=max(16, connections))
+
+
+@dataclass(frozen=True)
+class _AppMaker:
+    """Makes the application, in each worker anew."""
 
     project: Project
     host: str
     model: str
     token: str
     teacher: str
-    rates: SharedRates | None = None
+    is_worker: bool
 
-    def start(self, port: int, workers: int) -> int:
-        """Serve until the process is told to end. Return the signal that ended several workers, 0 for one.
+    def __call__(self) -> ASGIApp:
+        from ....serving.log import Log
+        from ....serving.server import end_with_parent
 
-        Raise OSError and LmmError."""
-        from ....serving.recorder import describe_recording
-        from ....serving.server import address_of, listen
+        if self.is_worker:
+            end_with_parent()
+        return self.make(Log(_say))
 
-        by = self._models().check(self.project)
-        try:
-            listening = listen(self.host, port)
-        except OSError as error:
-            why = (error.strerror or str(error)).partition(" (while ")[0]
-            raise OSError(f"cannot listen on {self.host}, port {port}: {why}") from None
-        with listening:
-            ready = f"{by}; at {address_of(listening)}"
-            if workers == 1:
-                asyncio.run(self._serve(listening, ready))
-                return 0
-            asyncio.run(self._tell_size())
-            _say(describe_recording(self.project.serve))
-            _say(f"{ready}; {workers} workers")
-            return self._start_workers(listening, workers)
-
-    def _start_workers(self, listening: socket, count: int) -> int:
-        """Serve with several processes, each of which gets its share of what is limited for all."""
-        from ....serving.access.rates import SharedRates
-        from ....serving.server import QUEUE
-        from ....serving.workers import Workers
-
-        options = self.project.serve
-        rates = SharedRates(options.rate, SharedRates.room(), os.urandom(32))
-        share = replace(
-            options, concurrency=-(-options.concurrency // count), connections=max(16, -(-options.connections // count))
-        )
-        one = replace(self, project=replace(self.project, serve=share), rates=rates)
-        listening.listen(QUEUE)  # who comes before the workers are ready waits for them
-        return Workers(count, one.work, listening, _say).run()
-
-    def work(self, listening: socket) -> None:
-        """Serve as one of several processes."""
-        asyncio.run(self._serve(listening))
-
-    async def _serve(self, listening: socket, ready: str = "") -> None:
-        """Serve with this process. ready: is said when it has begun."""
+    def make(self, log: Log) -> ASGIApp:
+        """Return the application."""
         from ....course.served.notes import LOOKS, served_notes
-        from ....course.words import site_words
-        from ....quarto.ask_box.scripts import box_files
-        from ....serving.access.guard import Names
-        from ....serving.access.tokens import TokenFile
-        from ....serving.answers import Answers
-        from ....serving.app import make_app
-        from ....serving.log import Log
-        from ....serving.page import NotesLink, own_page
-        from ....serving.recorder import describe_recording, make_recorder
-        from ....serving.server import make_server
-        from ....serving.texts import served_texts
-        from ....workflows.ask import SharedLibrary, not_checked
+        from ....quarto.ask_box.scripts import box_files as files_of_box
+        from ....serving.app import Served
+        from ....serving.page import box_files
 
-        project, log, models = self.project, Log(_say), self._models()
-        models.check(project)
-        if without := not_checked(project, models):
-            log(without)
-        library = SharedLibrary(project, models, project.serve.patience)
-        size, language = await _read_size(library)
-        texts = served_texts(project, language)
-        answers = Answers(project, models, library, log, texts, make_recorder(project, log))
-        names = Names.of(self.host, project.serve.hosts, project.serve.origins)
-        notes = served_notes(project.root, log)
-        link = NotesLink(site_words(texts.language)["pages"], LOOKS) if notes else None
-        page = own_page(box_files(), texts, link)
-        app = make_app(answers, names, self.token, page, self.rates, self.teacher, notes, TokenFile(project.root))
-        if ready:
-            _say(size)
-            _say(describe_recording(project.serve))
-            _say(ready)
-        await make_server(app, project.serve.proxies, log, _limits(project)).serve(sockets=[listening])
+        styles = tuple(path.name for path in LOOKS if path.suffix == ".css")
+        return Served(
+            self.project, self.host, self.model, self.token, self.teacher, box_files(files_of_box(), LOOKS), styles,
+            lambda log: served_notes(self.project.root, log),
+        ).make_app(log)  # fmt: skip
 
-    def _models(self) -> ServedModels:
-        from ....serving.answers import ServedModels
-        from ....serving.log import Log
 
-        return ServedModels(self.model, self.project.serve.concurrency, Log(_say))
+def _served_models(project: Project, model: str) -> ServedModels:
+    from ....serving.answers import ServedModels
+    from ....serving.log import Log
 
-    async def _tell_size(self) -> None:
-        from ....workflows.ask import SharedLibrary
-
-        library = SharedLibrary(self.project, self._models(), self.project.serve.patience)
-        _say((await _read_size(library))[0])
-        await library.close()
+    return ServedModels(model, project.serve.concurrency, Log(_say))
 
 
 async def _read_size(library: SharedLibrary) -> tuple[str, str]:
@@ -205,21 +178,8 @@ async def _read_size(library: SharedLibrary) -> tuple[str, str]:
             return material.size, material.documents[0].language
     except LmmError as error:
         return f"warning: {error}", ""
-
-
-def _limits(project: Project) -> ConnectionLimits:
-    """Return the limits for connections; the system may allow fewer than configured, which is a warning."""
-    from ....serving.access.connections import ConnectionLimits
-    from ....serving.server import room_for
-
-    wanted = project.serve.connections
-    most = room_for(wanted, project.serve.concurrency)
-    if most < wanted:
-        _say(
-            f"warning: only {most:,} connections are possible at the same time, not {wanted:,}; allow more open files "
-            "(ulimit -n)"
-        )
-    return ConnectionLimits(most)
+    finally:
+        await library.close()
 
 
 def _say(message: str) -> None:
@@ -240,7 +200,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
     from ....retrieve.agents.tools import Tools
-    from ....workflows.ask import SharedLibrary, status_tool
+    from ....workflows.ask import status_tool
     from ...folder_indexes import add_tools
 
     if folder is not None:

@@ -10,7 +10,7 @@ import click
 
 from ....errors import TokenError
 from ....logging import put, say
-from ....serving.access.tokens import add_token, read_tokens, revoke_token, tokens_path
+from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ...arguments import json_option, searched_project
 from ...reports import print_json
 

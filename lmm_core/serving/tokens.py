@@ -1,4 +1,4 @@
-"""Access tokens by course or group: a file of their hashes, which the server reads anew when it changes."""
+"""Access tokens by course or group: a file of their hashes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ...errors import FolderError, TokenError
-from ...files.marked import check_inside
-from ...files.writing import replace_file
+from ..errors import FolderError, TokenError
+from ..files.marked import check_inside
+from ..files.writing import replace_file
 
 PLACE = (".lmm", "tokens.json")
 FORMAT = 1
@@ -137,45 +137,23 @@ def _hash(token: bytes) -> str:
 
 
 class TokenFile:
-    """The tokens of a project as a server knows them: read anew whenever the file changes."""
+    """The tokens of a project as a server has them: read at each request."""
 
     def __init__(self, root: Path) -> None:
         self.path = tokens_path(root)
-        self._stamp: tuple[int, ...] | None = None
-        self._tokens: list[Token] | None = None
-        self._problem = ""
         self._was_there = False
 
-    def tokens(self) -> list[Token] | None:
-        """Return the tokens, None if there never was a file. Raise TokenError if they are not known: a file
+    def read(self) -> list[Token] | None:
+        """Return the tokens, None if there never was a file. Raise TokenError if they cannot be relied on: a file
         that has gone while the server runs lets nobody in."""
-        stamp = self._look()
-        if stamp != self._stamp or (stamp is None and self._was_there):
-            self._stamp, self._problem = stamp, ""
-            try:
-                self._tokens = read_tokens(self.path)
-            except TokenError as error:
-                self._problem = str(error)
-        self._was_there = self._was_there or stamp is not None
-        if self._was_there and self._tokens is None and not self._problem:
-            self._problem = f"{self.path}: gone. Start the server anew to let all in, or make tokens"
-        if self._problem:
-            raise TokenError(self._problem)
-        return self._tokens
+        tokens = read_tokens(self.path)
+        if tokens is None and self._was_there:
+            raise TokenError(f"{self.path}: gone. Start the server anew to let all in, or make tokens")
+        self._was_there = self._was_there or tokens is not None
+        return tokens
 
-    def name_of(self, given: bytes) -> str:
-        """Return the name of a token that was given, "" if it is none. Raise TokenError."""
-        digest, found = _hash(given), ""
-        for one in self.tokens() or ():  # all of them, whichever it is
-            if hmac.compare_digest(one.sha256, digest):
-                found = one.name
-        return found
-
-    def _look(self) -> tuple[int, ...] | None:
-        try:
-            about = self.path.lstat()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            return (error.errno or 0,)
-        return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino, about.st_mode
+    def name_of(self, given: bytes) -> str | None:
+        """Return the name of a token that was given, None if it is none. Raise TokenError."""
+        digest = _hash(given)
+        names = [one.name for one in self.read() or () if hmac.compare_digest(one.sha256, digest)]
+        return names[0] if names else None

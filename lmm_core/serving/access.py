@@ -1,0 +1,238 @@
+"""Who may ask, how much, and from where: names and sites, tokens, users whom a proxy names, a rate."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import math
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from hashlib import blake2b
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import TokenError
+from ..settings.tables import ServeOptions
+from .log import REQUESTS, Log
+from .tokens import TokenFile
+
+DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # what a request counts, in questions: an answer; without a model; a page
+ANSWERS = ("/ask", "/judge", "/teacher")  # that cost a whole question, if they are let in or not
+OPEN = ("/about",)  # paths that need no token
+TEXTS = "/text/"  # the log names no page of the notes
+POLICY = "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'self'; object-src 'none'"
+ELSEWHERE = ("cross-site", "same-site")  # what a browser says about a request caused by another site
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # methods that the log may name
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ADDRESSES = 10_000  # that are counted: about 2 MB
+MINUTE = 60.0
+NO_TOKEN = "This server needs an access token."
+NO_USER = "You are not signed in here. Sign in, then load the page again."
+DIRECT = "This server is asked through its sign-in page only."
+UNKNOWN = "Who may ask cannot be checked just now. Tell your teacher."
+
+
+def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> Response:
+    """Return a response that says why there is no answer. wait: seconds before asking again."""
+    headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
+    return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": challenge} if challenge else {}))
+
+
+class Rates:
+    """A token bucket for each address, which holds the questions of a minute and refills evenly.
+
+    rate: questions a minute; clock: returns seconds."""
+
+    def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate, self.clock = rate, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, who: str, cost: float = DEAR) -> float:
+        """Take something out of a bucket.
+
+        Return 0, or, if there is not enough, the seconds until there is; nothing is taken then."""
+        key, now = network_of(who), self.clock()
+        left, then = self._buckets.pop(key, (float(self.rate), now))
+        left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
+        missing = max(0.0, cost - left)
+        self._buckets[key] = (left if missing else left - cost, now)
+        if len(self._buckets) > ADDRESSES:
+            self._buckets.popitem(last=False)
+        return missing * MINUTE / self.rate
+
+
+def network_of(address: str) -> str:
+    """Return who counts as one: an address, or for IPv6 the /64 that one line gets."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+class SignIn:
+    """Refuses requests that do not come from the proxy at which users sign in.
+
+    It stands before the proxy's word on who asks is believed. header: in which it names the user, "" for none."""
+
+    def __init__(self, app: ASGIApp, header: str, proxies: Sequence[str]) -> None:
+        self.app, self.header = app, header
+        self.networks = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self.header and not self._is_proxy(scope.get("client")):
+            await refusal(403, DIRECT)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _is_proxy(self, client: tuple[str, int] | None) -> bool:
+        try:
+            address = ipaddress.ip_address(client[0] if client else "")
+        except ValueError:
+            return False
+        return any(address in network for network in self.networks)
+
+
+class Guard:
+    """Lets in readers who may ask, marks what is sent, and logs requests without personal data.
+
+    host: where the server listens; token: one for all, "" for none; tokens: those of courses and groups; free:
+    paths that everybody gets; locked: returns what a path shows to a browser that has no token to send."""
+
+    def __init__(
+        self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, rates: Rates,
+        free: Collection[str], paths: Collection[str], log: Log, locked: Callable[[str], Response | None],
+    ) -> None:  # fmt: skip
+        self.app, self.options, self.token, self.tokens, self.log = app, options, token, tokens, log
+        self.rates, self.free, self.paths, self.locked = rates, free, paths, locked
+        names = (*LOOPBACK, host, socket.gethostname(), *options.hosts)
+        self.names = {name.strip("[]").lower() for name in names}
+        framed = " ".join(["'self'", *(origin for origin in options.origins if origin != "null")])
+        self.headers = {
+            "Content-Security-Policy": f"{POLICY}; frame-ancestors {framed}",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+
+        async def marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)  # a page may have a stricter policy of its own
+            await send(message)
+
+        try:
+            headers = Headers(scope=scope)
+            refused = self._stranger(headers, scope) or (None if scope["path"] in self.free else self._refused(scope))
+            await (refused or self.app)(scope, receive, marked)
+        finally:
+            path = TEXTS if scope["path"].startswith(TEXTS) else scope["path"]
+            named = scope["method"] in METHODS and path in self.paths
+            kind = f"{scope['method']} {path}" if named else "-"
+            kind += f" {status or '-'}"
+            took = round((time.monotonic() - began) * 1000)
+            self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {took} ms", kind, REQUESTS)
+
+    def _stranger(self, headers: Headers, scope: Scope) -> Response | None:
+        """Refuse requests under a name that is not the server's, and those of pages of other sites.
+
+        A page could have its own name lead here (DNS rebinding), but not an address."""
+        host, origin = headers.get("host", ""), headers.get("origin")
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            name = ""
+        if name not in self.names and not _is_address(name):
+            return refusal(421, "This server does not know this name of its own (hosts in the section [serve]).")
+        scheme, _, place = (origin or "").lower().partition("://")
+        is_own = scheme in ("http", "https") and place == host.lower()
+        if origin is not None and not is_own and origin not in self.options.origins:
+            return refusal(403, "Pages of this site may not ask here (origins in the section [serve]).")
+        is_elsewhere = origin is None and headers.get("sec-fetch-site") in ELSEWHERE
+        if is_elsewhere and scope["path"] not in self.free and not _opens_page(scope, headers):
+            return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
+        return None
+
+    def _refused(self, scope: Scope) -> Response | None:
+        """Refuse who may not ask, or asks too often. The last of what is asked for decides."""
+        path, client = scope["path"], scope.get("client")
+        status, why, who = self._identify(scope, client[0] if client else "")
+        is_try = why == NO_TOKEN and _bearer(scope) and path not in OPEN  # a wrong token counts as a question
+        cost = DEAR if path in ANSWERS or is_try else CHEAPEST if path.startswith(TEXTS) else CHEAP
+        if wait := self.rates.take(who, cost):
+            return refusal(429, "Too many questions at once.", wait)
+        if status and path not in OPEN:
+            shown = self.locked(path) if why == NO_TOKEN else None
+            return shown or refusal(status, why, challenge="Bearer" if why == NO_TOKEN else "")
+        return None
+
+    def _identify(self, scope: Scope, address: str) -> tuple[int, str, str]:
+        """Return why a reader is refused, by a status (0 for not) and a sentence, and who is counted.
+
+        Names are never kept: who is counted is a hash."""
+        user = ""
+        if header := self.options.user_header.lower().encode("ascii"):
+            given = [value.strip() for name, value in scope["headers"] if name.lower() == header]
+            if len(given) != 1 or not 0 < len(given[0]) <= 256:
+                self.log(f"the sign-in: the proxy has sent no clear name in {self.options.user_header}")
+                return 401, NO_USER, address
+            user = f"user {blake2b(given[0], digest_size=16).hexdigest()}"
+        try:
+            name = self._token_name(_bearer(scope))
+        except TokenError as error:
+            self.log(f"the tokens: {error}")
+            return 503, UNKNOWN, address
+        if name is None:
+            return 401, NO_TOKEN, address
+        return 0, "", user or (f"token {name} {network_of(address)}" if name else address)
+
+    def _token_name(self, given: bytes) -> str | None:
+        """Return the name of a token, "" for that of all and where none is needed, None for a wrong one."""
+        tokens = self.tokens.read()
+        if tokens is None and not self.token:
+            return ""
+        if self.token and given and hmac.compare_digest(given, self.token.encode("utf-8")):
+            return ""
+        return self.tokens.name_of(given) if given else None
+
+
+def needs_token(options: ServeOptions, token: str, tokens: TokenFile) -> bool:
+    """Return True if readers have to send a token, or have signed in at a proxy."""
+    try:
+        return bool(token or options.user_header) or tokens.read() is not None
+    except TokenError:
+        return True
+
+
+def _is_address(name: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(name))
+    except ValueError:
+        return False
+
+
+def _bearer(scope: Scope) -> bytes:
+    given: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    scheme, _, token = given.partition(b" ")
+    return token.strip() if scheme.lower() == b"bearer" else b""
+
+
+def _opens_page(scope: Scope, headers: Headers) -> bool:
+    """Return True if a reader follows a link of another site to a page of the notes."""
+    navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return navigates and scope["method"] == "GET" and scope["path"].startswith(TEXTS)
