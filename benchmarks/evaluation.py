@@ -18,11 +18,11 @@ from texts import ROOT
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions
 from lmm_core.store.vector_store import VectorStore
 from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.models import Models
 
 EVAL = ROOT.parent / "shared" / "eval"
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"

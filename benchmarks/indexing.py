@@ -29,13 +29,13 @@ from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.names import parse_name
 from lmm_core.models.sources import known_sources
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.encode import blocklist_encode
 from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.models import Models
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 CHAPTERS = 100

@@ -36,9 +36,9 @@ from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
 from lmm_core.index.workers import Workers
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
-from lmm_core.workflows.models import Models
 
 SPEED = 20  # MB/s that are wanted of crawling and cutting by all cores, apart from tokenising
 SECOND, P95, MEMORY = 0.05, 150, 500  # what else is wanted: of the first run, ms, MB

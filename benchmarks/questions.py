@@ -22,10 +22,10 @@ from texts import ROOT
 sys.path.insert(0, str(ROOT))
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import open_index
-from lmm_core.workflows.models import Models
 from tests.retrieve.questions import (
     SETS,
     Asked,

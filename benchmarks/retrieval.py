@@ -37,13 +37,13 @@ from lmm_core.index.collection import aquery
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import estimate_tokens
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
 from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.models import Models
 
 # With annotations alone in a vector: there are only titles here, and those of the articles and distractors alone.
 ON_TITLES = ("sparse", "sparse_content", "sparse_merged", "sparse_multivector")

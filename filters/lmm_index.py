@@ -7,13 +7,13 @@ import sys
 from lmm_core.errors import LmmError
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.scan.documents.document import docid_of
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
-from lmm_core.workflows.document import docid_of
 from lmm_core.workflows.indexing.documents import STDIN
 from lmm_core.workflows.indexing.reports import describe_counts
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import open_index
-from lmm_core.workflows.models import Models
 
 from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput, read_elements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from lmm_core.errors import PassError
-from lmm_core.scan.own_pass import load_pass, run_pass
+from lmm_core.scan.documents.own_pass import load_pass, run_pass
 
 from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lmm_core.markdown.blocks import Block
-from lmm_core.workflows.models import Models
-from lmm_core.workflows.talk import DocumentChat
+from lmm_core.scan.documents.talk import DocumentChat
+from lmm_core.settings.models import Models
 
 from .pandoc.document import FilterDocument, FilterOutput
 from .pass_run import apply_pass

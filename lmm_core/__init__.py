@@ -77,11 +77,20 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.retriever import Retriever as Retriever
     from .scan.chat import scan_messages as scan_messages
+    from .scan.documents.own_pass import load_pass as load_pass
+    from .scan.documents.passes import markdown_knit as markdown_knit
+    from .scan.documents.passes import markdown_rag as markdown_rag
+    from .scan.documents.passes import markdown_scan as markdown_scan
+    from .scan.documents.talk import markdown_edits as markdown_edits
+    from .scan.documents.talk import markdown_messages as markdown_messages
     from .scan.exchange.record import clear_messages as clear_messages
     from .scan.knit import knit as knit
-    from .scan.own_pass import load_pass as load_pass
     from .scan.rag import scan_rag as scan_rag
     from .settings.config import ConfigSettings as ConfigSettings
+    from .settings.models import Models as Models
+    from .settings.models import annotator_from_config as annotator_from_config
+    from .settings.models import chat_model_from_config as chat_model_from_config
+    from .settings.models import embedder_from_config as embedder_from_config
     from .settings.project import load_project as load_project
     from .settings.tables import ScanOpts as ScanOpts
     from .store.opening import open_store as open_store
@@ -97,15 +106,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .workflows.indexing.stores import client_from_config as client_from_config
     from .workflows.indexing.stores import global_client_from_config as global_client_from_config
     from .workflows.indexing.upload import markdown_upload as markdown_upload
-    from .workflows.models import Models as Models
-    from .workflows.models import annotator_from_config as annotator_from_config
-    from .workflows.models import chat_model_from_config as chat_model_from_config
-    from .workflows.models import embedder_from_config as embedder_from_config
-    from .workflows.passes import markdown_knit as markdown_knit
-    from .workflows.passes import markdown_rag as markdown_rag
-    from .workflows.passes import markdown_scan as markdown_scan
-    from .workflows.talk import markdown_edits as markdown_edits
-    from .workflows.talk import markdown_messages as markdown_messages
 
 _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
@@ -141,10 +141,10 @@ _MODULES = {
     "workflows.encode": "blocklist_encode",
     "workflows.indexing.stores": "client_from_config global_client_from_config",
     "workflows.indexing.upload": "markdown_upload",
-    "workflows.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
-    "scan.own_pass": "load_pass",
-    "workflows.passes": "markdown_knit markdown_rag markdown_scan",
-    "workflows.talk": "markdown_edits markdown_messages",
+    "settings.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
+    "scan.documents.own_pass": "load_pass",
+    "scan.documents.passes": "markdown_knit markdown_rag markdown_scan",
+    "scan.documents.talk": "markdown_edits markdown_messages",
 }
 
 # onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.

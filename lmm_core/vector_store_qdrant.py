@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .arguments import validated
 from .index import collection
 from .index.chunks import Chunk
 from .index.collection import points_to_blocks
 from .index.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
 from .logging import ConsoleLogger, LoggerBase
 from .models.chat import run
-from .settings.arguments import validated
 from .store.opening import as_store
 from .store.vector_store import Point, ScoredPoint, Where
 from .workflows.indexing.arguments import Client, Model, aencoder_from, reported

@@ -10,11 +10,11 @@ from lmm_core.cli import cli
 from lmm_core.errors import StoreError
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.models import Models
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 WRITES = ("write_ahead", "upsert", "set_payload", "delete", "create", "drop")  # of a store

@@ -421,11 +421,11 @@ def test_commands_load_no_more_modules_than_they_may(pandoc, tmp_path, monkeypat
     assert {name: count for name, count in loaded.items() if count > LOADED[name]} == {}, loaded
 
 
-ANNOTATING = ["lmm_core.workflows.models", "lmm_core.workflows.passes"]
+ANNOTATING = ["lmm_core.settings.models", "lmm_core.scan.documents.passes"]
 # What asks models, shows them something, or shares much work among processes
 UNASKED = [
     "lmm_core.models.chat", "lmm_core.models.prompts", "lmm_core.retrieve.context", "lmm_core.scan.rag",
-    "lmm_core.workflows.passes", "concurrent.futures.process", "multiprocessing.context",
+    "lmm_core.scan.documents.passes", "concurrent.futures.process", "multiprocessing.context",
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import json
 from lmm_core.errors import ModelError
 from lmm_core.markdown import blocks_to_tree, sections
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.workflows.models import chat_model_from_config
+from lmm_core.settings.models import chat_model_from_config
 
 SYSTEM = """List the quantities that the text reports with a number. Reply with one JSON object:
 {"figures": [{"quantity": "mean sleep", "value": "6.8", "unit": "h"}]}; the list is empty where there are none."""

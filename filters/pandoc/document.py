@@ -18,9 +18,9 @@ from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
+from lmm_core.scan.documents.document import project_of
 from lmm_core.scan.header import report_ignored_exclusions
 from lmm_core.settings.project import Project, load_project
-from lmm_core.workflows.document import project_of
 
 from ..errors import FilterError
 from .call import FilterCall, read_call

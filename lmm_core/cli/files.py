@@ -18,9 +18,9 @@ from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..scan.annotations.tally import Tally, total
+from ..scan.documents.passes import Work, work_on, work_on_file
+from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
-from ..workflows.models import Models
-from ..workflows.passes import Work, work_on, work_on_file
 from .arguments import find_documents
 from .diffs import print_diff
 from .reports import ReportPrinter, cost, print_json, report_failure

@@ -17,11 +17,11 @@ from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
+from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 from ..store.places import RemoteSource
 from ..workflows.encode import make_encoder
-from ..workflows.models import Models
 
 if TYPE_CHECKING:
     from ..crawl.catalogue import Database

@@ -16,7 +16,7 @@ from ..logging import ListLogger, Report, as_json, one_line, put, say
 
 if TYPE_CHECKING:
     from ..markdown.files import MarkdownFile
-    from ..workflows.models import Models
+    from ..settings.models import Models
 
 BAR_AFTER = 1.0  # seconds of work before a progress bar is shown
 

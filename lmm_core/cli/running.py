@@ -12,9 +12,9 @@ from .arguments import config_checked
 
 if TYPE_CHECKING:
     from ..retrieve.library import Library
+    from ..settings.models import Models
     from ..settings.project import Project
     from ..workflows.ask import SharedLibrary
-    from ..workflows.models import Models
 
 Result = TypeVar("Result")
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..arguments import validated
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata.body import MESSAGE_KEYS
@@ -25,7 +26,6 @@ from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
-from ..settings.arguments import validated
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
 from .merge import div_type
 from .split import ChunkBlock, ParentDocument, is_skipped

@@ -107,9 +107,9 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
     Raise StoreError, ModelError and ConfigError."""
     from ..index.workers import Workers
+    from ..settings.models import Models
     from ..workflows.indexing.run import Upload
     from ..workflows.indexing.stores import open_index
-    from ..workflows.models import Models
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:

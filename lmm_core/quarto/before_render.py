@@ -27,7 +27,7 @@ from .native_blocks import find_native, native_lines
 from .pages import Page, input_files, name_in_project, read_pages
 
 if TYPE_CHECKING:
-    from ..workflows.passes import RagWork
+    from ..scan.documents.passes import RagWork
 
 _AT_ONCE = 16  # files that are annotated at the same time
 
@@ -116,8 +116,8 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     what was written. A file that cannot be annotated is reported, and stops no render."""
     import asyncio
 
-    from ..workflows.models import Models
-    from ..workflows.passes import RagWork
+    from ..scan.documents.passes import RagWork
+    from ..settings.models import Models
 
     work = RagWork(Models(warn=logger.warning))
     places = asyncio.Semaphore(_AT_ONCE)
@@ -140,7 +140,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
 
 async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
     """Annotate a file, and return True if it has changed."""
-    from ..workflows.passes import work_on
+    from ..scan.documents.passes import work_on
 
     file, blocks = await work_on(path, work.finish, logger)
     text = serialize_blocks(blocks)

@@ -1,6 +1,6 @@
 """The passes over a document: functions from blocks to blocks, with options as arguments.
 
-A pass reads no settings and no files. May import `files`, `markdown` and `models`. Each name is loaded
+A pass reads no settings and no files; `documents` runs them on the files of a project. Each name is loaded
 when it is first used, because annotating and talking need what belongs to models.
 """
 

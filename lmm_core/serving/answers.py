@@ -22,12 +22,13 @@ from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
+from ..settings.models import Models
 from ..settings.project import Project
 from ..store.threads import THREADS, Turns
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.indexing.stores import index_info
-from ..workflows.models import Models
+from ..settings.models import Models
 from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of

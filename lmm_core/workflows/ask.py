@@ -24,6 +24,7 @@ from ..retrieve.queries import Expander, ModelQueries, PlainQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from ..retrieve.retriever import Retriever
 from ..scan.exchange.requests import REPLY_TOKENS
+from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import Lending
@@ -31,7 +32,6 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
 from .indexing.stores import index_info, project_store
-from .models import Models
 
 NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index

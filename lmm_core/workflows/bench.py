@@ -24,6 +24,7 @@ from ..retrieve.context import build_context
 from ..retrieve.library import Library
 from ..retrieve.queries import MOST_CHARACTERS
 from ..retrieve.retriever import Retrieval, Retriever
+from ..settings.models import Models
 from ..settings.project import Project
 from ..store.opening import open_store
 from ..store.places import LocalStorage
@@ -35,7 +36,6 @@ from ..study.questions import annotated_questions, label_questions, label_turns,
 from ..study.words import CourseWords, MissingWord, missing_words
 from .encode import encode_files
 from .indexing.run import Upload
-from .models import Models
 
 QUESTIONS = "questions"
 EVERY = "all"  # names the encodings below, as far as they can be had

@@ -34,18 +34,20 @@ from ..models.embedders.bm25 import USUAL_LANGUAGE
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
+from ..scan.documents.document import docid_in, docid_of, project_of
+from ..settings.models import Models
 from ..settings.project import Project, load_project, project_from_settings
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import BM25, NO_DOCUMENTS, SplitOpts
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore
-from .document import docid_in, docid_of, project_of
-from .models import Models
+from ..scan.documents.document import docid_in, docid_of, project_of
+from ..settings.models import Models
 
 if TYPE_CHECKING:
     from ..models.embedders.embedder import Embedder, SparseEncoder
+    from ..scan.documents.passes import Work
     from ..settings.config import ConfigSettings
-    from .passes import Work
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:

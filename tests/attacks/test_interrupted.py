@@ -21,11 +21,11 @@ from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Dat
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run as run_async
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
 from lmm_core.workflows.indexing.search import find_in_index
 from lmm_core.workflows.indexing.stores import project_store
-from lmm_core.workflows.models import Models
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page

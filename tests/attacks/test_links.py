@@ -19,8 +19,8 @@ from lmm_core.markdown.files import find_markdown, read_markdown, write_markdown
 from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.pages import read_pages
 from lmm_core.quarto.render import pre_render
+from lmm_core.scan.documents.talk import keep_unmerged
 from lmm_core.settings.quarto_inputs import find_inputs, with_included
-from lmm_core.workflows.talk import keep_unmerged
 from tests.commands import write
 
 ROOT = Path(__file__).parents[2]

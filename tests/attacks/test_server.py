@@ -530,9 +530,9 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     pytest.importorskip("mcp")
     from lmm_core.retrieve.agents.tools import Tools
     from lmm_core.serving.agents.mcp_server import serve_http
+    from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
     from lmm_core.workflows.ask import SharedLibrary
-    from lmm_core.workflows.models import Models
 
     monkeypatch.setattr(Connection, "asking", 0.3)
     told = []

@@ -9,7 +9,7 @@ import pytest
 
 from lmm_core.files.walk import SUFFIXES
 from lmm_core.models.sources import STAND_IN_NAME
-from lmm_core.workflows.passes import markdown_rag
+from lmm_core.scan.documents.passes import markdown_rag
 from tests.commands import text, write
 from tests.strategies import LONG, CountingAnnotator
 from tests.talk import lmm

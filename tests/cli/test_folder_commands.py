@@ -14,8 +14,8 @@ from lmm_core.cli.folder_indexes import add_tools, default_name, encoder_for, re
 from lmm_core.errors import ToolError
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.retrieve.agents.tools import Tools
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.models import Models
 from tests.commands import text, write
 from tests.crawl.indexed import fill, page
 from tests.embedding_server import EmbeddingServer

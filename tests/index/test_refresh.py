@@ -22,12 +22,12 @@ from lmm_core.index.refresh import (
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.vector_store import Point, VectorSpec
 from lmm_core.workflows.indexing.run import Upload
 from lmm_core.workflows.indexing.stores import drop_collections
-from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import WRITES, FailingStore, document, send, without_time
 

@@ -19,6 +19,7 @@ from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
 from lmm_core.index.rebuilding import replacement
 from lmm_core.index.rebuilding.replacement import Replacement, read_record
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
 from lmm_core.store.opening import open_store
@@ -26,7 +27,6 @@ from lmm_core.store.places import RemoteSource
 from lmm_core.store.vector_store import VectorSpec, is_alias_store
 from lmm_core.workflows.ask import SharedLibrary
 from lmm_core.workflows.indexing.stores import collection_names, drop_collections
-from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found, lmm

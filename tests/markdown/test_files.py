@@ -16,8 +16,8 @@ from lmm_core.markdown import find_markdown, load_markdown, project_root, read_m
 from lmm_core.markdown.blocks import header_content
 from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
 from lmm_core.scan import ScanOpts
-from lmm_core.workflows.document import docid_of
-from lmm_core.workflows.passes import markdown_knit, markdown_rag, markdown_scan
+from lmm_core.scan.documents.document import docid_of
+from lmm_core.scan.documents.passes import markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE, markdown
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")

@@ -15,7 +15,6 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import make_conversation, open_library
 from lmm_core.workflows.indexing.search import find_in_index
-from lmm_core.workflows.models import Models
 
 ROOT = Path(__file__).parents[2]
 GOLD = Path(__file__).parent / "gold"

@@ -12,9 +12,9 @@ from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
 from lmm_core.retrieve.queries import OffTopic
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.ask import make_conversation, open_library
-from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import lmm
 from tests.talk import Sayer

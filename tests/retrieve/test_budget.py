@@ -14,12 +14,12 @@ from lmm_core.models.chat import run
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.retriever import Retriever
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
 from lmm_core.workflows.ask import open_library
 from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.models import Models
 from tests.retrieve.materials import words
 
 SAID = [

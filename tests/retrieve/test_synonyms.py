@@ -14,9 +14,9 @@ from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.retrieve.library import put_behind
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.workflows.ask import open_library
-from lmm_core.workflows.models import Models
 from tests.commands import write
 from tests.indexing import found, lmm
 from tests.retrieve.materials import material

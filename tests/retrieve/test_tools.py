@@ -22,7 +22,6 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.workflows.ask import SharedLibrary, open_library
-from lmm_core.workflows.models import Models
 from tests.commands import copy_folder, write
 from tests.indexing import LONG, document, lmm, section
 

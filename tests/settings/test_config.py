@@ -17,12 +17,12 @@ from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from lmm_core.settings.checks import MOVED
 from lmm_core.settings.config import ConfigSettings, Settings, explain, read_settings
+from lmm_core.settings.models import Models
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
 from lmm_core.settings.tables import SECTIONS, ScanOpts, section_keys
 from lmm_core.settings.toml_file import default_text, write_default
 from lmm_core.store.places import LocalStorage, RemoteSource
-from lmm_core.workflows.models import Models
 
 
 @pytest.fixture(autouse=True)

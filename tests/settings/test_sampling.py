@@ -10,8 +10,8 @@ from lmm_core.errors import ConfigError
 from lmm_core.models.openai.extra import MOST_CHARACTERS, OWN_PARAMETERS
 from lmm_core.models.sources import Sampling
 from lmm_core.settings.config import explain
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.models import Models
 
 
 def sampling(role, text=""):

@@ -16,8 +16,8 @@ from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
+from tests.scan.documents.test_document_chat import Terminal, wait_for
 from tests.test_readme import ROOT, fits, transcript
-from tests.workflows.test_document_chat import Terminal, wait_for
 
 
 def answering(body):

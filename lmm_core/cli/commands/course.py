@@ -342,8 +342,8 @@ A question to the index:                       cd {place} && lmm ask "What is a 
 
 def _annotate(files: Sequence[Path]) -> None:
     """Annotate documents, and print what became of each."""
-    from ...workflows.models import Models
-    from ...workflows.passes import RagWork, work_on
+    from ...scan.documents.passes import RagWork, work_on
+    from ...settings.models import Models
     from ..files import for_each
 
     async def annotate(path: Path, logger: ReportPrinter) -> bool:

@@ -19,10 +19,10 @@ from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
 from ...models.sources import ModelSource
 from ...scan.check.near_misses import nearest
+from ...scan.documents.passes import work_on
+from ...settings.models import Models
 from ...settings.project import Project
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.models import Models
-from ...workflows.passes import work_on
 from ..arguments import (
     check_written,
     exclude_option,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from ...logging import Report, counted, one_line, printable, say
-from ...workflows.models import Models
+from ...settings.models import Models
 from ..arguments import json_option, project_at, quiet_option
 from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 from ..running import run_or_report

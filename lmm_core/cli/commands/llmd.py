@@ -15,7 +15,7 @@ import click
 from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
-from ...workflows.models import Models
+from ...settings.models import Models
 from ..arguments import asking_options, check_written
 from ..diffs import print_diff
 from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, report_failure, warn

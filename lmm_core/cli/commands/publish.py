@@ -16,8 +16,8 @@ from ...logging import put
 from ...markdown.blocks import Spelling
 from ...scan.check.near_misses import check_kept_types, types_in
 from ...scan.check.typos import read_documents
+from ...scan.documents.passes import convert_work, knit_work, rules_of
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.passes import convert_work, knit_work, rules_of
 from ..arguments import (
     check_text,
     check_written,

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from ...scan.annotations.removal import REMOVABLE, By
+from ...scan.documents.passes import AnnotationClearing
+from ...scan.documents.talk import ConversationWork, KeyClearing, clear_work, decide
+from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.models import Models
-from ...workflows.passes import AnnotationClearing
-from ...workflows.talk import ConversationWork, KeyClearing, clear_work, decide
 from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileOutcome, at_every_save, exit_with_outcomes, for_each, is_done, rewrite, say_at
 from ..reports import ReportPrinter, TerminalScreen, warn

@@ -14,9 +14,9 @@ from ...files.recovery import Record, find_record, forget
 from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
+from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
+from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ...workflows.models import Models
-from ...workflows.passes import USUAL_REPLY, RagPlan, RagWork
 from ..arguments import (
     asking_options,
     find_documents,
@@ -122,7 +122,7 @@ def own_pass(
 ) -> None:
     """Run a pass of your own, a Python function from blocks to blocks."""
     from ...errors import PassError
-    from ...scan.own_pass import Pass, load_pass, run_pass
+    from ...scan.documents.own_pass import Pass, load_pass, run_pass
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return run_pass(own, blocks, logger)

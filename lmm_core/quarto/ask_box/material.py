@@ -23,7 +23,6 @@ from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
-from ...workflows.document import docid_of, project_of
 from ...workflows.encode import encode_passages, source_of
 from .visibility import PageConditions
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
+from ...arguments import Checked
 from ...errors import ModelError, StoreError
 from ...index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from ...logging import LoggerBase, report_failure
-from ...settings.arguments import Checked
+from ...settings.models import Models
 from ...settings.project import Project
 from ...store.opening import as_store
 from ...store.threads import run_in_thread
 from ..encode import make_encoder, make_encoder_of, project_from
-from ..models import Models
 
 if TYPE_CHECKING:
     from ...settings.config import ConfigSettings

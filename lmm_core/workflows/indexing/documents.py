@@ -20,12 +20,12 @@ from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...models.embedders.embedder import Embedder
 from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
+from ...scan.documents.document import docid_in, docid_of, project_of, reporting
 from ...scan.header import report_errors
+from ...settings.models import Models
 from ...settings.project import Project, for_document
 from ...settings.quarto_project import quarto_language
-from ..document import docid_in, docid_of, project_of, reporting
 from ..encode import Encoded, blocklist_encode, source_of, split_options
-from ..models import Models
 
 _CONTENT_HASH = 20  # bytes
 STDIN = "stdin:"  # before the id of a document that has no file
@@ -46,7 +46,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
     """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
-    from ..passes import RagWork, save_as
+    from ...scan.documents.passes import RagWork, save_as
 
     located = in_file(logger, file.path)
     if is_notebook(file.path):

@@ -42,10 +42,10 @@ from ...markdown.rag_only import KnitRules
 from ...models.addresses import shown_address
 from ...models.sources import ModelSource, known_sources
 from ...models.tokens import count_tokens, estimate_tokens
+from ...settings.models import Models
 from ...settings.project import Project
 from ...store.vector_store import VectorStore, is_alias_store
 from ..encode import Encoded, blocklist_encode, encoder_for
-from ..models import Models
 from .documents import (
     STDIN,
     annotate_document,

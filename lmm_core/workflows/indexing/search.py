@@ -12,10 +12,10 @@ from ...errors import RetrieveError
 from ...index.collection import afind_documents, chunks_for, find_types
 from ...retrieve.library import Library
 from ...retrieve.search import search_points
+from ...settings.models import Models
 from ...settings.project import Project
 from ...store.vector_store import ScoredPoint, VectorStore, Where
 from ..encode import encoder_for
-from ..models import Models
 
 _OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # every chunk has another one
 

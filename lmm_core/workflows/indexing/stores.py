@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from ...arguments import validated
 from ...errors import FolderError, StoreError
 from ...files.marked import own_place
 from ...files.walk import size_on_disk
@@ -17,11 +18,10 @@ from ...index.collection import IndexInfo, read_info
 from ...index.refresh import FILES, check_collections
 from ...logging import ConsoleLogger, LoggerBase, report_failure
 from ...models.addresses import shown_address
-from ...settings.arguments import validated
+from ...settings.models import Models
 from ...settings.project import Project
 from ...store.vector_store import VectorStore
 from ..encode import project_from
-from ..models import Models
 from .arguments import Config
 
 _open: dict[str, VectorStore] = {}

@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from ...arguments import Checked, validated
 from ...errors import LmmError, ReportedError
 from ...index.refresh import Counts
 from ...logging import ConsoleLogger, LoggerBase, one_line, report_failure
 from ...markdown.blocks import Block, header_content
 from ...markdown.parse import parse_markdown_text
 from ...models.chat import run
-from ...settings.arguments import Checked, validated
-from ..document import docid_in
+from ...scan.documents.document import docid_in
+from ...settings.models import Models
 from ..encode import project_from
-from ..models import Models
 from .arguments import Config
 from .documents import STDIN
 from .run import Upload

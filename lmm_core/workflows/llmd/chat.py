@@ -15,10 +15,10 @@ from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...models.chat import ChatMessage, Request
 from ...models.own_prompts.known import own_prompt
 from ...models.prompts import LLMD, LLMD_TOOLS, Prompt
+from ...scan.documents.talk import keep_unmerged
 from ...scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
+from ...settings.models import Models
 from ...settings.project import load_project
-from ..models import Models
-from ..talk import keep_unmerged
 from .document import open_document
 
 _ATTEMPTS = 5  # to write a reply into a document that others write as well

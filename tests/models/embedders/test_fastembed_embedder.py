@@ -22,11 +22,11 @@ from lmm_core.models.embedders.fastembed_models import list_models, models_folde
 from lmm_core.models.embedders.splade import SpladeEncoder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
+from lmm_core.settings.models import Models, embedder_from_config
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.models import Models, embedder_from_config
 from tests.indexing import lmm
 
 ROOT = Path(__file__).parents[3]

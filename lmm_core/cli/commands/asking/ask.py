@@ -13,8 +13,8 @@ import click
 from ....errors import LmmError
 from ....logging import LoggerBase, printable, say
 from ....models.sources import STAND_IN_NAME
+from ....settings.models import Models
 from ....settings.project import Project
-from ....workflows.models import Models
 from ...arguments import json_option, searched_project
 from ...formulas import ArrivingText, readable
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn

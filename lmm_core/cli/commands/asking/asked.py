@@ -16,9 +16,9 @@ from ....errors import MarkdownError, RecordingError
 from ....files.outputs import HTML, LINES_OF_JSON, write_output
 from ....files.writing import is_stream
 from ....logging import counted, one_line, put, say
+from ....settings.models import Models
 from ....settings.project import Project
 from ....study.asked.recordings import Recordings, recordings_path
-from ....workflows.models import Models
 from ...arguments import check_written, json_option, output_option, searched_project
 from ...diffs import print_diff
 from ...reports import ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
@@ -227,8 +227,8 @@ def _decide(
 
 
 def _propose(found: Proposals, logger: ReportPrinter) -> list[FileProposals]:
+    from ....scan.documents.passes import work_on
     from ....study.asked.proposals import propose_in_files
-    from ....workflows.passes import work_on
 
     if not found.proposals:
         return []

@@ -13,9 +13,9 @@ import click
 from ....files.outputs import HTML, write_output
 from ....index.encoding import EncodingModel
 from ....logging import counted, say
+from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
-from ....workflows.models import Models
 from ...arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
 from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
 from ...running import run_or_report

@@ -15,9 +15,9 @@ from ....files.writing import is_stream
 from ....logging import counted, put, say
 from ....models.own_prompts.known import own_prompt
 from ....models.sources import STAND_IN
+from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
-from ....workflows.models import Models
 from ...arguments import (
     check_written,
     exclude_option,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from ..arguments import validated
 from ..errors import ModelError
 from ..logging import ConsoleLogger
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName, parse_name
 from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
-from ..settings.arguments import validated
-from ..settings.project import Project, load_project, model_name
+from .project import Project, load_project, model_name
 
 if TYPE_CHECKING:
     from ..models.annotators.annotator import Annotator

@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import ConfigError, LmmError
-from ..logging import LoggerBase
-from ..markdown.blocks import Block, header_content
-from ..markdown.files import project_root
-from ..markdown.metadata.ownership import find_key
-from ..scan.check.finding import wrong_values
-from ..settings.project import Project, for_document
+from ...errors import ConfigError, LmmError
+from ...logging import LoggerBase
+from ...markdown.blocks import Block, header_content
+from ...markdown.files import project_root
+from ...markdown.metadata.ownership import find_key
+from ...settings.project import Project, for_document
+from ..check.finding import wrong_values
 
 if TYPE_CHECKING:
-    from ..models.annotators.annotator import Annotator
-    from ..scan.rag import RagRun
+    from ...models.annotators.annotator import Annotator
+    from ..rag import RagRun
 
 Result = TypeVar("Result")
 
@@ -55,7 +55,7 @@ def new_rag_run(
     """Return a run of the RAG pass with the options of a project; it has not started.
 
     path: of the document, None if it is not known; finder: see `included_finder`."""
-    from ..scan.rag import RagRun
+    from ..rag import RagRun
 
     docid, name = (docid_of(path), path.stem) if path is not None else ("", "")
     return RagRun(
@@ -66,7 +66,7 @@ def new_rag_run(
 
 
 def _is_included(path: Path) -> bool:
-    from ..settings.quarto_inputs import included_finder  # few documents have to be looked up
+    from ...settings.quarto_inputs import included_finder  # few documents have to be looked up
 
     return included_finder()(path)
 
@@ -75,7 +75,7 @@ def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
     """Return the marks of own prompts; our own have none."""
     if not prompts:
         return {}
-    from ..models.own_prompts.known import prompt_marks
+    from ...models.own_prompts.known import prompt_marks
 
     return prompt_marks(prompts)
 

@@ -7,27 +7,27 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from ..errors import ChangedError, MarkdownError, ModelError
-from ..files.walk import UNMERGED
-from ..logging import ConsoleLogger, LoggerBase, counted, in_file
-from ..markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
-from ..markdown.files import MarkdownFile, read_markdown, write_markdown
-from ..markdown.parse import parse_markdown_text
-from ..models.own_prompts.known import own_prompt
-from ..scan.annotations.keys import KeyRemoval
-from ..scan.chat import ChatRun
-from ..scan.check.finding import report_findings
-from ..scan.check.mistakes import find_unread_requests
-from ..scan.check.near_misses import nearest
-from ..scan.edit import EditRun, requests_in
-from ..scan.exchange.decisions import Decision, accept_edits, reject_edits
-from ..scan.exchange.record import clear_messages, pending_messages
-from ..scan.exchange.requests import Screen, Talk
-from ..scan.header import report_broken_edits
-from ..settings.arguments import validated
-from ..settings.project import Project, load_project
+from ...arguments import validated
+from ...errors import ChangedError, MarkdownError, ModelError
+from ...files.walk import UNMERGED
+from ...logging import ConsoleLogger, LoggerBase, counted, in_file
+from ...markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
+from ...markdown.files import MarkdownFile, read_markdown, write_markdown
+from ...markdown.parse import parse_markdown_text
+from ...models.own_prompts.known import own_prompt
+from ...settings.models import Models
+from ...settings.project import Project, load_project
+from ..annotations.keys import KeyRemoval
+from ..chat import ChatRun
+from ..check.finding import report_findings
+from ..check.mistakes import find_unread_requests
+from ..check.near_misses import nearest
+from ..edit import EditRun, requests_in
+from ..exchange.decisions import Decision, accept_edits, reject_edits
+from ..exchange.record import clear_messages, pending_messages
+from ..exchange.requests import Screen, Talk
+from ..header import report_broken_edits
 from .document import project_of, reporting
-from .models import Models
 from .passes import SaveTo, Work, check_save_to, run_on_file, save_as
 
 _ATTEMPTS = 5  # to write into a file that others write as well
@@ -277,7 +277,7 @@ class KeyClearing:
 
 
 def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
-    from ..models.chat import run
+    from ...models.chat import run
 
     async def talk() -> list[Block]:
         try:

@@ -14,7 +14,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.workflows.talk import markdown_clear_messages, markdown_edits, markdown_messages
+from lmm_core.scan.documents.talk import markdown_clear_messages, markdown_edits, markdown_messages
 from tests.commands import BIN, run, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer

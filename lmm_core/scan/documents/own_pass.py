@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..ending import end_as_usual
-from ..errors import ModelError, PassError
-from ..logging import LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
+from ...ending import end_as_usual
+from ...errors import ModelError, PassError
+from ...logging import LoggerBase
+from ...markdown.blocks import Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock
 
 Pass = Callable[[list[Block]], Any]
 
@@ -50,7 +50,7 @@ def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> lis
     try:
         made = function(list(blocks))
         if inspect.iscoroutine(made):
-            from ..models.chat import run
+            from ...models.chat import run
 
             made = run(made)
     except ModelError as error:

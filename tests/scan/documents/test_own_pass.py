@@ -7,7 +7,7 @@ import pytest
 from lmm_core.errors import ModelError, PassError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.scan.own_pass import load_pass, run_pass
+from lmm_core.scan.documents.own_pass import load_pass, run_pass
 from tests.commands import run, text, write
 
 NOTES = "---\ntitle: T\n---\n\n# A\n\nA residual is a distance.\n\n# B\n\nMore.\n"

@@ -10,33 +10,33 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ..errors import MarkdownError, ModelError
-from ..files.outputs import MARKDOWN, check_output, write_output
-from ..logging import ConsoleLogger, LoggerBase, counted, in_file
-from ..markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
-from ..markdown.edits import broken_edits
-from ..markdown.files import MarkdownFile, read_markdown, write_markdown
-from ..markdown.metadata.lmm_options import report_refused
-from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import KnitRules, header_rules
-from ..markdown.spelling import convert
-from ..models.annotators.annotator import Annotator
-from ..models.annotators.lazy import UnaskedAnnotator
-from ..models.prompts import ANNOTATION_TOKENS
-from ..models.sources import STAND_IN_NAME, ModelSource, known_sources
-from ..scan.annotations.removal import By, Removal
-from ..scan.annotations.tally import Tally
-from ..scan.check.mistakes import FOR_ANNOTATIONS, report_concerns
-from ..scan.check.near_misses import find_near_misses
-from ..scan.header import report_errors, scan
-from ..scan.knit import knit
-from ..scan.rag import PlannedRequest, Progress, RagRun
-from ..settings.arguments import validated
-from ..settings.project import Project, load_project, project_finder
-from ..settings.quarto_inputs import included_finder
-from ..settings.tables import ScanOpts
+from ...arguments import validated
+from ...errors import MarkdownError, ModelError
+from ...files.outputs import MARKDOWN, check_output, write_output
+from ...logging import ConsoleLogger, LoggerBase, counted, in_file
+from ...markdown.blocks import Block, Problem, Spelling, header_content, serialize_blocks
+from ...markdown.edits import broken_edits
+from ...markdown.files import MarkdownFile, read_markdown, write_markdown
+from ...markdown.metadata.lmm_options import report_refused
+from ...markdown.parse import parse_markdown_text
+from ...markdown.rag_only import KnitRules, header_rules
+from ...markdown.spelling import convert
+from ...models.annotators.annotator import Annotator
+from ...models.annotators.lazy import UnaskedAnnotator
+from ...models.prompts import ANNOTATION_TOKENS
+from ...models.sources import STAND_IN_NAME, ModelSource, known_sources
+from ...settings.models import Models
+from ...settings.project import Project, load_project, project_finder
+from ...settings.quarto_inputs import included_finder
+from ...settings.tables import ScanOpts
+from ..annotations.removal import By, Removal
+from ..annotations.tally import Tally
+from ..check.mistakes import FOR_ANNOTATIONS, report_concerns
+from ..check.near_misses import find_near_misses
+from ..header import report_errors, scan
+from ..knit import knit
+from ..rag import PlannedRequest, Progress, RagRun
 from .document import docid_of, new_rag_run, project_of, reporting
-from .models import Models
 
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
 MOST_SAID = 1_500  # tokens of a reply that was of no use, and why, when the model is asked once more
@@ -230,7 +230,7 @@ def run_on_file(
     """Do some work on a file's blocks, and write them where `save` says, but not over an input.
 
     Return the blocks, or None if that fails, which is reported."""
-    from ..models.chat import run
+    from ...models.chat import run
 
     logger = logger or ConsoleLogger()
 
