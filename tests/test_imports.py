@@ -17,10 +17,11 @@ CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
 LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "index", "retrieve")
 BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
-ANYWHERE = {"lmm_core", "ending", "errors", "installation", "logging"}  # what every module may import
+ANYWHERE = {"lmm_core", "arguments", "ending", "errors", "installation", "logging"}  # what every module may import
 BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
 BELOW_CLI = {*BELOW_WORKFLOWS, "ending", "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "arguments": set(),
     "ending": set(),
     "errors": set(),
     "installation": {"lmm_core"},
@@ -51,6 +52,7 @@ TOP = {
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
+    "arguments": 67,
     "cli": 4943,
     "course": 2502,
     "crawl": 2365,
@@ -233,7 +235,7 @@ def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
     tree(tmp_path, **RIGHT, cli__page="", models__chat=source)
     (found,) = wrong_imports(tmp_path)
     assert found == (
-        f"lmm_core/models/chat.py:{line} imports {target}; models may import ending, errors, files, installation, lmm_core, logging, markdown"
+        f"lmm_core/models/chat.py:{line} imports {target}; models may import arguments, ending, errors, files, installation, lmm_core, logging, markdown"
     )
 
 
