@@ -39,6 +39,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
 TOP = {
+    "arguments",
     "__init__",
     "__main__",
     "ending",
