@@ -41,8 +41,6 @@ from ..settings.quarto_project import quarto_language
 from ..settings.tables import BM25, NO_DOCUMENTS, SplitOpts
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore
-from ..scan.documents.document import docid_in, docid_of, project_of
-from ..settings.models import Models
 
 if TYPE_CHECKING:
     from ..models.embedders.embedder import Embedder, SparseEncoder

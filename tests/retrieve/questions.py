@@ -10,6 +10,7 @@ from lmm_core.index.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data, data_files
 from lmm_core.quarto.ask_box.page_html import PageText
 from lmm_core.quarto.ask_box.rows import Rows, rows_of, section_rows
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage

@@ -17,6 +17,7 @@ from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.agents.tools import DATA, Tools
 from lmm_core.retrieve.library import Library
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage

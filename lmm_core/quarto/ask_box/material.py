@@ -18,6 +18,7 @@ from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.rag_only import KnitRules, types_of, verdicts
 from ...markdown.tree import blocks_to_tree
+from ...scan.documents.document import docid_of, project_of
 from ...scan.knit import strip_divs
 from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
