@@ -73,13 +73,13 @@ MOST_LINES = {
     "quarto": 4953,
     "quarto-ext": 212,
     "retrieve": 4182,
-    "scan": 5063,
+    "scan": 5730,
     "serving": 2170,
-    "settings": 2490,
+    "settings": 2605,
     "store": 2221,
     "study": 2770,
     "vector_store_qdrant": 184,
-    "workflows": 4182,
+    "workflows": 3304,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(

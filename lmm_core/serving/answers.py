@@ -28,7 +28,6 @@ from ..store.threads import THREADS, Turns
 from ..study.outline import make_outline
 from ..workflows.ask import SharedLibrary, make_conversation
 from ..workflows.indexing.stores import index_info
-from ..settings.models import Models
 from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of

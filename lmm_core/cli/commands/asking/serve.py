@@ -15,10 +15,10 @@ import click
 from ....errors import LmmError, TokenError
 from ....logging import one_line, say
 from ....serving.tokens import read_tokens, tokens_path
+from ....settings.models import Models
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
 from ....workflows.ask import SharedLibrary, not_checked
-from ....settings.models import Models
 from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
 from .tokens import token as token_commands
