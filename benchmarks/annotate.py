@@ -27,10 +27,10 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections, serialize_blocks
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
+from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, Usage
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.sources import ModelSource, RequestLimits
 from lmm_core.scan import scan, scan_rag
 from lmm_core.scan.annotations.sections import SectionTexts
@@ -87,7 +87,7 @@ def serving(*arguments: str) -> Iterator[str]:
 def annotator(url: str, folder: Path, at_once: int = AT_ONCE) -> ModelAnnotator:
     """The model at an address, with a reply cache in a folder."""
     chat = OpenAIChat(ModelName("bench", "model"), ModelSource("bench", url), RequestLimits(max_concurrency=at_once))
-    return ModelAnnotator(Asker(chat, ReplyCache(folder)))
+    return ModelAnnotator(Asker(chat, Cache(folder)))
 
 
 def annotate(text: str, url: str, folder: Path, at_once: int = AT_ONCE) -> tuple[str, float, Usage]:

@@ -14,7 +14,7 @@ from ..logging import counted
 from .sources import Sampling
 
 if TYPE_CHECKING:
-    from .reply_cache import ReplyCache
+    from .cache import Cache
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]
@@ -155,7 +155,7 @@ class Asker:
     parameters of all requests."""
 
     model: ChatModel
-    cache: ReplyCache | None = None
+    cache: Cache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
     sampling: Sampling = field(default_factory=Sampling)
 
@@ -216,7 +216,7 @@ class Asker:
         replies that were cut off are not kept."""
         if not self.cache:
             return b""
-        from .reply_cache import request_key
+        from .cache import request_key
 
         messages = [
             [message.role, message.content, *map(astuple, message.calls), *([message.answers] * bool(message.answers))]
@@ -234,7 +234,7 @@ class Asker:
 
     def _find(self, key: bytes) -> str | None:
         try:
-            return self.cache.find(key) if self.cache else None
+            return self.cache.find_reply(key) if self.cache else None
         except CacheError as error:
             self._go_without(error)
             return None
@@ -242,13 +242,13 @@ class Asker:
     def _keep(self, key: bytes, text: str) -> None:
         try:
             if self.cache:
-                self.cache.keep(key, text.encode("utf-8", "replace").decode("utf-8"))
+                self.cache.keep_reply(key, text.encode("utf-8", "replace").decode("utf-8"))
         except CacheError as error:
             self._go_without(error)
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"The reply cache is not used: {error}")
+        self.warn(f"The cache is not used: {error}")
 
     async def close(self) -> None:
         """Close the model's connections and the cache."""

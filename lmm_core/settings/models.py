@@ -130,10 +130,10 @@ class Models:
         return self._models[name, source]
 
     def _open(self, model: OpenAIChat, sampling: Sampling) -> Asker:
+        from ..models.cache import Cache
         from ..models.chat import Asker
-        from ..models.reply_cache import ReplyCache
 
-        return Asker(model, ReplyCache(), self.warn, sampling)
+        return Asker(model, Cache(), self.warn, sampling)
 
     @property
     def stopped(self) -> ModelError | None:

@@ -128,9 +128,10 @@ def cached_embedder(embedder: Embedder | None, project: Project, models: Models)
     """Return the embedder with the cache of vectors in front of it."""
     if embedder is None:
         return None
-    from ..models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
+    from ..models.cache import Cache
+    from ..models.embedders.cached_embedder import CachedEmbedder
 
-    return CachedEmbedder(embedder, EmbeddingCache(), models.warn, project.requests["embedding"].max_concurrency)
+    return CachedEmbedder(embedder, Cache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
 def _sparse(project: Project) -> SparseEncoder:

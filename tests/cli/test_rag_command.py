@@ -737,10 +737,10 @@ def test_the_file_changed_meanwhile_is_not_overwritten_and_the_next_run_is_free(
 
 
 def test_a_cache_that_cannot_be_read_is_done_without(model, tmp_path):
-    write(tmp_path / "cache" / "lmm" / "replies.sqlite", "no database, but long enough to look like one" * 40)
+    write(tmp_path / "cache" / "lmm" / "cache.sqlite", "no database, but long enough to look like one" * 40)
     write("notes.md", NOTES)
     done = lmm("lmm rag notes.md")
-    assert done.stderr.count("warning: The reply cache is not used: ") == 1
+    assert done.stderr.count("warning: The cache is not used: ") == 1
     assert sorted(asked(model)) == ALL
 
 
@@ -839,9 +839,9 @@ def test_a_dry_run_after_an_edit_says_what_may_follow(model):
 def test_the_cache_is_shown_and_emptied(model, tmp_path):
     write("notes.md", NOTES)
     lmm("lmm rag notes.md")
-    path = tmp_path / "cache" / "lmm" / "replies.sqlite"
-    assert f"{path}: 5 replies, 0.0 of 100 MB" in lmm("lmm cache").stdout
-    assert json.loads(lmm("lmm cache --json").stdout)[0]["replies"] == 5
+    path = tmp_path / "cache" / "lmm" / "cache.sqlite"
+    assert f"{path}: 5 replies, 0 vectors, 0.0 of 500 MB" in lmm("lmm cache").stdout
+    assert json.loads(lmm("lmm cache --json").stdout)["replies"] == 5
     assert "removed: 5 replies" in lmm("lmm cache --clear").stdout
     assert "0 replies" in lmm("lmm cache").stdout
     model.requests.clear()

@@ -269,34 +269,26 @@ def _read_pair(host: str, variable: str) -> Pair:
 
 
 @click.command()
-@click.option("--clear", is_flag=True, help="Empty them; replies and vectors are then asked and paid for anew.")
+@click.option("--clear", is_flag=True, help="Empty it; replies and vectors are then asked and paid for anew.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
-    """Show the caches of replies, vectors and findings, or empty them.
-
-    Replies are models'; findings are what was found in documents, which is kept while these do not change."""
+    """Show the cache of models' replies and vectors, or empty it."""
     from ...errors import CacheError
-    from ...models.embedders.embedding_cache import EmbeddingCache
-    from ...models.reply_cache import ReplyCache
-    from ...workflows.known.cache import Known
+    from ...models.cache import Cache
 
-    rows = []
+    kept = Cache()
     try:
-        for found in (ReplyCache(), EmbeddingCache(), Known()):
-            size = found.clear() if clear else found.size()
-            rows.append({"path": str(found.path), **size._asdict(), "most_bytes": found.most_bytes, "cleared": clear})
+        size = kept.clear() if clear else kept.size()
     except CacheError as error:
         say(str(error), err=True)
         sys.exit(1)
     if as_json:
-        print_json(rows)
+        print_json({"path": str(kept.path), **size._asdict(), "most_bytes": kept.most_bytes, "cleared": clear})
         return
-    for row in rows:
-        what = next(what for what in ("replies", "vectors", "findings") if what in row)
-        noun = {"replies": "reply", "vectors": "vector", "findings": "finding"}[what] if row[what] == 1 else what
-        done = "removed: " if clear else ""
-        held, most = row["bytes"] / 1e6, row["most_bytes"] / 1e6
-        say(f"{row['path']}: {done}{row[what]} {noun}, {held:.1f} of {most:.0f} MB")
+    replies = "1 reply" if size.replies == 1 else f"{size.replies} replies"
+    held = f"{replies}, {counted(size.vectors, 'vector')}"
+    room = f"{size.bytes / 1e6:.1f} of {kept.most_bytes / 1e6:.0f} MB"
+    say(f"{kept.path}: {'removed: ' if clear else ''}{held}, {room}")
 
 
 # Completion

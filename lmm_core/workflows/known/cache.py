@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import CacheError
-from ...models.cache_file import CacheFile
+from ...models.cache import CacheFile
 
 MOST_BYTES = 500_000_000  # a thousand chapters of 20 KB and their site take 130 MB
 _SUM = 4  # bytes of the checksum

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from lmm_core.errors import ModelError
 from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
+from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.replies import find_object, one_line
-from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.sources import ModelSource, RequestLimits
 from lmm_core.models.validation.annotations import (
     MOST_CHARACTERS,
@@ -355,7 +355,7 @@ def test_one_request_returns_questions_and_summary(server):
 
 
 def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
-    annotator = annotator_of(server, ReplyCache(tmp_path))
+    annotator = annotator_of(server, Cache(tmp_path))
     section = AnnotatorSection(("T",), "A mean is a sum.")
     assert annotation(annotator, section) == annotation(annotator, section)
     assert server.count == 1
@@ -366,11 +366,11 @@ def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
 @pytest.mark.parametrize("reply", ["", "no", "{}", '{"summary": "only"}', "x" * 100_000, "---\n:::\n```\n-->\0"])
 def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
     server.reply = reply
-    annotator = annotator_of(server, ReplyCache(tmp_path))
+    annotator = annotator_of(server, Cache(tmp_path))
     with pytest.raises(ModelError):
         annotation(annotator, AnnotatorSection(("T",), "text"))
     assert annotator.stopped is None
-    assert ReplyCache(tmp_path).size().replies == 0
+    assert Cache(tmp_path).size().replies == 0
 
 
 @pytest.mark.parametrize("reply", ["", " \n"])
@@ -438,13 +438,13 @@ def test_what_is_refused_twice_is_told_and_the_rest_kept(server):
 def test_nothing_good_in_two_replies_is_an_error(server, tmp_path):
     replies(server, '{"questions": ["1", "2", "3"], "summary": "summary"}')
     with pytest.raises(ModelError) as error:
-        annotation(annotator_of(server, ReplyCache(tmp_path)), MEANS)
+        annotation(annotator_of(server, Cache(tmp_path)), MEANS)
     assert str(error.value) == (
         "test/m: questions: '1' is a number or a sign, not a question; "
         "summary: 'summary' is a key of the reply, not its value"
     )
     assert server.count == 2
-    assert ReplyCache(tmp_path).size().replies == 0
+    assert Cache(tmp_path).size().replies == 0
 
 
 def test_what_a_model_said_is_told_printable_and_short(server):

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 
 from lmm_core.cli.commands.models import models as models_command
 from lmm_core.errors import ConfigError, ModelError
+from lmm_core.models.cache import Cache
+from lmm_core.models.embedders.cached_embedder import CachedEmbedder
 from lmm_core.models.embedders.embedder import Embedder, Sparse, SparseEncoder
-from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.embedders.fastembed_models import list_models, models_folder
 from lmm_core.models.embedders.splade import SpladeEncoder
@@ -158,7 +159,7 @@ def test_embeddings_that_are_asked_for_at_the_same_time(minilm):
 
 @needs_model
 def test_a_cached_vector_is_the_very_same(minilm, tmp_path):
-    cache = EmbeddingCache(tmp_path)
+    cache = Cache(tmp_path)
     first = embed(CachedEmbedder(minilm, cache), *NEAR)
     again = CachedEmbedder(minilm, cache)
     assert embed(again, *NEAR) == first == embed(minilm, *NEAR)
@@ -418,7 +419,7 @@ def test_the_doctor_says_what_embeds(monkeypatch):
 
 def test_naming_a_folder_imports_nothing_heavy():
     code = (
-        "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.embedding_cache\n"
+        "import sys, lmm_core.cli.commands.machine, lmm_core.models.embedders.cached_embedder\n"
         "print([n for n in ('fastembed', 'onnxruntime', 'numpy', 'tokenizers') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

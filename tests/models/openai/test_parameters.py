@@ -5,11 +5,11 @@ import json
 import pytest
 
 from lmm_core.errors import CutOffError, ModelError
+from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.openai.parameters import THOUGHTS
-from lmm_core.models.reply_cache import ReplyCache
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
 from tests.model_server import ModelServer, completion
 
@@ -174,7 +174,7 @@ def test_a_configured_limit_is_never_exceeded():
 
 
 def test_the_cache_tells_parameters_apart_that_change_replies():
-    cache = ReplyCache()
+    cache = Cache()
     with ModelServer(reply="A sum.") as server:
         for sampling in ({}, {"max_tokens": 90}, {"temperature": 0.1}, {"extra": {"seed": 1}}, {"temperature": 0.1}):
             ask(asker_at(server, cache=cache, **sampling), asked())

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.models import cache_file
+from lmm_core.models import cache as cache_file
 from lmm_core.workflows.known import keys, remember
 from lmm_core.workflows.known.cache import Known
 from lmm_core.workflows.known.keys import key_of

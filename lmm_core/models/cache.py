@@ -1,13 +1,21 @@
-"""A cache in an SQLite file of the user's cache folder."""
+"""The cache of what costs money, in an SQLite file of the user's cache folder: replies of models, and embeddings.
+
+An interrupted run resumes without paying twice. The cache holds replies and vectors under hashes of
+the requests, never the requests themselves, texts or keys.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..errors import CacheError
 from ..files.user import cache_folder
@@ -15,8 +23,11 @@ from ..files.user import cache_folder
 if TYPE_CHECKING:
     import sqlite3  # loads much; a cache that is not used is not opened
 
+MOST_BYTES = 500_000_000
 PATIENCE = 10.0  # seconds to wait for another process that writes
 _CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
+_ASKED_AT_ONCE = 500  # keys in a statement
+_DAY = 86_400.0  # seconds: the time of last use is that precise, so that a run that changes nothing writes nothing
 _EVICT = (
     "DELETE FROM {0} WHERE key IN (SELECT key FROM "
     "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM {0}) WHERE together > ?)"
@@ -123,3 +134,88 @@ class CacheFile:
         for statement in self.schema:
             self._connection.execute(statement)
         return self._connection
+
+
+class CacheSize(NamedTuple):
+    """The numbers of replies and vectors in the cache, and their size in bytes."""
+
+    replies: int
+    vectors: int
+    bytes: int
+
+
+class Cache(CacheFile):
+    """Replies, and vectors of 32-bit numbers. All methods raise CacheError if the file cannot be read or written."""
+
+    table = "cache"
+    schema = (
+        "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
+        "used REAL NOT NULL)",
+        # With this index, adding up sizes and finding the oldest rows reads no replies and vectors.
+        "CREATE INDEX IF NOT EXISTS cache_used ON cache (used, size, key)",
+    )
+
+    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(folder, most_bytes)
+
+    def find_reply(self, key: bytes) -> str | None:
+        """Return the reply to a request, or None."""
+        found = self._find([key], "reply").get(key)
+        return found if isinstance(found, str) else None
+
+    def find_vectors(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
+        """Return the vectors that are in the cache, by key."""
+        found = self._find(keys, "vector")
+        return {key: array("f", data).tolist() for key, data in found.items()
+                if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
+
+    def _find(self, keys: Sequence[bytes], column: str) -> dict[bytes, Any]:
+        found, now, old = {}, time.time(), []
+        for start in range(0, len(keys), _ASKED_AT_ONCE):
+            some = keys[start : start + _ASKED_AT_ONCE]
+            places = ",".join("?" * len(some))
+            for key, value, used in self._run(f"SELECT key, {column}, used FROM cache WHERE key IN ({places})", *some):
+                found[key] = value
+                old += [(now, key)] if used < now - _DAY else []
+        if old:
+            self._run_many("UPDATE cache SET used = ? WHERE key = ?", old)
+        return found
+
+    def keep_reply(self, key: bytes, reply: str) -> None:
+        """Write a reply to disk."""
+        self._keep([(key, reply, None, len(reply.encode()), time.time())])
+
+    def keep_vectors(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
+        """Write vectors to disk."""
+        now = time.time()
+        made = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
+        self._keep((key, None, data, len(data), now) for key, data in made)
+
+    def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._run_many("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
+        self._limit()
+
+    def forget(self, key: bytes) -> None:
+        """Remove a reply, if it is there."""
+        self._run("DELETE FROM cache WHERE key = ?", key)
+
+    def size(self) -> CacheSize:
+        """Return how much the cache holds."""
+        count, total = self._totals()
+        replies = int(self._run("SELECT COUNT(reply) FROM cache")[0][0]) if count else 0
+        return CacheSize(replies, count - replies, total)
+
+    def clear(self) -> CacheSize:
+        """Empty the cache, even if it cannot be read, and return how much it held."""
+        try:
+            held = self.size()
+        except CacheError:
+            held = CacheSize(0, 0, 0)
+        self._remove()
+        return held
+
+
+def request_key(parts: Sequence[Any]) -> bytes:
+    """Return the hash (20 bytes) of a request, given as JSON values."""
+    data = json.dumps(parts, ensure_ascii=False, sort_keys=True)
+    return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=20).digest()

@@ -14,13 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
+from lmm_core.models.cache import Cache, CacheSize
+from lmm_core.models.embedders.cached_embedder import MOST_TEXTS, CachedEmbedder
 from lmm_core.models.embedders.embedder import Embedder
-from lmm_core.models.embedders.embedding_cache import (
-    MOST_TEXTS,
-    CachedEmbedder,
-    EmbeddingCache,
-    EmbeddingCacheSize,
-)
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,7 +47,7 @@ class Lengths:
 
 @pytest.fixture
 def cache(tmp_path):
-    cache = EmbeddingCache(tmp_path / "cache")
+    cache = Cache(tmp_path / "cache")
     yield cache
     cache.close()
 
@@ -83,7 +79,7 @@ def test_a_text_is_embedded_once(cache):
 def test_another_run_finds_the_same_vectors(cache):
     first = embed(cached(Lengths(), cache)[0], ["a", "bb"])
     model = Lengths()
-    assert embed(cached(model, EmbeddingCache(cache.path.parent))[0], ["a", "bb"]) == first
+    assert embed(cached(model, Cache(cache.path.parent))[0], ["a", "bb"]) == first
     assert model.seen == []
 
 
@@ -160,14 +156,15 @@ def test_half_a_surrogate_pair_has_a_key(cache):
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
-from lmm_core.models.embedders.embedding_cache import CachedEmbedder, EmbeddingCache
-from tests.models.embedders.test_embedding_cache import Lengths
+from lmm_core.models.cache import Cache
+from lmm_core.models.embedders.cached_embedder import CachedEmbedder
+from tests.models.embedders.test_cached_embedder import Lengths
 class Killed(Lengths):
     async def embed(self, texts):
         if "text 200" in texts:
             os.kill(os.getpid(), 9)
         return await super().embed(texts)
-embedder = CachedEmbedder(Killed(), EmbeddingCache(Path(sys.argv[1])), at_once=1)
+embedder = CachedEmbedder(Killed(), Cache(Path(sys.argv[1])), at_once=1)
 asyncio.run(embedder.embed([f"text {number}" for number in range(300)]))
 """
 
@@ -190,7 +187,7 @@ def goes_on(cache):
     assert len(embed(embedder, ["a", "b"])) == len(embed(embedder, ["a", "b"])) == 2
     assert model.seen == ["a", "b", "a", "b"]
     assert len(warnings) == 1
-    assert warnings[0].startswith(f"The embedding cache is not used: {cache.path}: ")
+    assert warnings[0].startswith(f"The cache is not used: {cache.path}: ")
 
 
 @pytest.mark.parametrize("data", [b"not a database at all" * 99, b"SQLite format 3\0" + b"\xff" * 4096])
@@ -198,15 +195,15 @@ def test_a_broken_file(cache, data):
     cache.path.parent.mkdir()
     cache.path.write_bytes(data)
     goes_on(cache)
-    assert cache.clear() == EmbeddingCacheSize(0, 0)
-    cache.keep({b"k": [1.0]})
-    assert cache.find([b"k"]) == {b"k": [1.0]}
+    assert cache.clear() == CacheSize(0, 0, 0)
+    cache.keep_vectors({b"k": [1.0]})
+    assert cache.find_vectors([b"k"]) == {b"k": [1.0]}
 
 
 def test_a_database_of_another_kind(cache):
     cache.path.parent.mkdir()
     with sqlite3.connect(cache.path) as connection:
-        connection.execute("CREATE TABLE embeddings (other)")
+        connection.execute("CREATE TABLE cache (other)")
     goes_on(cache)
 
 
@@ -216,13 +213,13 @@ def test_a_file_in_the_place_of_the_folder(cache):
 
 
 def test_a_folder_that_cannot_be(tmp_path):
-    goes_on(EmbeddingCache(tmp_path / ("x" * 300)))
+    goes_on(Cache(tmp_path / ("x" * 300)))
 
 
 def test_a_vector_that_is_no_vector_is_made_again(cache):
     model = Lengths()
     embed(cached(model, cache)[0], ["a"])
-    cache._run("UPDATE embeddings SET vector = ?", b"abc")
+    cache._run("UPDATE cache SET vector = ?", b"abc")
     embed(cached(model, cache)[0], ["a"])
     assert model.seen == ["a", "a"]
 
@@ -233,45 +230,45 @@ def test_a_vector_that_is_no_vector_is_made_again(cache):
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.binary(max_size=20), st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=9)))
 def test_any_vector_comes_back(cache, vectors):
-    cache.keep(vectors)
-    assert cache.find(list(vectors)) == vectors
-    assert cache.find([b"there is no such key, it is too long"]) == {}
+    cache.keep_vectors(vectors)
+    assert cache.find_vectors(list(vectors)) == vectors
+    assert cache.find_vectors([b"there is no such key, it is too long"]) == {}
 
 
 def test_many_keys_are_found_at_once(cache):
     vectors = {b"%d" % number: [float(number)] for number in range(1234)}
-    cache.keep(vectors)
-    assert cache.find([*vectors, b"other"]) == vectors
-    assert cache.size() == EmbeddingCacheSize(1234, 1234 * 4)
+    cache.keep_vectors(vectors)
+    assert cache.find_vectors([*vectors, b"other"]) == vectors
+    assert cache.size() == CacheSize(0, 1234, 1234 * 4)
 
 
 def test_what_is_used_on_one_day_is_written_once(cache):
-    cache.keep({b"k": [1.0]})
+    cache.keep_vectors({b"k": [1.0]})
     changes = cache._connection.total_changes
-    cache.find([b"k"])
+    cache.find_vectors([b"k"])
     assert cache._connection.total_changes == changes
-    cache._run("UPDATE embeddings SET used = used - 100000")
-    cache.find([b"k"])
-    assert time.time() - cache._run("SELECT used FROM embeddings")[0][0] < 60
+    cache._run("UPDATE cache SET used = used - 100000")
+    cache.find_vectors([b"k"])
+    assert time.time() - cache._run("SELECT used FROM cache")[0][0] < 60
 
 
 def test_the_vectors_used_longest_ago_go(tmp_path):
-    cache = EmbeddingCache(tmp_path, most_bytes=40_000)
-    cache.keep({b"old": [0.0] * 100})
-    cache._run("UPDATE embeddings SET used = used - 100000")
+    cache = Cache(tmp_path, most_bytes=40_000)
+    cache.keep_vectors({b"old": [0.0] * 100})
+    cache._run("UPDATE cache SET used = used - 100000")
     for number in range(200):
-        cache.keep({b"%d" % number: [1.0] * 100})
+        cache.keep_vectors({b"%d" % number: [1.0] * 100})
     cache.close()
-    again = EmbeddingCache(tmp_path, most_bytes=40_000)
-    again.keep({b"last": [2.0]})
+    again = Cache(tmp_path, most_bytes=40_000)
+    again.keep_vectors({b"last": [2.0]})
     assert again.size().bytes <= 40_000
     assert again.size().vectors > 60
-    assert set(again.find([b"old", b"199", b"last"])) == {b"199", b"last"}
+    assert set(again.find_vectors([b"old", b"199", b"last"])) == {b"199", b"last"}
 
 
 def test_sizes_are_added_up_without_reading_vectors(cache):
-    cache.keep({b"k": [1.0]})
-    plan = cache._run("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM embeddings")
+    cache.keep_vectors({b"k": [1.0]})
+    plan = cache._run("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM cache")
     assert "COVERING INDEX" in plan[0][3]
 
 
@@ -279,7 +276,7 @@ def test_sizes_are_added_up_without_reading_vectors(cache):
 def test_nobody_else_may_read_it(cache):
     old = os.umask(0)
     try:
-        cache.keep({b"k": [1.0]})
+        cache.keep_vectors({b"k": [1.0]})
     finally:
         os.umask(old)
     assert {file.stat().st_mode & 0o777 for file in cache.path.parent.iterdir()} == {0o600}
@@ -294,10 +291,10 @@ def test_it_holds_no_texts(cache):
 WRITER = """
 import sys
 from pathlib import Path
-from lmm_core.models.embedders.embedding_cache import EmbeddingCache
-cache = EmbeddingCache(Path(sys.argv[1]))
+from lmm_core.models.cache import Cache
+cache = Cache(Path(sys.argv[1]))
 for number in range(100):
-    cache.keep({f"{sys.argv[2]} {number}".encode(): [1.0], b"shared": [2.0]})
+    cache.keep_vectors({f"{sys.argv[2]} {number}".encode(): [1.0], b"shared": [2.0]})
 """
 
 
@@ -308,4 +305,4 @@ def test_processes_that_write_at_once(tmp_path):
         for name in "abc"
     ]
     assert [process.communicate()[1] for process in running] == [b""] * 3
-    assert EmbeddingCache(tmp_path).size().vectors == 301
+    assert Cache(tmp_path).size().vectors == 301

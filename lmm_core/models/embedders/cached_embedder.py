@@ -1,91 +1,21 @@
-"""A cache of embeddings on disk: unchanged texts are not embedded again, interrupted runs resume.
-
-It holds vectors under hashes of model and text, never the texts themselves.
-"""
+"""An embedder with a cache in front of it: unchanged texts are not embedded again, interrupted runs resume."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 from ...errors import CacheError, ModelError
-from ..cache_file import CacheFile
+from ..cache import Cache
 from .embedder import Embedder, batches
 
-MOST_BYTES = 500_000_000
 # Texts are embedded and cached in groups; an interrupted run repeats at most one group of these
 # sizes for each that ran at once.
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
 AT_ONCE = 8  # groups; a model on this machine takes one at a time
-_ASKED_AT_ONCE = 500  # keys in a statement
-_DAY = 86_400.0
-
-
-class EmbeddingCacheSize(NamedTuple):
-    """The number of vectors in the cache, and their size in bytes."""
-
-    vectors: int
-    bytes: int
-
-
-class EmbeddingCache(CacheFile):
-    """Vectors of 32-bit numbers, in an SQLite file.
-
-    The time of last use is precise to a day, so that a run that changes nothing writes nothing."""
-
-    table = "embeddings"
-    schema = (
-        "CREATE TABLE IF NOT EXISTS embeddings "
-        "(key BLOB PRIMARY KEY, vector BLOB NOT NULL, size INTEGER NOT NULL, used REAL NOT NULL)",
-        # With this index, adding up sizes and finding the oldest rows reads no vectors.
-        "CREATE INDEX IF NOT EXISTS embeddings_used ON embeddings (used, size, key)",
-    )
-
-    def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
-        super().__init__(folder, most_bytes)
-
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
-        """Return the vectors that are in the cache, by key. Raise CacheError if it cannot be read."""
-        found: dict[bytes, list[float]] = {}
-        stale: list[bytes] = []
-        now = time.time()
-        for key, data, used in self._rows(keys):
-            if isinstance(data, bytes) and data and len(data) % 4 == 0:
-                found[key] = array("f", data).tolist()
-            if used < now - _DAY:
-                stale.append(key)
-        if stale:
-            self._run_many("UPDATE embeddings SET used = ? WHERE key = ?", [(now, key) for key in stale])
-        return found
-
-    def _rows(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, Any, float]]:
-        for start in range(0, len(keys), _ASKED_AT_ONCE):
-            some = keys[start : start + _ASKED_AT_ONCE]
-            places = ",".join("?" * len(some))
-            yield from self._run(f"SELECT key, vector, used FROM embeddings WHERE key IN ({places})", *some)
-
-    def keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
-        """Write vectors to disk. Raise CacheError if that fails."""
-        now = time.time()
-        rows = ((key, data := array("f", vector).tobytes(), len(data), now) for key, vector in vectors.items())
-        self._run_many("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", rows)
-        self._limit()
-
-    def size(self) -> EmbeddingCacheSize:
-        """Return how much the cache holds. Raise CacheError if it cannot be read."""
-        return EmbeddingCacheSize(*self._totals())
-
-    def clear(self) -> EmbeddingCacheSize:
-        """Empty the cache, even if it cannot be read, and return how much it held.
-
-        Raise CacheError if its file cannot be removed."""
-        return EmbeddingCacheSize(*self._remove())
 
 
 class CachedEmbedder:
@@ -99,7 +29,7 @@ class CachedEmbedder:
     def __init__(
         self,
         embedder: Embedder,
-        cache: EmbeddingCache | None,
+        cache: Cache | None,
         warn: Callable[[str], None] = lambda message: None,
         at_once: int = AT_ONCE,
     ) -> None:
@@ -172,7 +102,7 @@ class CachedEmbedder:
 
     def _find(self, keys: list[bytes]) -> dict[bytes, list[float]]:
         try:
-            return self.cache.find(keys) if self.cache else {}
+            return self.cache.find_vectors(keys) if self.cache else {}
         except CacheError as error:
             self._go_without(error)
             return {}
@@ -180,10 +110,10 @@ class CachedEmbedder:
     def _keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
         try:
             if self.cache:
-                self.cache.keep(vectors)
+                self.cache.keep_vectors(vectors)
         except CacheError as error:
             self._go_without(error)
 
     def _go_without(self, error: CacheError) -> None:
         self.cache = None
-        self.warn(f"The embedding cache is not used: {error}")
+        self.warn(f"The cache is not used: {error}")

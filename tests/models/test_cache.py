@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import CacheError, ModelError
 from lmm_core.files.user import cache_folder
+from lmm_core.models.cache import Cache, CacheSize, request_key
 from lmm_core.models.chat import Asker, ChatMessage, Request, Usage, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.reply_cache import CacheSize, ReplyCache, request_key
 from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.model_server import ModelServer
 
@@ -31,7 +31,7 @@ as_root = hasattr(os, "geteuid") and os.geteuid() == 0
 
 @pytest.fixture
 def cache(tmp_path):
-    cache = ReplyCache(tmp_path / "cache")
+    cache = Cache(tmp_path / "cache")
     yield cache
     cache.close()
 
@@ -80,7 +80,7 @@ def test_a_request_is_made_once(server, cache):
 
 def test_another_process_finds_the_reply(server, cache):
     first = Asked(server, cache).answer()
-    other = Asked(server, ReplyCache(cache.path.parent))
+    other = Asked(server, Cache(cache.path.parent))
     assert other.answer() == first
     assert other.model.usage == Usage(0, 0, 0, 1)
     assert server.count == 1
@@ -154,7 +154,7 @@ def goes_on(server, cache):
     assert asker.answer("one")
     assert asker.answer("two")
     assert len(asker.warnings) == 1
-    assert asker.warnings[0].startswith(f"The reply cache is not used: {cache.path}: ")
+    assert asker.warnings[0].startswith(f"The cache is not used: {cache.path}: ")
     return asker
 
 
@@ -163,7 +163,7 @@ def test_a_broken_file(server, cache, data):
     cache.path.parent.mkdir()
     cache.path.write_bytes(data)
     goes_on(server, cache)
-    assert cache.clear() == CacheSize(0, 0)
+    assert cache.clear() == CacheSize(0, 0, 0)
     asker = Asked(server, cache)
     asker.answer()
     asker.answer()
@@ -178,13 +178,13 @@ def test_a_file_that_breaks_while_it_is_used(server, cache):
         file.write(os.urandom(8000))
     goes_on(server, cache)
     cache.clear()
-    assert cache.size() == CacheSize(0, 0)
+    assert cache.size() == CacheSize(0, 0, 0)
 
 
 def test_a_database_of_another_kind(server, cache):
     cache.path.parent.mkdir()
     connection = sqlite3.connect(cache.path)
-    connection.execute("CREATE TABLE replies (other)")
+    connection.execute("CREATE TABLE cache (other)")
     connection.close()
     goes_on(server, cache)
 
@@ -193,22 +193,22 @@ def test_a_file_in_the_place_of_the_folder(server, cache):
     cache.path.parent.write_text("I am no folder.")
     goes_on(server, cache)
     assert cache.path.parent.read_text() == "I am no folder."
-    with pytest.raises(CacheError, match=r"replies\.sqlite"):
+    with pytest.raises(CacheError, match=r"cache\.sqlite"):
         cache.clear()
 
 
 def test_a_folder_in_the_place_of_the_file(server, cache):
     cache.path.mkdir(parents=True)
     goes_on(server, cache)
-    with pytest.raises(CacheError, match=r"replies\.sqlite"):
+    with pytest.raises(CacheError, match=r"cache\.sqlite"):
         cache.clear()
 
 
 def test_a_folder_that_cannot_be(server, tmp_path):
-    cache = ReplyCache(tmp_path / ("x" * 300))
+    cache = Cache(tmp_path / ("x" * 300))
     goes_on(server, cache)
     for use in (cache.size, cache.clear):
-        with pytest.raises(CacheError, match=r"replies\.sqlite"):
+        with pytest.raises(CacheError, match=r"cache\.sqlite"):
             use()
 
 
@@ -224,40 +224,40 @@ def test_a_folder_that_is_read_only(server, cache):
 
 
 def test_what_is_kept_is_found(cache):
-    cache.keep(b"k", "one")
-    cache.keep(b"k", "two")
-    assert cache.find(b"k") == "two"
-    assert cache.find(b"l") is None
-    assert cache.size() == CacheSize(1, 3)
+    cache.keep_reply(b"k", "one")
+    cache.keep_reply(b"k", "two")
+    assert cache.find_reply(b"k") == "two"
+    assert cache.find_reply(b"l") is None
+    assert cache.size() == CacheSize(1, 0, 3)
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=20), st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_reply_comes_back(cache, key, reply):
-    cache.keep(key, reply)
-    assert cache.find(key) == reply
+    cache.keep_reply(key, reply)
+    assert cache.find_reply(key) == reply
 
 
 def test_nothing_is_made_where_only_the_size_is_asked(cache):
-    assert cache.size() == CacheSize(0, 0)
-    assert cache.clear() == CacheSize(0, 0)
+    assert cache.size() == CacheSize(0, 0, 0)
+    assert cache.clear() == CacheSize(0, 0, 0)
     assert not cache.path.parent.exists()
 
 
 def test_clearing_says_what_was_there(cache):
-    cache.keep(b"k", "größer")
-    assert cache.clear() == CacheSize(1, 8)
-    assert cache.size() == CacheSize(0, 0)
+    cache.keep_reply(b"k", "größer")
+    assert cache.clear() == CacheSize(1, 0, 8)
+    assert cache.size() == CacheSize(0, 0, 0)
     assert list(cache.path.parent.iterdir()) == []
-    cache.keep(b"k", "again")
-    assert cache.find(b"k") == "again"
+    cache.keep_reply(b"k", "again")
+    assert cache.find_reply(b"k") == "again"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
 def test_nobody_else_may_read_it(cache):
     old = os.umask(0)
     try:
-        cache.keep(b"k", "reply")
+        cache.keep_reply(b"k", "reply")
     finally:
         os.umask(old)
     assert cache.path.parent.stat().st_mode & 0o777 == 0o700
@@ -281,23 +281,21 @@ def test_requests_that_differ_have_other_keys():
 
 
 def test_the_replies_used_longest_ago_go(tmp_path):
-    cache = ReplyCache(tmp_path, most_bytes=5_000)
-    cache.keep(b"often used", "x" * 100)
+    cache = Cache(tmp_path, most_bytes=5_000)
     for number in range(200):
-        cache.keep(b"%d" % number, "y" * 100)
-        cache.find(b"often used")
+        cache.keep_reply(b"%d" % number, "y" * 100)
     cache.close()
-    again = ReplyCache(tmp_path, most_bytes=5_000)
-    again.keep(b"last", "z")
+    again = Cache(tmp_path, most_bytes=5_000)
+    again.keep_reply(b"last", "z")
     assert again.size().bytes <= 5_000
     assert again.size().replies > 30
-    assert all(again.find(key) for key in (b"often used", b"199", b"last"))
-    assert again.find(b"0") is None
+    assert all(again.find_reply(key) for key in (b"199", b"last"))
+    assert again.find_reply(b"0") is None
 
 
 def test_a_reply_larger_than_the_whole_cache(tmp_path):
-    cache = ReplyCache(tmp_path, most_bytes=100)
-    cache.keep(b"k", "x" * 1000)
+    cache = Cache(tmp_path, most_bytes=100)
+    cache.keep_reply(b"k", "x" * 1000)
     assert cache.size().bytes == 0
 
 
@@ -310,7 +308,7 @@ def test_where_it_is(environment, folder, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.platform", "linux")
     assert cache_folder() == Path(folder)
-    assert ReplyCache().path == Path(folder, "replies.sqlite")
+    assert Cache().path == Path(folder, "cache.sqlite")
 
 
 def test_without_a_home_nothing_is_kept(monkeypatch):
@@ -318,7 +316,7 @@ def test_without_a_home_nothing_is_kept(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("Could not determine home directory.")))
     with pytest.raises(CacheError):
-        ReplyCache().keep(b"k", "x")
+        Cache().keep_reply(b"k", "x")
 
 
 # Several at once
@@ -328,14 +326,14 @@ KEEPER = """
 import sys
 from pathlib import Path
 from unittest.mock import Mock
-from lmm_core.models.reply_cache import ReplyCache
-cache = ReplyCache(Path(sys.argv[1]))
+from lmm_core.models.cache import Cache
+cache = Cache(Path(sys.argv[1]))
 print("ready", flush=True)
 sys.stdin.readline()
 for number in range(100):
-    cache.keep(f"{sys.argv[2]} {number}".encode(), "reply")
-    cache.keep(b"shared", sys.argv[2])
-    assert cache.find(b"shared")
+    cache.keep_reply(f"{sys.argv[2]} {number}".encode(), "reply")
+    cache.keep_reply(b"shared", sys.argv[2])
+    assert cache.find_reply(b"shared")
 """
 
 
@@ -351,7 +349,7 @@ def test_processes_that_write_at_once(tmp_path):
         process.stdin.write("go\n")
         process.stdin.flush()
     assert [process.communicate()[1] for process in running] == [""] * 5
-    assert ReplyCache(tmp_path).size().replies == 501
+    assert Cache(tmp_path).size().replies == 501
 
 
 def test_threads_that_use_one_cache_at_once(cache):
@@ -360,8 +358,8 @@ def test_threads_that_use_one_cache_at_once(cache):
     def work(name):
         try:
             for number in range(50):
-                cache.keep(f"{name} {number}".encode(), "reply")
-                assert cache.find(f"{name} {number}".encode()) == "reply"
+                cache.keep_reply(f"{name} {number}".encode(), "reply")
+                assert cache.find_reply(f"{name} {number}".encode()) == "reply"
         except (CacheError, AssertionError) as error:
             errors.append(error)
 
@@ -378,10 +376,10 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from unittest.mock import Mock
-from lmm_core.models.reply_cache import ReplyCache
-cache = ReplyCache(Path(sys.argv[1]))
+from lmm_core.models.cache import Cache
+cache = Cache(Path(sys.argv[1]))
 for number in range(60):
-    cache.keep(b"%d" % number, f"reply {number}")
+    cache.keep_reply(b"%d" % number, f"reply {number}")
 os.kill(os.getpid(), 9)
 """
 
@@ -391,8 +389,8 @@ def test_what_was_kept_outlives_a_kill(tmp_path):
     process = python(KILLED, tmp_path)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    cache = ReplyCache(tmp_path)
-    assert [cache.find(b"%d" % number) for number in range(60)] == [f"reply {number}" for number in range(60)]
+    cache = Cache(tmp_path)
+    assert [cache.find_reply(b"%d" % number) for number in range(60)] == [f"reply {number}" for number in range(60)]
 
 
 @pytest.mark.slow
@@ -401,13 +399,13 @@ def test_a_run_that_was_killed_pays_for_nothing_twice(server, cache):
     code = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
-        "from lmm_core.models.reply_cache import ReplyCache\n"
+        "from lmm_core.models.cache import Cache\n"
         "from lmm_core.models.chat import Asker, ChatMessage, Request\n"
         "from lmm_core.models.openai.chat import OpenAIChat\n"
         "from lmm_core.models.names import ModelName\n"
         "from lmm_core.models.sources import ModelSource\n"
         "chat = OpenAIChat(ModelName('test', 'm'), ModelSource('test', sys.argv[1], 'TEST_API_KEY'))\n"
-        "asker = Asker(chat, ReplyCache(Path(sys.argv[2])))\n"
+        "asker = Asker(chat, Cache(Path(sys.argv[2])))\n"
         "async def work():\n"
         "    await asyncio.gather(*(asker.ask(Request((ChatMessage('user', str(n)),)), str) for n in range(10)))\n"
         "    os.kill(os.getpid(), 9)\n"
@@ -438,6 +436,6 @@ def test_an_asker_closes_its_model_and_its_cache(server, cache):
     asker = Asked(server, cache)
     asker.answer()
     asyncio.run(asker.close())
-    assert not cache.path.with_name("replies.sqlite-wal").exists()
+    assert not cache.path.with_name("cache.sqlite-wal").exists()
     assert asker.answer()
     assert asker.model.usage.cached == 1
