@@ -6,7 +6,6 @@ the requests, never the requests themselves, texts or keys.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
@@ -217,5 +216,7 @@ class Cache(CacheFile):
 
 def request_key(parts: Sequence[Any]) -> bytes:
     """Return the hash (20 bytes) of a request, given as JSON values."""
+    import hashlib
+
     data = json.dumps(parts, ensure_ascii=False, sort_keys=True)
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=20).digest()

@@ -110,8 +110,7 @@ def _known_encoding(known: Mapping[str, Any]) -> str:
 def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
     """Return the embedding model that is configured, or else that of the collection.
 
-    reads: the collection is only read, so that one that cannot be had is an error when it is asked. Raise
-    ModelError."""
+    reads: the collection is only read, so that one that cannot be had is an error when it is asked."""
     named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
     wanted = replace(project, models=project.models | {"embedding": named}) if named else project
     try:
