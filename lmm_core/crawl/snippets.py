@@ -194,7 +194,7 @@ def _size(sources: list[str], count: Count) -> int:
 def _texts(node: TextNode) -> list[tuple[Node, Block]]:
     """Return the text of a node, without metadata blocks in it."""
     block = node.block
-    if block is None or isinstance(block, ErrorBlock) or blank(block.source):
+    if block is None or isinstance(block, ErrorBlock) or blank(block.content):
         return []
     if ":::" not in block.source or not ("lmm" in block.source or "---" in block.source):
         return [(node, block)]  # no div with metadata

@@ -87,6 +87,20 @@ class ErrorBlock(TextBlock):
 
 
 @dataclass(slots=True)
+class FrontMatterBlock(TextBlock):
+    """Front matter that is not YAML, at the start of a document: a header that only other programs read.
+
+    It stays where it is, and is no text of the document. language: what it is written in (`TOML`)."""
+
+    language: str = ""
+
+    @property
+    def content(self) -> str:
+        """Return "", since nothing of it is text."""
+        return ""
+
+
+@dataclass(slots=True)
 class HeadingBlock(Block):
     """An ATX heading of `level` 1 to 6."""
 

@@ -14,6 +14,7 @@ from .blocks import (
     BOM,
     Block,
     ErrorBlock,
+    FrontMatterBlock,
     HeaderBlock,
     HeadingBlock,
     MetadataBlock,
@@ -23,6 +24,7 @@ from .blocks import (
     prefix_block,
 )
 from .edits import EditMarkers
+from .front_matter import match_front_matter
 from .metadata.body import Parsed, looks_like_key, parse_metadata
 from .metadata.lists import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
 from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
@@ -136,6 +138,8 @@ class _Parser:
 
         Its source begins at `start` (before the blank lines at the start of the text) and ends
         before the next block."""
+        if start == 0 and (front := match_front_matter(self.text, pos)):
+            return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
         if char == "#" and (found := _HEADING.match(self.text, pos)):
             if (end := self.edits.region_end(self.text, pos)) is not None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock, blank
+from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, HeadingBlock, blank
 from ..markdown.edits import broken_edits
+from ..markdown.front_matter import TITLE_BLOCK
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
 from ..markdown.originals import restore_originals
@@ -54,8 +55,8 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     first = blocks[0] if blocks else None
     if first is None or isinstance(first, ErrorBlock) or (len(blocks) == 1 and blank(first.source.lstrip("\ufeff"))):
         return False
-    if isinstance(first, TextBlock) and first.content.startswith("%"):
-        _report_title_block(first, logger)
+    if isinstance(first, FrontMatterBlock):
+        _report_front_matter(first, logger)
         return False
     return True
 
@@ -96,12 +97,12 @@ def _title(blocks: Sequence[Block], name: str) -> str:
     return next((block.title for block in blocks if isinstance(block, HeadingBlock) and block.title), name)
 
 
-def _report_title_block(first: TextBlock, logger: LoggerBase) -> None:
-    lines = [line.lstrip("% \t").strip() for line in first.content.split("\n") if line.startswith("%")]
-    entries = [dump_entry(key, value) for key, value in zip(("title", "author", "date"), lines, strict=False) if value]
-    header = "---\n" + "".join(entries) + "---"
+def _report_front_matter(first: FrontMatterBlock, logger: LoggerBase) -> None:
+    advice = "; to have one, write the front matter as YAML between two lines `---`"
+    if first.language == TITLE_BLOCK:
+        lines = [line.lstrip("% \t").strip() for line in first.source.split("\n") if line.startswith("%")]
+        pairs = zip(("title", "author", "date"), lines, strict=False)
+        advice = "; put this in its place:\n---\n" + "".join(dump_entry(key, value) for key, value in pairs if value) + "---"
     logger.warning(
-        "a Pandoc title block (`%`) cannot hold metadata, so the document gets no header; put this in its place:\n"
-        + header,
-        first.line,
+        f"front matter in another form than YAML ({first.language}), so the document gets no header{advice}", first.line
     )
