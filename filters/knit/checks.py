@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -19,7 +20,10 @@ from lmm_core.scan.references import find_references_to
 from ..errors import FilterError
 from ..pandoc.document import FilterDocument
 from ..pandoc.outputs import holds_markdown
-from ..pandoc.source import Source
+from ..pandoc.source import Source, needs_text
+
+# What divs and blocks of ours leave among the elements of a reader that does not know them
+_UNSEEN_MARKS = (":::", "HorizontalRule", "<div", "<section", "<!--")
 
 
 def refuse_annotated_output(document: FilterDocument) -> None:
@@ -33,6 +37,19 @@ def refuse_annotated_output(document: FilterDocument) -> None:
         raise FilterError(
             f"Refused: {output} has annotations, or parts that lecture notes leave out, so it is a source. "
             "Name another output, or remove that file first."
+        )
+
+
+def require_reader(document: FilterDocument) -> None:
+    """Raise FilterError if pandoc's reader may not have seen the divs and blocks in a document without a text."""
+    run = document.call.run
+    if run is None or not document.call.reads_markdown or not needs_text(document.call):
+        return
+    written = json.dumps(document.ast["blocks"])
+    if any(mark in written for mark in _UNSEEN_MARKS):
+        raise FilterError(
+            f"Pandoc's reader {run.reader} does not see all divs and blocks that lecture notes leave out, so the text "
+            "is needed. Give pandoc the file by its name, and this filter before others, or read it with -f markdown."
         )
 
 

@@ -19,6 +19,7 @@ from .checks import (
     report_dangling,
     report_lost,
     report_near_misses,
+    require_reader,
 )
 from .elements import knit_elements
 from .references import cited, gone_on_other_pages, identifiers, make_readable
@@ -59,6 +60,7 @@ def _knit_as_text(document: FilterDocument) -> FilterOutput:
 
 def _knit_without_source(document: FilterDocument) -> FilterOutput:
     require_places(document)
+    require_reader(document)
     if document.call.in_quarto and document.input_text is not None:
         check_quarto_file(document, document.input_text)
     if document.call.to_markdown:

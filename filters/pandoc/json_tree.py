@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from lmm_core.markdown.blocks import Attributes, ErrorBlock, MetadataBlock
+from lmm_core.markdown.blocks import Attributes, ErrorBlock, MetadataBlock, class_name
 from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.metadata.lists import not_a_mapping
 from lmm_core.markdown.parse import COMMENT_OPEN, NOT_ONE_BLOCK, parse_markdown_text
@@ -65,7 +65,7 @@ def attributes_of(block: Json) -> Attributes:
     if block["t"] not in ("Div", "CodeBlock"):
         return Attributes()
     identifier, classes, pairs = block["c"][0]
-    return Attributes(identifier, classes, dict(pairs))
+    return Attributes(identifier, [class_name(name) for name in classes], dict(pairs))
 
 
 # Metadata blocks

@@ -19,9 +19,6 @@ from ..errors import FilterError
 from .call import FilterCall
 from .runs.run import PandocRun, base_format
 
-# Readers that see divs, so that metadata can be seen among their elements.
-_WITH_DIVS = ("markdown", "commonmark_x")
-
 
 @dataclass(frozen=True)
 class Source:
@@ -121,9 +118,11 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 
 def needs_text(call: FilterCall) -> bool:
-    """Return True if the reader knows no divs, so that metadata can only be seen in the text."""
+    """Return True if pandoc's reader does not see all the blocks and divs that we see, so that only the text tells.
+
+    Pandoc's markdown does: for it alone an opening line may end in colons, HTML in a div is read, and so on."""
     reader = call.run.reader if call.run is not None else "markdown"
-    return base_format(reader) not in _WITH_DIVS or "-fenced_divs" in reader
+    return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
 
 def is_direct(call: FilterCall) -> bool:

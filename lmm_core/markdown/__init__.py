@@ -8,6 +8,7 @@ from ..errors import MarkdownError
 from .blocks import (
     Block,
     ErrorBlock,
+    FrontMatterBlock,
     HeaderBlock,
     HeadingBlock,
     Message,
@@ -47,7 +48,7 @@ from .tree import (
 )
 
 __all__ = [
-    "DELETED", "Block", "ErrorBlock", "HeaderBlock", "HeaderNode", "HeadingBlock", "HeadingNode",
+    "DELETED", "Block", "ErrorBlock", "FrontMatterBlock", "HeaderBlock", "HeaderNode", "HeadingBlock", "HeadingNode",
     "MarkdownError", "MarkdownFile", "MarkdownTree", "Message", "MetadataBlock", "Node", "Problem",
     "Spelling", "TextBlock", "TextNode", "blocks_to_tree", "convert", "edit_block", "find_markdown",
     "load_markdown", "load_tree", "make_block", "parse_markdown_text", "project_root", "read_markdown",

@@ -9,16 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 Spelling = Literal["native", "div", "comment"]
 
 BOM = "\ufeff"
 _LEAD = f"{BOM} \t\r\n"
 
-_ONE = r"(?:[#.][^\s{}]+|[\w:.-]+=(?:\"[^\"]*\"|'[^']*'|[^\s{}]+)|-)"
-_ITEMS = re.compile(rf"[ \t]*{_ONE}(?:[ \t]+{_ONE})*[ \t]*")
-_ITEM = re.compile(r"([\w:.-]+)=(?:\"([^\"]*)\"|'([^']*)'|(\S+))|([#.])(\S+)|(-)")
+# Pandoc's attributes in braces. (Names are possessive, so that matching never backtracks.)
+_NAME = r"[^\W\d_][\w:.-]*+"
+_VALUE = r"\"(?:[^\"\\\n]++|\\.)*\"|'(?:[^'\\\n]++|\\.)*'|(?:[^\s}\\]++|\\.)*(?=[\s}])"
+_ITEM = re.compile(rf"#(?P<id>[\w:.-]++)|\.(?P<class>{_NAME})|(?P<key>{_NAME})=(?P<value>{_VALUE})|(?P<dash>-)")
+ATTRIBUTES = rf"\{{[ \t]*+(?:(?:#[\w:.-]++|\.{_NAME}|{_NAME}=(?:{_VALUE})|-)[ \t]*+)*\}}"
+_ATTRIBUTES = re.compile(ATTRIBUTES)
+_ESCAPED = re.compile(r"\\([^\w\s])")
 
 
 @dataclass(slots=True)
@@ -39,21 +43,32 @@ class Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Return the attributes written between braces, or as one bare class word."""
+    """Return the attributes that stand in braces, or the one class that any other text names.
+
+    A word may have the dot of the other form: `::: .exercise` has the class `exercise`."""
     text = text.strip()
-    if text and not text.startswith(("#", ".", "{")) and re.fullmatch(r"[^\s{}=]+", text):
-        return Attributes("", ["unnumbered" if text == "-" else text])
+    if not _ATTRIBUTES.fullmatch(text):
+        return Attributes("", [class_name(text)] if text else [])
     found = Attributes()
-    for key, double, single, bare, sign, name, dash in _ITEM.findall(text.strip("{}")):
-        if dash:
+    for item in _ITEM.finditer(text, 1):
+        if item["dash"]:
             found.classes.append("unnumbered")
-        elif sign == "#":
-            found.identifier = name
-        elif sign == ".":
-            found.classes.append(name)
+        elif item["id"]:
+            found.identifier = item["id"]
+        elif item["class"]:
+            found.classes.append(item["class"])
         else:
-            found.pairs[key] = double or single or bare
+            found.pairs[item["key"]] = _ESCAPED.sub(r"\1", _unquoted(item["value"]))
     return found
+
+
+def class_name(word: str) -> str:
+    """Return the class that a word behind colons names: for Pandoc, it may begin with a dot."""
+    return word.lstrip(".") or word
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if value[:1] in ("'", '"') and value[:1] == value[-1:] and len(value) > 1 else value
 
 
 @dataclass(slots=True)
@@ -153,6 +168,11 @@ class Message:
     lines: int
 
 
+def is_text(block: Block | None) -> TypeGuard[TextBlock]:
+    """Return True for a block that is text of the document, not metadata that cannot be read or other front matter."""
+    return isinstance(block, TextBlock) and not isinstance(block, ErrorBlock | FrontMatterBlock)
+
+
 def prefix_block(block: Block, lead: str) -> Block:
     """Return a block with blank lines or a byte-order mark put before it."""
     if isinstance(block, MetadataBlock):
@@ -209,7 +229,7 @@ def split_heading(source: str) -> tuple[str, Attributes]:
     text = trim_blank_lines(source.lstrip(BOM)).lstrip("#").strip()
     attributes = Attributes()
     at = text.rfind("{") if text.endswith("}") else -1
-    if at >= 0 and (at == 0 or text[at - 1] in " \t") and _ITEMS.fullmatch(text, at + 1, len(text) - 1):
+    if at >= 0 and (at == 0 or text[at - 1] in " \t") and _ATTRIBUTES.fullmatch(text, at):
         attributes = parse_attributes(text[at:])
         text = text[:at].strip()
     open_end = text.rstrip("#")

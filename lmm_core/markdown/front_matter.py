@@ -17,8 +17,8 @@ _TITLE_BLOCK = re.compile(r"%[^\n]*(?:\n|\Z)(?:(?:%|[ \t]+\S)[^\n]*(?:\n|\Z))*")
 # MultiMarkdown, Pelican and MkDocs: `Title: …`, and other lines of that kind, up to the first blank line
 _FIELD = r"(?:[A-Za-z][\w -]*:[^\n]*|[ \t]+\S[^\n]*)(?:\n|\Z)"
 _FIELDS = re.compile(
-    rf"(?=(?:[^\n]+\n)*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"
-    rf"(?:\n|\Z)(?:{_FIELD})*(?=[ \t]*\r?(?:\n|\Z))",
+    rf"(?=(?:{_FIELD})*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"
+    rf"(?:\n|\Z)(?:{_FIELD})+(?=[ \t]*\r?(?:\n|\Z))",
     re.I,
 )
 _IS_JSON = re.compile(r"\{[ \t]*\r?\n")

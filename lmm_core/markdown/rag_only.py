@@ -121,11 +121,20 @@ def div_verdict(attributes: Attributes, rules: KnitRules) -> bool | None:
     knit = attributes.pairs.get("knit", "").lower()
     if knit in ("true", "false"):
         return knit == "false"
-    types = [name for name in attributes.classes if name in rules.div_types]
-    if not types:
-        return None
-    named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
-    return not rules.keeps((*types, *named))
+    types = div_types(attributes, rules)
+    return not rules.keeps(types) if types else None
+
+
+def div_types(attributes: Attributes, rules: KnitRules) -> list[str]:
+    """Return the types that make a div RAG-only, what its attribute `type` says first; none for other divs.
+
+    A type that is no class of such divs counts beside the class `rag-only` alone: other programs have attributes
+    of that name, too."""
+    classes = [name for name in attributes.classes if name in rules.div_types]
+    named = types_of(attributes.pairs.get("type"))
+    if RAG_ONLY not in classes:
+        named = [word for word in named if word in rules.div_types]
+    return [*named, *classes]
 
 
 def out_by_itself(node: Node) -> bool:

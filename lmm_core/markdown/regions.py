@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .blocks import Attributes, parse_attributes
+from .blocks import ATTRIBUTES, Attributes, parse_attributes
 
 # Indentation and list markers before what may open a region. Runs of blanks are
 # possessive, so that matching never backtracks. (Groups are not: before Python
@@ -37,7 +37,9 @@ _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")
 _CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code, if it is not that of a list item
 
-DIV_OPEN = re.compile(r":{3,}[ \t]*+(?P<attributes>\{[^\n]*?\}|[^\s{}:][^\s{}]*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)")
+DIV_OPEN = re.compile(
+    rf":{{3,}}[ \t]*+(?P<attributes>{ATTRIBUTES}|(?!{ATTRIBUTES})[^\s:]\S*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)"
+)
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
 BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")

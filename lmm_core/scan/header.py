@@ -101,8 +101,10 @@ def _report_front_matter(first: FrontMatterBlock, logger: LoggerBase) -> None:
     advice = "; to have one, write the front matter as YAML between two lines `---`"
     if first.language == TITLE_BLOCK:
         lines = [line.lstrip("% \t").strip() for line in first.source.split("\n") if line.startswith("%")]
-        pairs = zip(("title", "author", "date"), lines, strict=False)
-        advice = "; put this in its place:\n---\n" + "".join(dump_entry(key, value) for key, value in pairs if value) + "---"
+        entries = [
+            dump_entry(key, value) for key, value in zip(("title", "author", "date"), lines, strict=False) if value
+        ]
+        advice = f"; put this in its place:\n---\n{''.join(entries)}---"
     logger.warning(
         f"front matter in another form than YAML ({first.language}), so the document gets no header{advice}", first.line
     )

@@ -14,7 +14,7 @@ from typing import Any
 from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, ends_blank, source_line
 from ..markdown.divs import Cut, Part, find_cuts, has_marks, without
 from ..markdown.metadata.body import MESSAGE_KEYS
-from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, types_of
+from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, div_types, types_of
 from ..markdown.spelling import make_block
 
 NESTED = 24  # how many levels of parts in parts are set apart
@@ -35,11 +35,8 @@ class Excerpt(TextBlock):
 def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
     """Return the type of a RAG-only div: its class, or the attribute `type` of `.rag-only`; None if
     it is no such div."""
-    types = [name for name in attributes.classes if name in rules.div_types]
-    if not types:
-        return None
-    named = types_of(attributes.pairs.get("type")) if RAG_ONLY in types else []
-    return [*named, *(name for name in types if name != RAG_ONLY), RAG_ONLY][0]
+    types = div_types(attributes, rules)
+    return next((word for word in types if word != RAG_ONLY), RAG_ONLY) if types else None
 
 
 def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:

@@ -235,3 +235,24 @@ def test_comments_come_through_pandocs_own_writer(pandoc):
     made = ok("pandoc -L changes.lua -F lmm-rag notes.md -t markdown", pandoc).stdout
     assert made.count(b"<!-- lmm\ntype: exercise\n-->") == 1
     assert made.count(b"<!-- lmm\n") == 4
+
+
+READERS = ["markdown", "commonmark_x", "commonmark_x-raw_html", "gfm", "commonmark+fenced_divs", "markdown-native_divs"]
+UNSEEN = (
+    "# One\n\nShown.\n\n::: exercise :::\nSECRET1\n:::\n\n<div class='exercise'>\n\nSECRET2\n\n</div>\n\n"
+    "---\ntype: exercise\n---\n\n<div>\n\nSECRET3\n\n</div>\n"
+)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_reader_that_does_not_see_what_we_see(reader, pandoc):
+    write("notes.md", UNSEEN)
+    done = ok(f"pandoc -f {reader} -F lmm-knit notes.md -t html", pandoc)
+    assert (b"Shown." in done.stdout, b"SECRET" in done.stdout) == (True, False)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_such_a_reader_on_a_text_that_has_no_name(reader, pandoc):
+    done = run(f"pandoc -f {reader} -F lmm-knit -t html", pandoc, stdin=UNSEEN)
+    assert (done.returncode, done.stdout, b"by its name" in done.stderr) == (83, b"", True)
+    assert ok(f"pandoc -f {reader} -F lmm-knit -t html", pandoc, stdin="# A\n\nPlain text.\n").stdout

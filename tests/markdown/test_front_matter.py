@@ -27,6 +27,7 @@ TEXTS = {
     "a shortcode": "{{< include a.md >}}\n\nText.\n",
     "a set": "{\nx\n}\n\nText.\n",
     "a list in JSON": "[\n1\n]\n",
+    "one field": "Title: x\n\nText.\n",
     "prose": "Note: this is\nTitle: that\n",
     "a title in prose": "Title: and so on\nand on\n",
     "a dash": "--- toml is nice\n\nText\n---\n",

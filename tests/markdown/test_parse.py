@@ -5,6 +5,7 @@ from hypothesis import given, settings
 
 from lmm_core.markdown import (
     ErrorBlock,
+    FrontMatterBlock,
     HeaderBlock,
     HeadingBlock,
     MetadataBlock,
@@ -19,7 +20,13 @@ often = settings(max_examples=150, deadline=None)
 
 def kinds(text):
     """The blocks of a text in short: `#2` for a heading of level 2, else the first letters."""
-    names = {HeaderBlock: "header", MetadataBlock: "meta", TextBlock: "text", ErrorBlock: "error"}
+    names = {
+        HeaderBlock: "header",
+        MetadataBlock: "meta",
+        TextBlock: "text",
+        ErrorBlock: "error",
+        FrontMatterBlock: "front",
+    }
     return " ".join(
         f"#{block.level}" if isinstance(block, HeadingBlock) else names[type(block)]
         for block in parse_markdown_text(text)
@@ -289,12 +296,12 @@ def test_a_metadata_div_under_a_paragraph_is_text_and_reported():
 # Pandoc's title block
 
 
-def test_title_lines_are_text():
-    assert kinds("% My notes\n% A. Teacher\n\n# h\n") == "text #1"
+def test_title_lines_are_front_matter():
+    assert kinds("% My notes\n% A. Teacher\n\n# h\n") == "front #1"
 
 
 def test_no_header_stands_after_title_lines():
-    assert kinds("% My notes\n\n---\ntitle: T\n---\n\ntext\n") == "text meta text"
+    assert kinds("% My notes\n\n---\ntitle: T\n---\n\ntext\n") == "front meta text"
 
 
 @pytest.mark.parametrize(

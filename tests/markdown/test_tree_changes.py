@@ -297,7 +297,7 @@ def test_the_documents_title_is_set_in_its_header():
 
 def is_added(content):
     """True for what was added; a definition behind it is read as that of the added text."""
-    return re.fullmatch(r"Added text\.(\s+:.*)?|Added section", content, re.DOTALL) is not None
+    return re.fullmatch(r"Added text\.(\s+[:~].*)?|Added section", content, re.DOTALL) is not None
 
 
 @often

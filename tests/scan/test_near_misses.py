@@ -1,11 +1,14 @@
 """Words that are nearly keys, classes or attributes of ours are found, and others left alone."""
 
+import re
+
 import pytest
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.rag_only import KnitRules
 from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, nearest, slips_between, types_in
 from tests.real_files import markdown_files
+from tests.strategies import knitted
 
 BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
 IN_DIV = "# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n\nText.\n"
@@ -81,6 +84,36 @@ def test_classes(name, around):
 )
 def test_other_classes_are_others(name):
     assert messages(f"::: {name}\nText.\n:::\n", types=frozenset({"note", "card", "question"})) == []
+
+
+@pytest.mark.parametrize("word", ["{exercise}", "{.exercise", ".exercise}", "{.exercise,.hard}", "exercise{#a}"])
+def test_a_word_with_braces_that_pandoc_takes_for_a_class(word):
+    """Pandoc reads a div of the class `{exercise}`."""
+    (message,) = messages(f"::: {word}\nText.\n:::\n")
+    assert message.endswith("did you mean 'exercise'?")
+
+
+@pytest.mark.parametrize("attributes", ["{type=exercise}", "{.callout-note type=exercise}", "{#a type='topic'}"])
+def test_the_attribute_type_leaves_a_div_out_if_it_is_a_class_of_such_divs(attributes):
+    text = f"::: {attributes}\nText.\n:::\n"
+    assert (knitted(text), messages(text)) == ("", [])
+    assert knitted(text, KnitRules(keep=frozenset({attributes.split("=")[1].strip("'}")}))) == text
+
+
+def test_another_type_as_an_attribute():
+    text = "::: {.note type=definition}\nText.\n:::\n"
+    assert (knitted(text), messages(text)) == (text, [])
+    (message,) = messages(text, types=frozenset({"definition"}))
+    assert "write ::: {.rag-only type=definition}" in message
+    assert messages("::: {type=exercize}\nText.\n:::\n") == ["unknown type 'exercize': did you mean 'exercise'?"]
+    assert messages("::: {typ=exercise}\nText.\n:::\n") == ["unknown attribute 'typ': did you mean 'type'?"]
+
+
+@pytest.mark.parametrize("mark", ["## Ex {type=exercise}", "A [x]{.exercise} word.", "## Ex {.exercise hard}"])
+def test_the_advice_about_a_type_elsewhere_is_right(mark):
+    (message,) = messages(f"{mark}\n\nText.\n")
+    advice = re.search(r"`(::: .*?)`", message)[1]
+    assert knitted(f"{advice}\nText.\n:::\n") == ""
 
 
 def test_what_is_left_out_all_the_same_is_no_slip():

@@ -24,8 +24,10 @@ NO_DIVS = {
     "indented": ("Text.\n\n  ::: exercise\n  walnut\n  :::\n", [3]),
     "two far in an item": ("1. one\n\n    ::: exercise\n    walnut\n    :::\n", [3]),
     "one that is not opened": ("::: exercise\nq\n:::\n\nSECRET\n\n:::\n", [7]),
-    "braces not closed": ("::: {.exercise\nwalnut\n:::\n", [1]),
-    "a brace too many": ("::: .exercise}\nwalnut\n:::\n", [1]),
+    "braces not closed": ("::: {.exercise #a\nwalnut\n:::\n", [1]),
+    "braces without dots": ("::: {#e1 exercise}\nwalnut\n:::\n", [1]),
+    "a comma": ("::: {.exercise, .hard}\nwalnut\n:::\n", [1]),
+    "no braces": ("::: #e1 .exercise\nwalnut\n:::\n", [1]),
     "two words": ("::: exercise one\nwalnut\n:::\n", [1]),
     "a word and attributes": ("::: exercise {#one}\nwalnut\n:::\n", [1]),
     "two colons": (":: exercise\nwalnut\n::\n", [1]),
@@ -110,34 +112,4 @@ def test_a_header_that_is_no_switch(line):
     ],
 )
 def test_what_is_no_slip(text):
-    assert told(text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("# A\n\n---\nfrozen = True\n---\n\nText.\n", 4),
-        ("# A\n\n---\nnote = x\ntype = exercise\n---\n\nText.\n", 5),
-        ("# A\n\n---\ntype=exercise\n...\n\nText.\n", 4),
-        ("# A\n\nText.\n\n---\nskip = true\n---\nText.\n", 6),
-    ],
-)
-def test_an_equals_sign_in_place_of_the_colon(text, line):
-    """The handbook of LM markdown for education writes `frozen = True`."""
-    key = text.split("\n")[line - 1].partition("=")[0].strip()
-    assert told(text) == [(line, f"`{key} =` is not read")]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "``` toml\n---\nfrozen = true\n---\n```\n",  # shown as code
-        "---\nx = 1\n---\n\nText.\n",  # no key of ours
-        "Text.\n\n---\n\nfrozen = true\n\n---\n",  # between two rules
-        "---\n  a     b\n----- -----\n type = x\n---\n",  # in a table
-        "# A\n\n---\ntype: exercise\nnote: type = x\n---\n\nText.\n",  # in the value of a key
-        "Text where\ntype = x\n---\n",  # an underlined heading
-    ],
-)
-def test_equals_signs_that_are_no_slip(text):
     assert told(text) == []

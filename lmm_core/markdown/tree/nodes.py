@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 from ...errors import MarkdownError
 from ..blocks import (
     ErrorBlock,
+    FrontMatterBlock,
     HeadingBlock,
     MetadataBlock,
     TextBlock,
@@ -119,11 +120,20 @@ class TextNode(Node):
         """Return a text to be added to a section. Raise MarkdownError as `set_content`."""
         return _annotated(TextNode(block=TextBlock(checked_text(content, "\n") + "\n", 0)), metadata)
 
+    def _annotate(self, body: str, content: Mapping[str, Any]) -> None:
+        self._refuse_front_matter()
+        Node._annotate(self, body, content)
+
+    def _refuse_front_matter(self) -> None:
+        if isinstance(self.block, FrontMatterBlock):
+            raise MarkdownError(f"this is front matter ({self.block.language}) for other programs, and stays as it is")
+
     def set_content(self, content: str) -> None:
         """Replace the text, in place; the blank lines around it stay.
 
         Raise MarkdownError if it is empty or holds a heading, metadata or something that is not closed. (Several
         paragraphs are one node until the document is read again.)"""
+        self._refuse_front_matter()
         newline, at = self._newline(), len(self.metadata)
         text = checked_text(content, newline, self.content)
         if self.block is None:
@@ -271,7 +281,7 @@ class HeaderNode(HeadingNode):
     def _annotate(self, body: str, content: Mapping[str, Any]) -> None:
         node, at = self._place_behind()
         first = node.blocks[at] if node is not None else None
-        if isinstance(first, ErrorBlock) or (isinstance(first, TextBlock) and first.content.startswith("%")):
+        if isinstance(first, ErrorBlock | FrontMatterBlock):
             raise MarkdownError("this document begins with a block that is to be its header; mend that one")
         made = make_block(body, "native", self._newline(), header=True)
         if made.content != content:

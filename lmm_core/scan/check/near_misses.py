@@ -17,12 +17,12 @@ from typing import Any
 from ...markdown.blocks import (
     Attributes,
     Block,
-    ErrorBlock,
     HeaderBlock,
     MetadataBlock,
     TextBlock,
     count_lead,
     header_content,
+    is_text,
     source_line,
 )
 from ...markdown.divs import Part
@@ -43,8 +43,10 @@ from ...markdown.rag_only import (
 )
 from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
 from .comment_marks import find_comment_marks
+from .false_blocks import find_false_blocks
 from .finding import Finding
 from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
+from .unread_messages import find_unread_messages
 
 LMM = "lmm"
 # The keys of metadata blocks, by the kind of their values
@@ -81,11 +83,13 @@ def find_near_misses(
             continue
         for block in node.metadata:
             found += finder.block(block.content, block.source, block.line, node.get("knit") is True)
-        if isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
+        if isinstance(node, TextNode) and is_text(node.block):
             found += finder.text(node.block, node.get("knit") is True)
             if node.metadata and properties_verdict(node, rules) and (why := explain_misplaced(node.block.content)):
                 found.append(Finding(node.metadata[-1].line, "about-nothing", why))
     found += [*find_stray_marks(blocks, finder.types, read), *find_comment_marks(blocks, read)]
+    found += find_false_blocks(blocks, rules.allowed, read)
+    found += [one for one in find_unread_messages(blocks, read) if one.code == "no-blank-line"]
     return sorted(found, key=lambda one: one.line)
 
 
@@ -230,25 +234,37 @@ class _NearMissFinder:
             if name in self.allowed:
                 continue
             if name in self.types:
-                if name in self.reported:
-                    continue
-                self.reported.add(name)
-                yield (
-                    "type-elsewhere",
-                    f"{name!r} is a type here, but a div of this class is not left out: "
-                    f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types",
-                )
-            elif meant := self._type(name) or (LMM if _is_nearly_lmm(name) and _holds_metadata(source) else ""):
+                yield from self._no_div_type(name)
+            elif meant := self._class(name) or (LMM if _is_nearly_lmm(name) and _holds_metadata(source) else ""):
                 yield "near-miss", f"unknown class {name!r}: did you mean {meant!r}?"
+        named = attributes.pairs.get("type", "")
+        if named in self.types:
+            yield from self._no_div_type(named)
+        elif meant := self._type(named):
+            yield "near-miss", f"unknown type {named!r}: did you mean {meant!r}?"
+
+    def _no_div_type(self, name: str) -> Iterator[tuple[str, str]]:
+        if name not in self.reported:
+            self.reported.add(name)
+            yield (
+                "type-elsewhere",
+                f"{name!r} is a type here, but a div of this class or type is not left out: "
+                f"write ::: {{.{RAG_ONLY} type={name}}}, or name the class in [knit] div_types",
+            )
+
+    def _class(self, name: str) -> str:
+        """Return the type that a class is meant for; "" for none. Braces that Pandoc cannot read are a class to it."""
+        words = [word for word in re.findall(r"[\w-]+", name) if word in self.types]
+        return words[0] if words and not name.replace("-", "").isalnum() else self._type(name)
 
     def _attributes(self, attributes: Attributes) -> Iterator[tuple[str, str]]:
-        known = ("type", "knit") if RAG_ONLY in attributes.classes else ("knit",)
         for name, value in attributes.pairs.items():
             if name == "knit" and value.lower() not in _TRUTH:
                 yield "knit-value", _no_switch(value)
                 continue
-            meant = "" if name in self.allowed else nearest(name, known)
-            if meant == "type" or (meant and value.lower() in _TRUTH):
+            meant = "" if name in self.allowed else nearest(name, ("type", "knit"))
+            is_typed = RAG_ONLY in attributes.classes or value in self.types
+            if is_typed if meant == "type" else meant and value.lower() in _TRUTH:
                 yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:

@@ -2,7 +2,7 @@
 shown.
 
 These are lines of colons that open or close no div, types on anything but a div, blocks that
-annotate nothing that could be left out, and keys with `=` in place of the colon. Pandoc's rules for
+annotate nothing that could be left out. Pandoc's rules for
 divs are strict: a blank line before, no blanks at the start of the line, one word or attributes in
 braces.
 """
@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...markdown.blocks import (
     Block,
-    ErrorBlock,
     HeadingBlock,
     TextBlock,
-    parse_attributes,
+    is_text,
     source_line,
 )
 from ...markdown.divs import Part, parts_by_line
-from ...markdown.metadata.lists import BLOCK_KEYS
 from .finding import Finding
 
 _COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
@@ -30,6 +28,7 @@ _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
 _VERBATIM = re.compile(r"[ \t>]*<(pre|script|style|textarea)\b", re.I)
 _BRACES = re.compile(r"\{([^{}\n]{1,500})\}")
 _CODE = re.compile(r"(`+)[^`\n]*\1")
+_TYPED = re.compile(r"(?:(?<![\w.])\.|\btype=[\"']?)([\w-]+)")
 _WORD = re.compile(r"[\w-]+")
 _UNSEEN = re.compile(
     r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
@@ -37,7 +36,6 @@ _UNSEEN = re.compile(
     re.S | re.X,
 )
 _UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
-_EQUALS = re.compile(r"(\w+)[ \t]*=[ \t]*[^\s=]")
 # Reads the divs and metadata blocks in a text, as `parts_by_line` does.
 ReadParts = Callable[[str], list[tuple[int, Part, str]]]
 ABOUT_NOTHING = (
@@ -45,7 +43,10 @@ ABOUT_NOTHING = (
     "put it directly before the part"
 )
 UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
-EQUALS = "`{key} =` is not read: a key ends with a colon (`{key}: …`)"
+ELSEWHERE = (
+    "{} leaves nothing out: only a div does. Put the part in one (`::: {{.rag-only type={}}}`), or put a block with "
+    "`type:` before it"
+)
 STRAY = (
     "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
     "before it, stands at the start of its line (in a list, where the item's text begins), and has one class "
@@ -66,7 +67,7 @@ def find_stray_marks(blocks: Sequence[Block], types: frozenset[str], read: ReadP
     for block in blocks:
         if isinstance(block, HeadingBlock):
             yield from _on_others(block.source, block.line, types)
-        elif isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+        elif is_text(block):
             yield from _in_text(block, types, read)
 
 
@@ -81,10 +82,9 @@ def explain_misplaced(text: str) -> str:
 def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Finding]:
     source = block.source
     first = source_line(block)
-    if not any(sign in source for sign in ("::", "\uff1a", "{", "=")):
+    if not any(sign in source for sign in ("::", "\uff1a", "{")):
         return
     lines = source.split("\n")
-    yield from _with_equals_signs(lines, first)
     fences = _fences(read(source)) if "::" in source else {}
     opened = 0  # stray colons with a word, which the bare colons below them would close
     for number, line in lines_outside_code(lines):
@@ -98,19 +98,6 @@ def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterat
             opened = max(0, opened - 1) if closes else opened + 1
         else:
             yield from _on_others(line, first + number, types)
-
-
-def _with_equals_signs(lines: Sequence[str], first: int) -> Iterator[Finding]:
-    """Yield the keys of ours between two lines `---` that have `=` for the colon, as in TOML."""
-    inside = False
-    for number, line in lines_outside_code(lines):
-        if line.rstrip() in ("---", "..."):
-            inside = not inside and line.startswith("-") and not (number and lines[number - 1].strip())
-        elif inside and (found := _EQUALS.match(line)):
-            if found[1] in BLOCK_KEYS:
-                yield Finding(first + number, "near-miss", EQUALS.format(key=found[1]))
-        else:
-            inside = False
 
 
 def _fences(parts: Sequence[tuple[int, Part, str]]) -> dict[int, bool]:
@@ -200,11 +187,5 @@ def item_starts(line: str) -> list[int]:
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
     """Yield types in the attributes of headings, spans and the like."""
     for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
-        attributes = parse_attributes(found[0])
-        if not types.isdisjoint(attributes.classes) or attributes.pairs.get("type") in types:
-            yield Finding(
-                number,
-                "type-elsewhere",
-                f"{found[0]} leaves nothing out: only a div does. Put the part in one (`::: {found[0]}`), "
-                "or put a block with `type:` before it",
-            )
+        if words := types.intersection(_TYPED.findall(found[1])):
+            yield Finding(number, "type-elsewhere", ELSEWHERE.format(found[0], min(words)))
