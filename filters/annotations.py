@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lmm_core.errors import ModelError
 from lmm_core.markdown.blocks import Block, serialize_blocks
 from lmm_core.models.sources import STAND_IN_NAME
@@ -18,32 +16,22 @@ from .pass_run import apply_pass
 
 def annotate(document: FilterDocument) -> FilterOutput:
     """Run the header and RAG passes on a document, and return the output."""
-    settled = False
-
-    def work(blocks: list[Block]) -> list[Block]:
-        nonlocal settled
-        made, tally = _work(document, blocks)
-        is_unasked = tally is not None and tally.names <= {STAND_IN_NAME}
-        settled = is_unasked and serialize_blocks(made) == serialize_blocks(blocks)
-        return made
-
-    output = apply_pass(document, work, "annotations")
-    return replace(output, is_settled=settled)
+    return apply_pass(document, lambda blocks: _work(document, blocks), "annotations")
 
 
-def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], Tally | None]:
-    """Return the blocks, annotated, and the tally of what was made, None if something went wrong."""
+def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
+    """Return the blocks, annotated."""
     project = document.project_for(blocks)
     if project is None:
         report_errors(blocks, document.logger)
-        return blocks, None
+        return blocks
     models = Models(document.options.model, warn=document.logger.warning)
     try:
         run = new_rag_run(project, models.annotator(project), document.path, document.logger)
     except ModelError as error:
         report_errors(blocks, document.logger)
         document.logger.error(f"The document was not annotated: {error}")
-        return blocks, None
+        return blocks
     run.verbatim = document.source is not None
     run.start(blocks)
     if run.open:
@@ -54,7 +42,7 @@ def _work(document: FilterDocument, blocks: list[Block]) -> tuple[list[Block], T
     is_kept = document.call.to_markdown or bool(document.options.save)
     if is_kept and serialize_blocks(made) != serialize_blocks(blocks):
         _say_who(document, run.tally)
-    return made, None if run.tally.failed else run.tally
+    return made
 
 
 def _say_who(document: FilterDocument, tally: Tally) -> None:

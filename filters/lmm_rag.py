@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
+from .annotations import annotate
 from .process import run_filter
-
-if TYPE_CHECKING:
-    from .pandoc.document import FilterDocument, FilterOutput
 
 
 def main() -> None:
     """Run the command `lmm-rag`, which pandoc starts."""
-    sys.exit(run_filter("lmm-rag", _annotate, remembers=True))
-
-
-def _annotate(document: FilterDocument) -> FilterOutput:
-    from .annotations import annotate  # loads much, and most runs change nothing
-
-    return annotate(document)
+    sys.exit(run_filter("lmm-rag", annotate))
 
 
 if __name__ == "__main__":

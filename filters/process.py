@@ -14,34 +14,20 @@ from lmm_core.ending import end_quickly
 
 if TYPE_CHECKING:
     from .pandoc.document import FilterDocument, FilterOutput
-    from .pandoc.runs.known import RunMemory
 
     Work = Callable[[FilterDocument], FilterOutput]
 
 
-def run_filter(name: str, work: Work, remembers: bool = False) -> int:
+def run_filter(name: str, work: Work) -> int:
     """Run a filter on standard input, and return its exit status.
 
     The status is 1 when pandoc has to stop, and then writes nothing. name: of the command, for
-    messages; remembers: where the work has left a document as it is, it need not be done again."""
+    messages."""
     end_quickly()
     data = sys.stdin.buffer.read()
     if os.environ.get("LMM_INNER"):  # a run that another filter of ours has started: see `PandocRun`
         sys.stdout.buffer.write(data)
         return 0
-    if not remembers:
-        return _run_in_thread(name, work, data, None)
-    from .pandoc.runs.known import RunMemory
-
-    memory = RunMemory(name, data, sys.argv[1:])
-    if (known := memory.answer()) is not None:
-        sys.stdout.buffer.write(known)
-        return 0
-    return _run_in_thread(name, work, data, memory)
-
-
-def _run_in_thread(name: str, work: Work, data: bytes, memory: RunMemory | None) -> int:
-    """Do the work of a filter, and return the exit status."""
     import threading
 
     # JSON and panflute go down into nested divs and lists by recursion: a deep
@@ -49,25 +35,25 @@ def _run_in_thread(name: str, work: Work, data: bytes, memory: RunMemory | None)
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(512 << 20)
     status: list[int] = []
-    thread = threading.Thread(target=lambda: status.append(_run(name, work, data, memory)))
+    thread = threading.Thread(target=lambda: status.append(_run(name, work, data)))
     try:
         thread.start()
     except RuntimeError:  # the system gives no stack of this size
-        return _run(name, work, data, memory)
+        return _run(name, work, data)
     thread.join()
     return status[0] if status else 1
 
 
-def _run(name: str, work: Work, data: bytes, memory: RunMemory | None) -> int:
+def _run(name: str, work: Work, data: bytes) -> int:
     import json
 
     from lmm_core.errors import LmmError
-    from lmm_core.logging import ConsoleLogger, KeepingLogger, say
+    from lmm_core.logging import ConsoleLogger, say
 
     from .pandoc.document import read_document
     from .pandoc.outputs import start_to_put_aside
 
-    logger = KeepingLogger(ConsoleLogger(f"{name}: "))
+    logger = ConsoleLogger(f"{name}: ")
     try:
         document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html", logger)
         output = work(document)
@@ -77,7 +63,5 @@ def _run(name: str, work: Work, data: bytes, memory: RunMemory | None) -> int:
     except (LmmError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1
-    if memory is not None and output.is_settled and not logger.reports:
-        memory.keep(document, output, written)
     sys.stdout.buffer.write(written.encode("utf-8"))
     return 0

@@ -85,12 +85,10 @@ class FilterDocument:
 class FilterOutput:
     """The document that a filter hands on.
 
-    ast: Pandoc's JSON; text: in it if it goes out verbatim, else None; is_settled: the document needs nothing, and no
-    model was asked to find that out."""
+    ast: Pandoc's JSON; text: in it if it goes out verbatim, else None."""
 
     ast: dict[str, Any]
     text: str | None = None
-    is_settled: bool = False
 
 
 def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> FilterDocument:

@@ -24,10 +24,9 @@ from .blocks import (
     prefix_block,
 )
 from .edits import EditMarkers
-from .front_matter import match_front_matter
 from .metadata.body import Parsed, looks_like_key, parse_metadata
 from .metadata.lists import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
-from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes
+from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes, match_front_matter
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, HeadingBlock, blank
 from ..markdown.edits import broken_edits
-from ..markdown.front_matter import TITLE_BLOCK
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
 from ..markdown.originals import restore_originals
 from ..markdown.rag_only import taken_out
+from ..markdown.regions import TITLE_BLOCK
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
 from .check.unreadable import find_errors

@@ -1,4 +1,4 @@
-"""Keys in a document's header that look like settings of ours and are not read there."""
+"""Keys in a document's header that look like settings of ours and are not read there, or say that it was imported."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ UNDER_MODEL = "`{}` is not read here: write it below `model:` in the header, ind
 IN_CONFIG = "`{}` is not read in a header: it is a section of config.toml (`lmm config init` writes one)"
 OPTIONS = "`options` is not read. Write what is annotated below `model:`, indented (`  RAG: {{{}}}`){}"
 _NUMBERED = "; text ids need no option, and chats and edits are removed by `lmm clear`"
+
+
+IMPORTED = "~imported"
 
 
 def find_header_keys(blocks: Sequence[Block]) -> Iterator[Finding]:

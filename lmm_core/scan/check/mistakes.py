@@ -14,9 +14,8 @@ from ...markdown.rag_only import KnitRules, header_rules
 from .empty_parts import find_empty_parts
 from .finding import ERRORS, Finding, report_findings
 from .header_keys import find_header_keys, find_unchecked_import
-from .merge_conflicts import find_merge_conflicts
 from .near_misses import find_near_misses
-from .stray_marks import read_parts
+from .stray_marks import find_merge_conflicts, read_parts
 from .type_words import find_type_slips
 from .unread_messages import find_unread_messages
 from .unreadable import find_errors

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ...markdown.blocks import (
     Block,
     HeadingBlock,
+    MetadataBlock,
     TextBlock,
     is_text,
     source_line,
@@ -189,3 +190,41 @@ def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Findin
     for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
         if words := types.intersection(_TYPED.findall(found[1])):
             yield Finding(number, "type-elsewhere", ELSEWHERE.format(found[0], min(words)))
+
+
+# Merges
+
+_OURS = re.compile(r"<{7}(?: \S|\r?\Z)")
+_BETWEEN = re.compile(r"={7}\r?\Z")
+_THEIRS = re.compile(r">{7}(?: \S|\r?\Z)")
+MERGE = (
+    "two versions of a merge stand here: decide which text stays, and take out the lines <<<<<<<, ======= and >>>>>>>"
+)
+
+
+def find_merge_conflicts(blocks: Sequence[Block]) -> Iterator[Finding]:
+    """Yield each conflict in a document with its first marker that is left; but not those in code.
+
+    `=======` alone may underline a heading, and `>>>>>>>` alone be a quote."""
+    is_open = divided = False
+    for line, text in _lines_of(blocks):
+        if _OURS.match(text):
+            is_open, divided = True, False
+            yield Finding(line, "merge-conflict", MERGE)
+        elif _BETWEEN.match(text):
+            divided = True
+        elif _THEIRS.match(text) and divided:
+            if not is_open:
+                yield Finding(line, "merge-conflict", MERGE)
+            is_open = divided = False
+
+
+def _lines_of(blocks: Sequence[Block]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of texts outside code, and those of metadata blocks, each with its number."""
+    for block in blocks:
+        if "<<<<<<<" in block.source or "=======" in block.source or ">>>>>>>" in block.source:
+            first = source_line(block)
+            lines = block.source.split("\n")
+            if isinstance(block, TextBlock | MetadataBlock):
+                found = lines_outside_code(lines) if is_text(block) else enumerate(lines)
+                yield from ((first + number, line) for number, line in found)
