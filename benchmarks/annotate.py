@@ -25,7 +25,7 @@ from texts import ROOT
 from filters import environment
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import blocks_to_tree, parse_markdown_text, sections, serialize_blocks
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, Usage

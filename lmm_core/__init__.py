@@ -46,7 +46,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.files import load_markdown as load_markdown
     from .markdown.files import save_markdown as save_markdown
     from .markdown.parse import parse_markdown_text as parse_markdown_text
-    from .markdown.rag_only import KnitRules as KnitRules
     from .markdown.tree import HeaderNode as HeaderNode
     from .markdown.tree import HeadingNode as HeadingNode
     from .markdown.tree import TextNode as TextNode
@@ -71,6 +70,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.tree import traverse as traverse
     from .markdown.tree import traverse_post as traverse_post
     from .markdown.tree import tree_to_blocks as tree_to_blocks
+    from .markdown.visibility import KnitRules as KnitRules
     from .models.embedders.bm25 import Bm25Encoder as Bm25Encoder
     from .models.prompts import Prompt as Prompt
     from .retrieve.agents.tools import Tools as Tools
@@ -117,7 +117,7 @@ _MODULES = {
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",
     "markdown.parse": "parse_markdown_text",
-    "markdown.rag_only": "KnitRules",
+    "markdown.visibility": "KnitRules",
     "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree collect_dictionaries collect_headings "
     "collect_table_of_contents collect_text copy_tree extract_content fold fold_post inherit_metadata "
     "load_tree map_tree propagate_content propagate_property prune_tree save_tree sections titles_path "

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from lmm_core.markdown.blocks import HeaderBlock
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules, header_rules
+from lmm_core.markdown.visibility import KnitRules, header_rules, in_notes
 
 from ..pandoc.json_tree import Json, attributes_of
 from .elements import knit_elements
@@ -29,7 +29,7 @@ def knit_book(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | 
         own = _header_of(chapter)
         if own is None:
             kept += knit_elements(chapter, rules, header)
-        elif own.content.get("knit") is False:
+        elif in_notes(own.content, rules, is_header=True) is False:
             kept += [element for element in chapter if _is_mark(element)]
         else:
             kept += knit_elements(chapter, header_rules(own.content, rules), header)

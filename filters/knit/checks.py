@@ -10,7 +10,7 @@ from lmm_core.logging import ListLogger, LocatedLogger
 from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import NOT_CLOSED
+from lmm_core.markdown.visibility import NOT_CLOSED
 from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
 from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors

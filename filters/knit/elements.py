@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
-from lmm_core.markdown.rag_only import KnitRules, div_verdict, verdicts
+from lmm_core.markdown.divs import Part
 from lmm_core.markdown.tree import blocks_to_tree, node_block
+from lmm_core.markdown.visibility import KnitRules, leaves_out, verdicts
 
 from ..pandoc.json_tree import Json, attributes_of, find_block_lists, is_metadata, metadata_of
 from .boxes import is_emptied
@@ -75,4 +76,4 @@ def _is_quartos(element: Json) -> bool:
 
 def _is_left_out(element: Json, rules: KnitRules) -> bool:
     """Return True for a div that is RAG-only by its classes or attributes."""
-    return element["t"] == "Div" and bool(div_verdict(attributes_of(element), rules))
+    return element["t"] == "Div" and bool(leaves_out(rules)(Part(0, 0, attributes_of(element))))

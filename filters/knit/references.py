@@ -9,7 +9,7 @@ from typing import Any
 
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.knit import find_labels_left_out
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 

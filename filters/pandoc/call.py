@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .meta import ASKED, CHAIN, TEXT, FilterOptions, is_ours_alone, plain, read_options
+from lmm_core.markdown.metadata.keys import is_private
+
+from .meta import ASKED, CHAIN, TEXT, FilterOptions, plain, read_options
 from .runs.run import PandocRun, base_format, find_run, is_ours
 
 Meta = dict[str, Any]
@@ -98,7 +100,7 @@ class FilterCall:
     def clean(self, meta: Mapping[str, Any]) -> Meta:
         """Return metadata without our keys if this is the last filter of ours: some writers
         (docx) put every key into the file."""
-        return dict(meta) if self.is_followed else {key: meta[key] for key in meta if not is_ours_alone(key)}
+        return dict(meta) if self.is_followed else {key: meta[key] for key in meta if not is_private(key)}
 
 
 def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:

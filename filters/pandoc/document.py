@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from lmm_core.logging import LocatedLogger, LoggerBase
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, Problem, Spelling, header_content
 from lmm_core.markdown.divs import find_parts
+from lmm_core.markdown.metadata.keys import is_positional
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import OUT, KnitRules, named_types, words_of
+from lmm_core.markdown.visibility import OUT, KnitRules, named_types, words_of
 from lmm_core.scan.documents.document import project_of
 from lmm_core.scan.header import report_ignored_exclusions
 from lmm_core.settings.project import Project, load_project
@@ -25,7 +26,7 @@ from lmm_core.settings.project import Project, load_project
 from ..errors import FilterError
 from .call import FilterCall, read_call
 from .json_tree import find_comments
-from .meta import FilterOptions, header_from, is_positional, plain_options
+from .meta import FilterOptions, header_from, plain_options
 from .outputs import refuse_overwriting
 from .source import Source, input_source, is_its_source, left_source
 

@@ -7,15 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmm_core.markdown.blocks import HeaderBlock
-from lmm_core.markdown.metadata.body import MESSAGE_KEYS
 from lmm_core.markdown.metadata.lmm_options import BY_DOCUMENT, BY_PERSON, INTERNAL, OPTIONS, options_in
-from lmm_core.markdown.rag_only import words_of
 from lmm_core.markdown.spelling import make_block
+from lmm_core.markdown.visibility import words_of
 
 CHAIN, TEXT, ASKED = INTERNAL
-# Keys that a metadata block inside the text may have brought: pandoc has merged
-# such blocks into the document's metadata, and their places are lost.
-_POSITIONAL = frozenset({"type", "questions", "skip", "frozen", "knit", "chat", *MESSAGE_KEYS})
 
 
 def plain(value: Any) -> Any:
@@ -70,16 +66,6 @@ def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
     header.content = {key: plain(value) for key, value in meta.items()}
     assert isinstance(header, HeaderBlock)
     return header
-
-
-def is_ours_alone(key: str) -> bool:
-    """Return True if a key means something to us only."""
-    return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")
-
-
-def is_positional(key: str) -> bool:
-    """Return True if a key may come from a metadata block inside the text."""
-    return key in _POSITIONAL or key.startswith("~") or key.endswith("=")
 
 
 @dataclass(frozen=True)

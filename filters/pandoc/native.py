@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TypeGuard, TypeVar
 
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock
-from lmm_core.markdown.rag_only import DOCUMENT_KEYS
+from lmm_core.markdown.visibility import DOCUMENT_KEYS
 
 from .json_tree import Json, is_metadata, metadata_element
 from .meta import text_of

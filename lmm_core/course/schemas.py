@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.metadata.keys import MESSAGE_KEYS, SWITCHES, TEXTS
 from ..markdown.metadata.lmm_options import BY_DOCUMENT
 from ..models.sources import known_sources
 from ..scan.check.header_keys import MODEL_KEYS
-from ..scan.check.near_misses import SWITCHES, TEXTS
 
 Schema = dict[str, Any]
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -22,13 +22,14 @@ from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cutting.cut_points import UnitCutter
 from ..index.cutting.pieces import Piece, add_frame, cut_text
 from ..index.cutting.units import NO_FRAME, ChunkLimits, Frame
-from ..index.split import BlocksText, is_skipped
+from ..index.split import BlocksText
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut
 from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..markdown.visibility import is_indexed
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import language_code
 from ..models.tokens import count_tokens
@@ -173,10 +174,10 @@ def _sections(tree: HeadingNode, count: Count) -> Iterator[_SnippetSection]:
     titles = titles_paths(tree)
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
-            is_out = is_skipped(node)
-            parts: list[tuple[Node, Block]] = [] if is_out or node.heading is None else [(node, node.heading)]
+            is_in = is_indexed(node)
+            parts: list[tuple[Node, Block]] = [] if not is_in or node.heading is None else [(node, node.heading)]
             for text in node.children:
-                if isinstance(text, TextNode) and not (is_skipped(text) if text.metadata else is_out):
+                if isinstance(text, TextNode) and (is_indexed(text) if text.metadata else is_in):
                     parts += _texts(text)
             if parts:
                 size = _size([block.source for _, block in parts], count)

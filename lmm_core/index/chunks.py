@@ -20,15 +20,15 @@ from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import KnitRules, types_of
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
 from .merge import div_type
-from .split import ChunkBlock, ParentDocument, is_skipped
+from .split import ChunkBlock, ParentDocument
 
 SUMMARY = "summary"
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
@@ -216,7 +216,7 @@ def with_words(chunks: Sequence[Chunk], encoder: SparseEncoder | None) -> list[C
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the texts of a node, each with the properties that hold for it alone."""
-    if is_skipped(node):
+    if not is_indexed(node):
         return
     if isinstance(node, HeadingNode):
         summary = node.get("summary")
@@ -246,10 +246,7 @@ def _properties(node: Node) -> dict[str, Any]:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]
-        if part.get("knit") is True:
-            found.setdefault("type", None)  # in the notes, so it has none of the types around it
-    types = types_of(found.pop("type", None))
-    if types:
+    if types := types_around(node):
         found["type"] = types[0] if len(types) == 1 else types
     found.pop(SUMMARY, None)  # it is a chunk of its own
     return {key: value for key, value in found.items() if value is not None}

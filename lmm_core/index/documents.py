@@ -11,7 +11,8 @@ from ..markdown.metadata.body import dump_entry
 from ..markdown.originals import restore_originals
 from ..markdown.spelling import make_block
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
-from .split import ParentDocument, is_skipped
+from ..markdown.visibility import is_indexed
+from .split import ParentDocument
 
 _TITLES = "titles"  # a document has its own path of titles
 
@@ -25,7 +26,7 @@ def document_annotations(
     all of them. blocks: of the file; names: of the annotations. Nothing of what `skip: true` leaves out is returned."""
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     texts = [(*_lines(node), node) for section in sections(tree) for node in section.texts if node.block is not None]
-    texts = [one for one in texts if not is_skipped(one[2])]
+    texts = [one for one in texts if is_indexed(one[2])]
     firsts, lasts = [first for first, _, _ in texts], [last for _, last, _ in texts]  # both ascend
     made = []
     for document in documents:

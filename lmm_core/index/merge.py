@@ -19,9 +19,9 @@ from ..markdown.blocks import (
     source_line,
 )
 from ..markdown.divs import find_parts
-from ..markdown.rag_only import KnitRules
 from ..markdown.regions import DIV_OPEN, Regions
-from ..scan.rag_parts import Excerpt, div_kind
+from ..markdown.visibility import KnitRules, type_of_div
+from ..scan.rag_parts import Excerpt
 from ..settings.tables import SplitOpts
 
 _LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
@@ -96,7 +96,7 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
         return None  # the quick answer for most texts
     attributes = _first_attributes(block.content)
-    kind = div_kind(attributes, rules)
+    kind = type_of_div(attributes, rules)
     return kind if kind and _is_one_div(block.content) else None
 
 

@@ -31,9 +31,9 @@ from ..markdown.blocks import (
 )
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import header_rules, properties_verdict
 from ..markdown.spelling import edit_block
-from ..markdown.tree import HeadingNode, Node, TextNode, blocks_to_tree, sections, titles_path
+from ..markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
+from ..markdown.visibility import header_rules, in_notes, is_indexed
 from ..models.tokens import estimate_tokens
 from ..scan.annotations.sections import nearest_summary
 from ..scan.rag_parts import Excerpt, extract_parts
@@ -315,7 +315,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     found: list[ParentDocument] = []
     for section in sections(tree):
         titles = tuple(titles_path(section))
-        texts = [node for node in section.texts if not blank(node.content) and not is_skipped(node)]
+        texts = [node for node in section.texts if not blank(node.content) and is_indexed(node)]
         own: list[TextNode] = []
         alone: list[TextNode] = []
         for node in texts:
@@ -326,23 +326,13 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     return sorted(found, key=lambda document: document.line)
 
 
-def is_skipped(node: Node) -> bool:
-    """Return True if the nearest `skip` with a truth value leaves a node out."""
-    part: Node | None = node
-    while part is not None:
-        if part.metadata and isinstance(value := part.get("skip"), bool):
-            return value
-        part = part.parent
-    return False
-
-
 def _summary_around(section: HeadingNode) -> str:
     """Return the summary of the nearest section around a section that has one, or ""."""
-    return nearest_summary(part for part in reversed(section.ancestors) if not is_skipped(part))
+    return nearest_summary(part for part in reversed(section.ancestors) if is_indexed(part))
 
 
 def _stands_alone(node: TextNode, opts: SplitOpts) -> bool:
-    if properties_verdict(node, opts.rules) is not None:
+    if in_notes(node, opts.rules) is not None:
         return True
     return node.block is not None and div_type(node.block, opts.rules) is not None
 

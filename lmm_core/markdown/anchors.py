@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .blocks import Attributes, Block, HeadingBlock, TextBlock
 from .parse import parse_markdown_text
-from .rag_only import out_by_itself
-from .tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from .tree import TextNode, blocks_to_tree, traverse
+from .visibility import is_hidden
 
 _ANCHOR = r"(?:\([^()\n]+\)=|<a\s[^<>\n]*>\s*</a>|<a\s[^<>\n]*/>)[ \t]*\r?\n"
 _ANCHORS = re.compile(rf"\ufeff?(?:[ \t]*\r?\n)*[ ]{{0,3}}((?:{_ANCHOR})+)(?=#{{1,6}}[ \t])")
@@ -38,12 +38,7 @@ def _left_out(blocks: Sequence[Block]) -> set[int]:
     """Return the texts that stand in sections that are left out."""
     tree = blocks_to_tree(blocks)
     texts = (node for node in traverse(tree) if isinstance(node, TextNode)) if tree is not None else ()
-    return {id(text.block) for text in texts if any(map(_is_out, text.ancestors))}
-
-
-def _is_out(part: HeadingNode) -> bool:
-    is_hidden = part.get("knit") is False if isinstance(part, HeaderNode) else out_by_itself(part)
-    return is_hidden or part.get("skip") is True
+    return {id(text.block) for text in texts if any(map(is_hidden, text.ancestors))}
 
 
 def _without(block: Block) -> Iterator[Block]:

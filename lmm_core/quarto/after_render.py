@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..files.marked import own_place
 from ..files.walk import RENDERED, is_document, is_inside
 from ..logging import KeepingLogger, LoggerBase, counted, in_file
-from ..markdown.rag_only import KnitRules, project_rules
+from ..markdown.visibility import KnitRules, project_rules
 from ..settings.names import IN_COURSE
 from ..settings.project import Project, load_project
 from ..settings.quarto_inputs import (

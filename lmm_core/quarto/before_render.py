@@ -16,8 +16,8 @@ from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, is_notebook, read_markdown, write_markdown
 from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import project_rules
 from ..markdown.spelling import convert
+from ..markdown.visibility import project_rules
 from ..scan.check.typos import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs

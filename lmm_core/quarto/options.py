@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RenderError
-from ..markdown.rag_only import words_of
+from ..markdown.visibility import words_of
 from ..settings.quarto_project import mapping_in, project_file, read_project
 
 WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"

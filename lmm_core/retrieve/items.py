@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from ..index.passages import Material, Passage, Section, place
 from ..markdown.regions import split_fences
+from ..markdown.visibility import DEFINITION as DEFINITION
+from ..markdown.visibility import may_be_quoted
 from .merging import merge
 
-EXERCISE, DEFINITION, TOPIC, SOLUTION = "exercise", "definition", "topic", "solution"
+EXERCISE, TOPIC, SOLUTION = "exercise", "topic", "solution"
 # The words that head a solution, in the languages of the word lists and some more.
 _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
@@ -84,6 +86,12 @@ def kind_of(passage: Passage) -> str:
     if not passage.kinds:
         return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
     return passage.kinds[0]
+
+
+def may_be_shown(passage: Passage, asked: str = "") -> bool:
+    """Return True if a student who asks may be shown a passage. asked: the type of material that is asked for."""
+    kind = kind_of(passage)
+    return may_be_quoted(passage.kinds or ([kind] if kind else []), asked)
 
 
 def without_fences(text: str) -> str:

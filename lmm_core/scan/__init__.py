@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .. import lazy_names
 
 if TYPE_CHECKING:
-    from ..markdown.rag_only import KnitRules
+    from ..markdown.visibility import KnitRules
     from ..settings.tables import ScanOpts, SplitOpts
     from .chat import scan_messages
     from .edit import scan_edits
@@ -27,7 +27,7 @@ __getattr__, __dir__ = lazy_names(
         "edit": "scan_edits",
         "exchange.record": "clear_messages",
         "header": "scan",
-        ".markdown.rag_only": "KnitRules",
+        ".markdown.visibility": "KnitRules",
         ".settings.tables": "ScanOpts SplitOpts",
         "rag": "scan_rag",
     },

@@ -11,10 +11,10 @@ from ..markdown.edits import broken_edits
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import taken_out
 from ..markdown.regions import TITLE_BLOCK
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
+from ..markdown.visibility import taken_out
 from .check.unreadable import find_errors
 from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 

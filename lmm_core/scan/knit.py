@@ -1,6 +1,6 @@
 """Knitting: the lecture notes without metadata and RAG-only material.
 
-Which parts are RAG-only is defined in `markdown.rag_only`.
+Which parts are RAG-only is defined in `markdown.visibility`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from ..markdown.blocks import (
 from ..markdown.divs import Cut, cut, find_cuts, find_parts, without
 from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import (
+from ..markdown.spelling import convert, edit_block, settle
+from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
+from ..markdown.visibility import (
     DOCUMENT_KEYS,
     NOT_CLOSED,
     KnitRules,
@@ -33,8 +35,6 @@ from ..markdown.rag_only import (
     leaves_out,
     verdicts,
 )
-from ..markdown.spelling import convert, edit_block, settle
-from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
 from .boxes import cut_with_boxes
 from .references import find_references_to, replace_references_to
 

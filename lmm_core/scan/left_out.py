@@ -16,12 +16,12 @@ from ..markdown.blocks import (
     count_lead,
     source_line,
 )
-from ..markdown.divs import Part, cut, find_parts
+from ..markdown.divs import cut, find_parts, without
 from ..markdown.edits import read_edit
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.originals import restore_originals
-from ..markdown.rag_only import KnitRules, close_parts, div_verdict, properties_verdict, verdicts
 from ..markdown.tree import blocks_to_tree, node_block
+from ..markdown.visibility import KnitRules, close_parts, leaves_out, verdicts
 from .knit import slug
 
 # Keys whose values stand in every page's navigation, or are no prose.
@@ -64,18 +64,13 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
     """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
     source, first = block.source, source_line(block)
 
-    def goes(part: Part) -> bool | None:
-        if part.metadata is not None:
-            return properties_verdict(part.metadata, rules)
-        return div_verdict(part.attributes, rules)
-
     def piece(start: int, end: int, out: bool) -> SourcePiece:
         text = source[start:end]
         line = first + source.count("\n", 0, start) + count_lead(text)
         return SourcePiece(line, _bare(text), out)
 
     at = 0
-    for start, end in [(0, len(source))] if is_out else cut(source, goes):
+    for start, end in [(0, len(source))] if is_out else cut(source, leaves_out(rules)):
         if start > at:
             yield piece(at, start, False)
         yield piece(start, end, True)
@@ -90,11 +85,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 def _bare(text: str) -> str:
     """Return a text without metadata blocks."""
-    kept, at = [], 0
-    for start, end in cut(text, lambda part: None):
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
+    return without(text, cut(text, lambda part: None))
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:

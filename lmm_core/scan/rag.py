@@ -18,7 +18,6 @@ from ..markdown.edits import ASKED_KEY, EDIT_KEY, broken_edits, open_edit
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
 from ..markdown.originals import RestoredBlocks, restore_originals
-from ..markdown.rag_only import KnitRules
 from ..markdown.spelling import edit_block, settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,
@@ -30,6 +29,7 @@ from ..markdown.tree import (
     traverse,
     tree_to_blocks,
 )
+from ..markdown.visibility import KnitRules
 from ..models.annotators.annotator import Annotation, Annotator
 from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN

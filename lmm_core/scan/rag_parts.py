@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..markdown.blocks import BOM, Attributes, Block, MetadataBlock, TextBlock, blank, ends_blank, source_line
-from ..markdown.divs import Cut, Part, find_cuts, has_marks, without
-from ..markdown.metadata.body import MESSAGE_KEYS
-from ..markdown.rag_only import RAG_ONLY, KnitRules, close_parts, div_types, types_of
+from ..markdown.blocks import BOM, Block, MetadataBlock, TextBlock, blank, ends_blank, source_line
+from ..markdown.divs import Cut, Goes, find_cuts, has_marks, without
+from ..markdown.metadata.keys import DECIDING, MESSAGE_KEYS
 from ..markdown.spelling import make_block
+from ..markdown.visibility import KnitRules, close_parts, div_properties, is_apart, part_properties, type_of_div
 
 NESTED = 24  # how many levels of parts in parts are set apart
 
@@ -30,13 +30,6 @@ class Excerpt(TextBlock):
 
     kind: str | None = None
     gaps: tuple[tuple[int, int], ...] = ()
-
-
-def div_kind(attributes: Attributes, rules: KnitRules) -> str | None:
-    """Return the type of a RAG-only div: its class, or the attribute `type` of `.rag-only`; None if
-    it is no such div."""
-    types = div_types(attributes, rules)
-    return next((word for word in types if word != RAG_ONLY), RAG_ONLY) if types else None
 
 
 def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
@@ -57,10 +50,7 @@ def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
 
 
 def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
-    def is_separate(part: Part) -> bool | None:
-        return _is_separate(part, rules)
-
-    cuts = find_cuts(block.source, is_separate)
+    cuts = find_cuts(block.source, _is_separate(rules))
     first = source_line(block)
     found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
     if not found:
@@ -98,20 +88,13 @@ def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> 
     """Return True if a text consists of one fenced div with a type."""
     if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
         return False
-    return found[0][1].kind is not None and found[0][1].content == block.content
+    metadata, text = found[0]
+    return text.kind is not None and not metadata and text.content == block.content
 
 
-def _is_separate(part: Part, rules: KnitRules) -> bool | None:
-    """Return True if a part is a text of its own: it has a type, says that it is not in the notes,
-    or says whether it is in the index. (A part with `knit: true` alone is like the notes.)"""
-    if part.metadata is not None:
-        knit, skip = part.metadata.get("knit"), part.metadata.get("skip")
-        if types_of(part.metadata.get("type")) or knit is False or isinstance(skip, bool):
-            return True
-        return False if knit is True else None
-    if div_kind(part.attributes, rules) is not None:
-        return True
-    return True if part.attributes.pairs.get("knit", "").lower() == "false" else None
+def _is_separate(rules: KnitRules) -> Goes:
+    """Return the function that decides whether a part of a text is a text of its own."""
+    return lambda part: is_apart(part_properties(part, rules))
 
 
 def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
@@ -120,14 +103,15 @@ def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
         return
     line = first + one.line
     low, high = one.inside
-    inner = find_cuts(one.own[low:high], lambda part: _is_separate(part, rules), True) if depth else []
+    inner = find_cuts(one.own[low:high], _is_separate(rules), True) if depth else []
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
-    metadata = []
-    if one.part.metadata is not None:
-        public = {key: value for key, value in one.part.metadata.items() if not key.startswith("~~")}
-        metadata.append(_metadata_block({key: value for key, value in public.items() if key not in MESSAGE_KEYS}))
-    kind = None if one.part.metadata is not None else div_kind(one.part.attributes, rules)
+    said, kind = one.part.metadata, None
+    if said is None:  # a div
+        kind = type_of_div(one.part.attributes, rules)
+        said = {key: value for key, value in div_properties(one.part.attributes, rules).items() if key != "type"}
+    public = {key: value for key, value in said.items() if not key.startswith("~~") and key not in MESSAGE_KEYS}
+    metadata = [_metadata_block(public)] if public or one.part.metadata is not None else []
     yield metadata, _excerpt(one.own, inner, line, kind)
     inherited = _inherited(metadata)
     for inside in inner:
@@ -140,7 +124,7 @@ def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
     """Return the metadata of a text that holds as well for a part of it that is set apart."""
     said: dict[str, Any] = {}
     for block in around:
-        said |= {key: value for key in ("type", "skip") if (value := block.content.get(key)) is not None}
+        said |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}
     return [_metadata_block(said)] if said else []
 
 

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from ..errors import FolderError, ModelError, PromptError, TrustError
 from ..files.marked import check_inside
 from ..files.names import clash, name_problem
-from ..markdown.rag_only import DIV_TYPES, OUT, RAG_ONLY, named_types
+from ..markdown.visibility import DIV_TYPES, OUT, RAG_ONLY, named_types
 from ..models.names import ModelName, is_default, leads_outside, parse_name
 from ..models.openai.extra import FILE_PARAMETERS
 from ..models.own_prompts.known import KNOWN

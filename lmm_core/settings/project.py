@@ -17,7 +17,7 @@ from ..errors import ConfigError, LmmError, PromptError
 from ..markdown.blocks import Spelling
 from ..markdown.files import project_root, root_finder
 from ..markdown.metadata.lmm_options import options_in
-from ..markdown.rag_only import KnitRules, configured_types, header_rules, taken_out_types
+from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
 from ..models.roles import ROLES, choose_model
 from ..models.sources import ModelSource, RequestLimits, known_sources

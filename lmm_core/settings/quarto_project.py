@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import QuartoError
 from ..markdown.metadata.body import parse_metadata
-from ..markdown.rag_only import KnitRules, header_rules, project_rules
+from ..markdown.visibility import KnitRules, header_rules, project_rules
 from .project import Project
 
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from ..markdown.blocks import Spelling
-from ..markdown.rag_only import KnitRules
+from ..markdown.visibility import KnitRules
 from ..models.names import DEFAULT
 from ..models.roles import PURPOSES
 from ..models.sources import ModelSource, RequestLimits, Sampling

@@ -16,7 +16,7 @@ from ..logging import printable
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
-from ..markdown.rag_only import KnitRules
+from ..markdown.visibility import KnitRules
 from ..retrieve.items import is_solution, typed_parts_under
 from ..scan.knit import knit
 from ..settings.project import load_project

@@ -19,8 +19,8 @@ from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.metadata import body as metadata
 from lmm_core.markdown.metadata.body import DELETED, edit_metadata, key_spans, parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules, configured_types, header_rules
 from lmm_core.markdown.tree import TextNode
+from lmm_core.markdown.visibility import KnitRules, configured_types, header_rules
 from lmm_core.scan.header import report_errors, scan
 from lmm_core.scan.knit import knit
 from lmm_core.settings.config import ConfigSettings

@@ -13,7 +13,7 @@ from lmm_core.course.create import create_course
 from lmm_core.course.schemas import config_schema, metadata_schema
 from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import SWITCHES, TEXTS, find_near_misses
 from lmm_core.settings.tables import SECTIONS, section_keys, table_class
 from tests.commands import run, text, write

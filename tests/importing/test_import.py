@@ -14,7 +14,7 @@ from lmm_core.index.chunks import blocks_to_chunks
 from lmm_core.installation import packaged_pandoc
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from tests.commands import run, write
 
 NOTES = "---\ntitle: Talk\nauthor: Ann\n---\n\n## One\n\nText.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Two\n\nMore.\n"

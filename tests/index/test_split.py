@@ -20,7 +20,7 @@ from lmm_core.index.split import (
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.originals import restore_originals
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.tokens import estimate_tokens
 from lmm_core.scan.rag_parts import Excerpt, extract_parts
 from lmm_core.settings.tables import SplitOpts

@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.header import find_errors
 from lmm_core.scan.knit import knit

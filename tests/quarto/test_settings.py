@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import QuartoError
-from lmm_core.markdown.rag_only import DIV_TYPES, KnitRules, project_rules
+from lmm_core.markdown.visibility import DIV_TYPES, KnitRules, project_rules
 from lmm_core.settings.quarto_project import folder_settings, merged, page_rules, read_project
 from tests.commands import BIN, text, write
 from tests.quarto.settings_cases import CASES, CLASSES, PROJECT, files_of, left_out, says

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lmm_core.markdown.blocks import BOM
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.knit import strip_divs
 from tests.commands import run, write
 from tests.effort import at_most

@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.mistakes import find_mistakes
 from tests.commands import run
 from tests.strategies import knitted

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses
-from lmm_core.workflows.typos import read_documents, typo_lines
+from lmm_core.scan.check.typos import read_documents, typo_lines
 from tests.commands import write
 
 AROUND = "# A\n\nText.\n\n{}\n\nSECRET\n"

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.knit import find_unclosed_div
 from tests.effort import at_most
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed

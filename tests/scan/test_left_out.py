@@ -1,7 +1,7 @@
 """The pieces of a document by which a page is searched for what is left out."""
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.left_out import find_pieces
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from lmm_core.markdown import parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.finding import CODES, ERRORS, WARNINGS
 from lmm_core.scan.check.header_keys import SECTIONS
 from lmm_core.scan.check.mistakes import find_mistakes, find_unread_requests

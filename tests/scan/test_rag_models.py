@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import ModelError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, blocks_to_tree, parse_markdown_text, sections
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.annotators.annotator import Annotation, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker, Reply, Usage

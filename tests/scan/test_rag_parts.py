@@ -1,7 +1,7 @@
 """Parts of texts as texts of their own, with their lines and types."""
 
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.rag_parts import extract_parts
 
 

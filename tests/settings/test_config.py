@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import ConfigError, ModelError
-from lmm_core.markdown.rag_only import KnitRules
+from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from lmm_core.settings.checks import MOVED
 from lmm_core.settings.config import ConfigSettings, Settings, explain, read_settings

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from lmm_core.markdown.metadata.lmm_options import options_in
-from lmm_core.markdown.rag_only import words_of
+from lmm_core.markdown.visibility import words_of
 
 from ...errors import FilterError
 from .ancestors import find_pandoc

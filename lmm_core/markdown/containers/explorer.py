@@ -23,6 +23,7 @@ from ..blocks import (
     TextBlock,
     parse_attributes,
 )
+from ..metadata.keys import DECIDING
 from ..metadata.ownership import find_key
 from ..parse import COMMENT_OPEN, parse_markdown_text
 from ..regions import DIV_CLOSE, DIV_OPEN, div_attributes
@@ -40,7 +41,6 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
 _CELLS = re.compile(r"[ ]{0,3}\+(?:[-=:]+\+)+[ \t]*\r?(?:\n|\Z)")
 _PAIR = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_READ_BY_VALUE = ("type", "knit", "skip")  # keys that decide about a part, whoever wrote them
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ class Explorer:
         around = decided.get(id(node.parent))
         if not found:
             return around
-        said = {key: node.get(key) for key in _READ_BY_VALUE if find_key(node.properties, key) is not None}
+        said = {key: node.get(key) for key in DECIDING if find_key(node.properties, key) is not None}
         part = Part(found[0].start, found[-1].end, metadata={**node.properties, **said})
         verdict = self.goes(part)
         return around if verdict is None else part if verdict else None

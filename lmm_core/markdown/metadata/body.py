@@ -16,9 +16,9 @@ import yaml
 
 from ...errors import MarkdownError
 from ..blocks import Message
+from .keys import MESSAGE_KEYS as MESSAGE_KEYS
 
 Value = Any
-MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 DELETED = object()
 CLOSED = "--"  # see `dump_entry`
 WIDTH = 88  # columns after which a long value goes on in a new line, at its next blank

@@ -10,14 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .body import MESSAGE_KEYS, dump_entry, first_line, parse_metadata
+from .body import dump_entry, first_line, parse_metadata
+from .keys import is_block_key
 
 Tables = Sequence[dict[str, Any]]
 
-# Keys that mean something in a block: a list that has one of them is metadata beyond doubt.
-BLOCK_KEYS = frozenset(
-    {"type", "knit", "skip", "frozen", "questions", "summary", "titles", "title", "docid", "lmm", *MESSAGE_KEYS}
-)
 _HEADING = re.compile(r"^#{1,6}[ \t]", re.M)
 _PLAIN_KEY = re.compile(r"[^\W\d_][\w-]*")
 
@@ -36,7 +33,7 @@ def listed_tables(body: str) -> Tables:
 def is_metadata(tables: Tables) -> bool:
     """Return True if a list is metadata beyond doubt: one-key mappings, with a key of ours."""
     keys = _keys(tables)
-    return any(key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS for key in keys)
+    return any(map(is_block_key, keys))
 
 
 def may_be_metadata(tables: Tables) -> bool:

@@ -16,9 +16,9 @@ from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from ...markdown.files import MarkdownFile
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules, types_of, verdicts
 from ...markdown.tree import blocks_to_tree
 from ...scan.documents.document import docid_of, project_of
+from ...markdown.visibility import KnitRules, in_notes, types_of, verdicts
 from ...scan.knit import strip_divs
 from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
@@ -49,7 +49,7 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
-    kept: list[Block] = [] if tree.get("knit") is False else [*tree.metadata]
+    kept: list[Block] = [] if in_notes(tree, rules, is_header=True) is False else [*tree.metadata]
     counts: Counter[str] = Counter()
     for node, is_out in verdicts(tree, rules):
         block = getattr(node, "heading", None) or getattr(node, "block", None)

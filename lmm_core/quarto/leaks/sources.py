@@ -12,8 +12,8 @@ from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.originals import restore_originals
-from ...markdown.rag_only import KnitRules, verdicts
 from ...markdown.tree import blocks_to_tree
+from ...markdown.visibility import KnitRules, verdicts
 from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project

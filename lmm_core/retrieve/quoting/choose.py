@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...index.passages import Passage
 from ..context import CitedSource, Context
-from ..items import DEFINITION, kind_of
+from ..items import may_be_shown
 from ..ranking.lexical import Match
 from ..retriever import Retrieval
 from .excerpt import Quoter, numbered
@@ -34,7 +34,7 @@ def quote_notes(found: Retrieval, context: Context) -> Quotation:
     Sources of a type that was asked for are quoted whole. Others of a type are not quoted, since
     an exercise may hold its solution; definitions are."""
     sources = {ident: source for source in context.sources for ident in source.ids}
-    passages = [one for one in found.passages if one.id in sources and _may_be_quoted(one, found.kind)]
+    passages = [one for one in found.passages if one.id in sources and may_be_shown(one, found.kind)]
     matches = found.lexical.match(found.text, passages, found.kind)
     ranked = sorted(passages, key=lambda one: -matches[one.id].score)  # equal ones as they were found
     if not ranked or (not found.kind and matches[ranked[0].id].share < LEAST_SHARE):
@@ -44,10 +44,6 @@ def quote_notes(found: Retrieval, context: Context) -> Quotation:
         whole = _of_kind(ranked, matches, sources)
         return _joined([(quoter.whole(source.text), source.number) for source in whole])
     return _joined([(quoter.excerpt(one, sources[one.id]), sources[one.id].number) for one in _best(ranked, matches)])
-
-
-def _may_be_quoted(passage: Passage, kind: str) -> bool:
-    return kind in passage.kinds if kind else kind_of(passage) in ("", DEFINITION)
 
 
 def _best(ranked: Sequence[Passage], matches: Mapping[str, Match]) -> list[Passage]:

@@ -23,7 +23,7 @@ from typing import Any
 from ...index.passages import Key, Material, Passage, Section
 from ...index.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
-from ..items import DEFINITION, kind_of
+from ..items import may_be_shown
 from .spans import Span, cut_spans
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words
@@ -216,4 +216,4 @@ def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
 
 def aside(passage: Passage, kind: str) -> float:
     """Return the weight of a passage by what it is. kind: the type of material that is asked for."""
-    return 1.0 if kind or kind_of(passage) in ("", DEFINITION) else ASIDE
+    return 1.0 if kind or may_be_shown(passage) else ASIDE

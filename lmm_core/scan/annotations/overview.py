@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from ...markdown.blocks import Block, HeaderBlock
 from ...markdown.metadata.ownership import hash_pair
 from ...markdown.originals import restore_originals
-from ...markdown.rag_only import KnitRules, types_of
 from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from ...markdown.visibility import KnitRules, types_of
 from ...models.languages.words import count_words
 from ...settings.tables import ScanOpts
 from ..check.finding import Finding

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...markdown.metadata.ownership import digest
-from ...markdown.rag_only import KnitRules, out_by_itself, types_of
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
+from ...markdown.visibility import KnitRules, is_hidden, types_of
 from ...models.annotators.annotator import AnnotatorSection
 from ...models.languages.words import count_words
 from ..knit import strip_divs
@@ -43,7 +43,7 @@ class SectionTexts:
                 self.node_texts[id(node)] = strip_divs(node.content, rules).strip("\n")
                 self.words[id(node)] = count_words(self.node_texts[id(node)])
             elif isinstance(node, HeadingNode):
-                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not _is_hidden(child))
+                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not is_hidden(child))
 
     def content(self, section: HeadingNode) -> SectionContent:
         """Return the content of a section."""
@@ -51,7 +51,7 @@ class SectionTexts:
         stack: list[Node] = list(reversed(section.children))
         while stack:
             node = stack.pop()
-            if _is_hidden(node):
+            if is_hidden(node):
                 continue
             if isinstance(node, TextNode):
                 content.texts.extend(filter(None, [self.node_texts[id(node)]]))
@@ -74,11 +74,11 @@ class SectionTexts:
         """Return the subsection that is all there is of a section, or None.
 
         What is to be said of both is said of the subsection."""
-        parts = [part for part in section.sections if not _is_hidden(part)]
+        parts = [part for part in section.sections if not is_hidden(part)]
         return parts[0] if len(parts) == 1 and not self._own_texts(section) else None
 
     def _own_texts(self, section: HeadingNode) -> list[str]:
-        shown = (node for node in section.texts if not _is_hidden(node))
+        shown = (node for node in section.texts if not is_hidden(node))
         return [text for node in shown if (text := self.node_texts[id(node)])]
 
 
@@ -91,10 +91,6 @@ def nearest_summary(parts: Iterable[Node]) -> str:
     """Return the summary of the first of some sections that has one in its metadata, or ""."""
     found = (part.get("summary") for part in parts)
     return next((said.strip() for said in found if isinstance(said, str) and said.strip()), "")
-
-
-def _is_hidden(node: Node) -> bool:
-    return out_by_itself(node) or _flag(node, "skip", False)
 
 
 def closed_parts(tree: HeadingNode) -> set[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...markdown.blocks import Block, ErrorBlock, TextBlock, source_line
 from ...markdown.metadata.body import parse_metadata
-from ...markdown.metadata.lists import BLOCK_KEYS
+from ...markdown.metadata.keys import is_block_key
 from ...markdown.parse import COMMENT_OPEN
 from .finding import Finding
 from .stray_marks import ReadParts, is_indented_code, item_starts, lines_of_comments, read_parts
@@ -88,4 +88,4 @@ def _misread(lines: Sequence[str], number: int, end: int) -> tuple[str, str] | N
 def _holds_metadata(text: str) -> bool:
     parsed = parse_metadata(text.strip() + "\n")
     keys = parsed.content or {}
-    return bool(parsed.messages) or any(key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS for key in keys)
+    return bool(parsed.messages) or any(map(is_block_key, keys))

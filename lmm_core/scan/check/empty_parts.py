@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...markdown.blocks import Attributes, Block, HeadingBlock, MetadataBlock
+from ...markdown.metadata.keys import ABOUT_TEXT
 from ...markdown.originals import restore_originals
 from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from .finding import Finding
 
-_ABOUT_TEXT = frozenset({"type", "questions", "summary", "titles", "knit", "skip", "frozen"})
 NO_TEXT = "this metadata is about a section without text: write the text, or take the block out"
 NO_TEXT_AT_END = "this metadata is about nothing, because no text follows: put it before the part that it is about"
 NO_TITLE = "a heading without a title: write one after the {}, or take the line out"
@@ -36,4 +36,4 @@ def _has_text(node: Node) -> bool:
 def _describes(metadata: Sequence[MetadataBlock]) -> bool:
     keys = {key for block in metadata for key in block.content if not key.startswith("~~")}
     names = {key.lstrip("~").removesuffix("=") for key in keys}
-    return not any(block.messages for block in metadata) and not names.isdisjoint(_ABOUT_TEXT)
+    return not any(block.messages for block in metadata) and not names.isdisjoint(ABOUT_TEXT)

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from ...markdown.blocks import Block, is_text, source_line
 from ...markdown.metadata.body import parse_metadata
+from ...markdown.metadata.keys import ABOUT_TEXT, DECIDING, POSITIONAL
 from .finding import Finding
 from .stray_marks import ReadParts, is_indented_code, lines_outside_code, read_parts
 
-# Keys that are hardly ever a line of a text. Those that decide what is shown count between any rules, the others
-# directly below or above one.
-_DECIDING = ("type", "knit", "skip")
-_KEYS = (*_DECIDING, "frozen", "questions", "summary", "titles", "query", "message", "edit")
+# Keys that decide what is shown count between any rules, others directly below or above one.
+_KEYS = sorted(key for key in ABOUT_TEXT | POSITIONAL if key.isalpha())
 _KEY = re.compile(rf"^[ \t>]*~?(?P<key>{'|'.join(_KEYS)})=?[ \t]*(?P<sign>[:=])(?P<rest>[^\n]*)", re.M)
 _PREFIX = re.compile(r"[ \t>]*")
 _RULE = re.compile(
@@ -93,7 +92,7 @@ def _explain(bare: Sequence[str], start: int, end: int) -> tuple[int, str] | Non
     if found["sign"] == "=":
         is_block = is_open and all(map(_ENTRY.match, bare[start:end]))
         return (at, EQUALS.format(key=found["key"])) if is_block else None
-    if not (is_adjacent or found["key"] in _DECIDING):
+    if not (is_adjacent or found["key"] in DECIDING):
         return None
     if parse_metadata(_TIGHT.sub(r"\1: ", "\n".join(bare[start:end])) + "\n").content is None:
         return None

@@ -10,7 +10,7 @@ from ...logging import LoggerBase
 from ...markdown.blocks import Block, Problem, header_content
 from ...markdown.edits import broken_edits
 from ...markdown.parse import DIV_UNDER_TEXT
-from ...markdown.rag_only import KnitRules, header_rules
+from ...markdown.visibility import KnitRules, header_rules
 from .empty_parts import find_empty_parts
 from .finding import ERRORS, Finding, report_findings
 from .header_keys import find_header_keys, find_unchecked_import

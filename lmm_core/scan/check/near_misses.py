@@ -27,21 +27,22 @@ from ...markdown.blocks import (
 )
 from ...markdown.divs import Part
 from ...markdown.metadata.body import parse_metadata
+from ...markdown.metadata.keys import SWITCHES, TEXTS
 from ...markdown.metadata.lists import listed_tables, may_be_metadata
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.metadata.ownership import find_key
 from ...markdown.originals import restore_originals
 from ...markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
-from ...markdown.rag_only import (
+from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
+from ...markdown.visibility import (
     ALL,
     RAG_ONLY,
     KnitRules,
-    div_verdict,
+    div_properties,
     header_rules,
-    properties_verdict,
+    in_notes,
     types_of,
 )
-from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
 from .comment_marks import find_comment_marks
 from .false_blocks import find_false_blocks
 from .finding import Finding
@@ -49,9 +50,6 @@ from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_pa
 from .unread_messages import find_unread_messages
 
 LMM = "lmm"
-# The keys of metadata blocks, by the kind of their values
-SWITCHES = ("knit", "skip", "frozen")
-TEXTS = ("type", "questions", "summary")
 # Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
 # bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
@@ -85,7 +83,7 @@ def find_near_misses(
             found += finder.block(block.content, block.source, block.line, node.get("knit") is True)
         if isinstance(node, TextNode) and is_text(node.block):
             found += finder.text(node.block, node.get("knit") is True)
-            if node.metadata and properties_verdict(node, rules) and (why := explain_misplaced(node.block.content)):
+            if node.metadata and in_notes(node, rules) is False and (why := explain_misplaced(node.block.content)):
                 found.append(Finding(node.metadata[-1].line, "about-nothing", why))
     found += [*find_stray_marks(blocks, finder.types, read), *find_comment_marks(blocks, read)]
     found += find_false_blocks(blocks, rules.allowed, read)
@@ -227,8 +225,7 @@ class _NearMissFinder:
     def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[tuple[str, str]]:
         attributes = part.attributes
         yield from self._attributes(attributes)
-        verdict = div_verdict(attributes, self.rules)
-        if is_kept or verdict is not None:
+        if is_kept or in_notes(div_properties(attributes, self.rules), self.rules) is not None:
             return
         for name in attributes.classes:
             if name in self.allowed:

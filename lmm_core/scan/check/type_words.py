@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from ...markdown.blocks import Block
-from ...markdown.rag_only import RAG_ONLY, KnitRules
+from ...markdown.visibility import RAG_ONLY, KnitRules
 from .finding import Finding
 from .near_misses import nearest, typed_parts
 from .stray_marks import ReadParts, read_parts

@@ -16,7 +16,7 @@ from ...errors import MarkdownError
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, header_content
 from ...markdown.files import MarkdownDocument, read_markdown
-from ...markdown.rag_only import KnitRules, header_rules
+from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
 from .near_misses import find_near_misses
 from .type_words import count_types

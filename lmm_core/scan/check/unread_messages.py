@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, TextBlock, source_line
 from ...markdown.metadata.body import Parsed, looks_like_key, parse_metadata, split_messages
-from ...markdown.metadata.lists import BLOCK_KEYS
+from ...markdown.metadata.keys import is_block_key
 from ...markdown.parse import DIV_UNDER_TEXT, NOT_CLOSED, is_metadata_div
 from ...markdown.regions import without_code
 from .finding import Finding
@@ -103,7 +103,7 @@ def _native_under_text(lines: Sequence[str], start: int, end: int) -> _NoBlock |
     """Return what is wrong with lines between `---` directly under a text; None if they hold no key of ours."""
     body = "\n".join([*lines[start + 1 : end], ""])
     parsed = parse_metadata(body) if end < len(lines) else Parsed()
-    keys = [key for key in parsed.content or {} if key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS]
+    keys = [key for key in parsed.content or {} if is_block_key(key)]
     return _NoBlock(end + 1, "no-blank-line", UNDER_TEXT, signs_in(body)) if parsed.messages or keys else None
 
 

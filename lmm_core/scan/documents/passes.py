@@ -19,7 +19,7 @@ from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
-from ...markdown.rag_only import KnitRules, header_rules
+from ...markdown.visibility import KnitRules, header_rules
 from ...markdown.spelling import convert
 from ...models.annotators.annotator import Annotator
 from ...models.annotators.lazy import UnaskedAnnotator

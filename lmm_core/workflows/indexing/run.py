@@ -38,7 +38,7 @@ from ...index.workers import Workers
 from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile
-from ...markdown.rag_only import KnitRules
+from ...markdown.visibility import KnitRules
 from ...models.addresses import shown_address
 from ...models.sources import ModelSource, known_sources
 from ...models.tokens import count_tokens, estimate_tokens

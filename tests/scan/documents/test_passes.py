@@ -64,7 +64,7 @@ def test_a_typed_block_in_a_callout_is_found_however_long_it_is():
 def test_many_divs_take_linear_time():
     from time import process_time
 
-    from lmm_core.markdown.rag_only import KnitRules
+    from lmm_core.markdown.visibility import KnitRules
     from lmm_core.scan.knit import strip_divs
 
     for one in ("::: lmm\n```yaml\ntype: exercise\n```\n:::\n\ntext\n\n", "::: exercise\nx\n:::\n\n", "::: note\n\n"):
