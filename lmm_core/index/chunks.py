@@ -246,6 +246,7 @@ def _properties(node: Node) -> dict[str, Any]:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]
+    found.pop("type", None)
     if types := types_around(node):
         found["type"] = types[0] if len(types) == 1 else types
     found.pop(SUMMARY, None)  # it is a chunk of its own

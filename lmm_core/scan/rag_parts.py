@@ -15,7 +15,15 @@ from ..markdown.blocks import BOM, Block, MetadataBlock, TextBlock, blank, ends_
 from ..markdown.divs import Cut, Goes, find_cuts, has_marks, without
 from ..markdown.metadata.keys import DECIDING, MESSAGE_KEYS
 from ..markdown.spelling import make_block
-from ..markdown.visibility import KnitRules, close_parts, div_properties, is_apart, part_properties, type_of_div
+from ..markdown.visibility import (
+    KnitRules,
+    close_parts,
+    div_properties,
+    in_index,
+    is_apart,
+    part_properties,
+    type_of_div,
+)
 
 NESTED = 24  # how many levels of parts in parts are set apart
 
@@ -109,7 +117,8 @@ def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     said, kind = one.part.metadata, None
     if said is None:  # a div
         kind = type_of_div(one.part.attributes, rules)
-        said = {key: value for key, value in div_properties(one.part.attributes, rules).items() if key != "type"}
+        of_div = div_properties(one.part.attributes, rules)
+        said = {key: value for key, value in of_div.items() if key != "type"} if in_index(of_div) is not None else {}
     public = {key: value for key, value in said.items() if not key.startswith("~~") and key not in MESSAGE_KEYS}
     metadata = [_metadata_block(public)] if public or one.part.metadata is not None else []
     yield metadata, _excerpt(one.own, inner, line, kind)
