@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import panflute as pf
+
 from lmm_core.markdown.blocks import HeaderBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules, header_rules, in_notes
 
-from ..pandoc.json_tree import Json, attributes_of
 from .elements import knit_elements
 
 TITLE_BLOCK = "quarto-title-block"
 _MARK = "<!-- quarto-file-metadata:"
 
 
-def knit_book(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | None = None) -> list[Json]:
+def knit_book(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
     """Return the elements of the notes, chapter by chapter.
 
     A chapter whose header says `knit: false` keeps Quarto's marks alone. header: what the document
     says of itself as a whole."""
-    kept: list[Json] = []
+    kept: list[pf.Element] = []
     for chapter in _chapters(elements):
         own = _header_of(chapter)
         if own is None:
@@ -36,9 +37,9 @@ def knit_book(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | 
     return kept
 
 
-def _chapters(elements: Sequence[Json]) -> Iterator[list[Json]]:
+def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
     """Yield the elements from one mark to the next, or all elements if there is no mark."""
-    chapter: list[Json] = []
+    chapter: list[pf.Element] = []
     for element in elements:
         if _is_mark(element) and not (chapter and _is_mark(chapter[-1])):
             yield chapter
@@ -47,18 +48,18 @@ def _chapters(elements: Sequence[Json]) -> Iterator[list[Json]]:
     yield chapter
 
 
-def _header_of(chapter: Sequence[Json]) -> HeaderBlock | None:
+def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
     """Return the header of a chapter, or None if it has none."""
     for element in chapter:
-        if element["t"] == "CodeBlock" and TITLE_BLOCK in attributes_of(element).classes:
-            first = parse_markdown_text(element["c"][1] + "\n")[0]
+        if isinstance(element, pf.CodeBlock) and TITLE_BLOCK in element.classes:
+            first = parse_markdown_text(element.text + "\n")[0]
             return first if isinstance(first, HeaderBlock) else None
     return None
 
 
-def _is_mark(element: Json) -> bool:
+def _is_mark(element: pf.Element) -> bool:
     """Return True for Quarto's mark of a chapter, and for the page between two parts."""
-    if element["t"] == "Div":
-        return "quarto-book-part" in attributes_of(element).classes
-    inside = element["c"] if element["t"] == "Para" else [element]
-    return len(inside) == 1 and inside[0]["t"] in ("RawBlock", "RawInline") and inside[0]["c"][1].startswith(_MARK)
+    if isinstance(element, pf.Div):
+        return "quarto-book-part" in element.classes
+    inside = element.content if isinstance(element, pf.Para) else [element]
+    return len(inside) == 1 and isinstance(inside[0], pf.RawBlock | pf.RawInline) and inside[0].text.startswith(_MARK)

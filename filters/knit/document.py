@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import panflute as pf
+
 from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.scan.header import report_broken_edits, report_errors
 from lmm_core.scan.knit import find_unclosed_div, knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
+from ..pandoc.elements import blocks_of, load
 from ..pandoc.meta import header_from
 from ..pandoc.write_elements import as_divs, hand_on, parse_as_input, write_elements, write_rewritten
 from ..pandoc.write_text import write_text
@@ -64,28 +67,30 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
     if document.call.in_quarto and document.input_text is not None:
         check_quarto_file(document, document.input_text)
     if document.call.to_markdown:
-        kept = knit_elements(document.ast["blocks"], document.rules)
-        return write_rewritten(document, {**document.ast, "blocks": kept})
+        doc = load(document.ast)
+        doc.content = knit_elements(list(doc.content), document.rules)
+        return write_rewritten(document, {**document.ast, "blocks": blocks_of(doc)})
     return _knit_ast(document, document.ast)
 
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     """Knit Pandoc's elements."""
-    before = identifiers(ast["blocks"])
+    doc = load(ast)
+    before = identifiers(doc)
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
-    ast = {**ast, "blocks": knit_book(ast["blocks"], document.rules, header)}
-    _mend_references(document, ast["blocks"], before)
-    return hand_on(document, ast)
+    doc.content = knit_book(list(doc.content), document.rules, header)
+    _mend_references(document, doc, before)
+    return hand_on(document, {**ast, "blocks": blocks_of(doc)})
 
 
-def _mend_references(document: FilterDocument, blocks: list[Any], before: set[str]) -> None:
+def _mend_references(document: FilterDocument, doc: pf.Doc, before: set[str]) -> None:
     """Make references readable whose target is left out, here or (in Quarto) on other pages.
 
-    blocks: changed in place; before: the identifiers that the page had."""
-    gone = before - identifiers(blocks)
+    before: the identifiers that the page had."""
+    gone = before - identifiers(doc)
     if document.call.in_quarto:
-        elsewhere = gone_on_other_pages(cited(blocks) - before, document.rules)
+        elsewhere = gone_on_other_pages(cited(doc) - before, document.rules)
         gone |= elsewhere
         report_lost(document, elsewhere)
     if gone:
-        make_readable(blocks, gone)
+        make_readable(doc, gone)

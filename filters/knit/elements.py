@@ -4,45 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
-from lmm_core.markdown.divs import Part
-from lmm_core.markdown.tree import blocks_to_tree, node_block
-from lmm_core.markdown.visibility import KnitRules, leaves_out, verdicts
+import panflute as pf
 
-from ..pandoc.json_tree import Json, attributes_of, find_block_lists, is_metadata, metadata_of
+from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
+from lmm_core.markdown.tree import blocks_to_tree, node_block
+from lmm_core.markdown.visibility import KnitRules, div_properties, in_notes, verdicts
+
+from ..pandoc.elements import attributes_of, find_containers, is_metadata, metadata_of
 from .boxes import is_emptied
 
 
-def knit_elements(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | None = None) -> list[Json]:
+def knit_elements(
+    elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
+) -> list[pf.Element]:
     """Return the elements of the notes; those that lose something inside are changed.
 
     header: what the document says of itself as a whole."""
     return _knit_each(_staying(elements, rules, header), rules)
 
 
-def _knit_each(elements: Sequence[Json], rules: KnitRules) -> list[Json]:
+def _knit_each(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
     """Leave out what goes inside of elements. Return them without the boxes of which nothing stays."""
     return [element for element in elements if not _knit_inside(element, rules)]
 
 
-def _knit_inside(element: Json, rules: KnitRules) -> bool:
+def _knit_inside(element: pf.Element, rules: KnitRules) -> bool:
     """Leave out what goes inside an element. Return True if it is a box of which nothing stays."""
     is_left_empty = False
-    for blocks in find_block_lists(element):
-        before = list(blocks)
-        blocks[:] = _knit_each(_staying(before, rules) if _loses(before, rules) else before, rules)
-        is_left_empty = len(blocks) < len(before) and is_emptied(element, before)
+    for holder in find_containers(element):
+        before = list(holder.content)
+        kept = _knit_each(_staying(before, rules) if _loses(before, rules) else before, rules)
+        if len(kept) < len(before):
+            holder.content = kept
+            is_left_empty = is_emptied(element, before)
     return is_left_empty
 
 
-def _loses(elements: Sequence[Json], rules: KnitRules) -> bool:
+def _loses(elements: Sequence[pf.Element], rules: KnitRules) -> bool:
     return any(is_metadata(element) or _is_left_out(element, rules) for element in elements)
 
 
-def _staying(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | None = None) -> list[Json]:
+def _staying(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
     """Return the elements of a list that stay, without a look at what is inside them."""
     blocks: list[Block] = [header] if header is not None else []
-    element_of: dict[int, Json] = {}
+    element_of: dict[int, pf.Element] = {}
     kept: set[int] = set()
     for element in elements:
         if _is_quartos(element):  # behind the document's last section, and no part of it
@@ -61,19 +66,18 @@ def _staying(elements: Sequence[Json], rules: KnitRules, header: HeaderBlock | N
     return [element for element in elements if id(element) in kept]
 
 
-def _block_of(element: Json) -> Block:
+def _block_of(element: pf.Element) -> Block:
     """Return the block that stands for an element; of a text only the place matters."""
     if (metadata := metadata_of(element)) is not None:
         return metadata
-    return HeadingBlock("", 0, element["c"][0]) if element["t"] == "Header" else TextBlock("\n")
+    return HeadingBlock("", 0, element.level) if isinstance(element, pf.Header) else TextBlock("\n")
 
 
-def _is_quartos(element: Json) -> bool:
+def _is_quartos(element: pf.Element) -> bool:
     """Return True for a div in which Quarto keeps navigation and titles."""
-    attributes = attributes_of(element)
-    return element["t"] == "Div" and attributes.identifier.startswith("quarto-") and "hidden" in attributes.classes
+    return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
 
 
-def _is_left_out(element: Json, rules: KnitRules) -> bool:
+def _is_left_out(element: pf.Element, rules: KnitRules) -> bool:
     """Return True for a div that is RAG-only by its classes or attributes."""
-    return element["t"] == "Div" and bool(leaves_out(rules)(Part(0, 0, attributes_of(element))))
+    return isinstance(element, pf.Div) and in_notes(div_properties(attributes_of(element), rules), rules) is False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from pathlib import Path
-from typing import Any
+
+import panflute as pf
 
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
@@ -14,24 +15,18 @@ from lmm_core.scan.knit import find_labels_left_out
 from lmm_core.scan.references import LEFT_OUT, is_cross_reference
 
 from ..errors import FilterError
-from ..pandoc.json_tree import find_elements, walk
+from ..pandoc.elements import find_elements
 
 
-def identifiers(node: Any) -> set[str]:
-    """Return the identifiers of all elements, from the attributes that Pandoc writes."""
-    return {one[0] for one in walk(node) if _is_attributes(one)} - {""}
+def identifiers(doc: pf.Doc) -> set[str]:
+    """Return the identifiers of all elements."""
+    return {getattr(element, "identifier", "") for element in find_elements(doc)} - {""}
 
 
-def _is_attributes(one: Any) -> bool:
-    """Return True for attributes: an identifier, a list of classes and a list of pairs."""
-    if not isinstance(one, list) or len(one) != 3:
-        return False
-    return isinstance(one[0], str) and isinstance(one[1], list) and isinstance(one[2], list)
-
-
-def cited(node: Any) -> set[str]:
+def cited(doc: pf.Doc) -> set[str]:
     """Return the labels that elements cite."""
-    return {citation["citationId"] for cite in find_elements(node, "Cite") for citation in cite["c"][0]}
+    cites = (element for element in find_elements(doc) if isinstance(element, pf.Cite))
+    return {citation.id for cite in cites for citation in cite.citations}
 
 
 def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
@@ -60,35 +55,33 @@ def gone_on_other_pages(labels: Set[str], rules: KnitRules) -> set[str]:
     return found - there
 
 
-def make_readable(node: Any, gone: Set[str]) -> None:
-    """Replace the references to labels that are gone, by the words of a link or by `[…]`.
+def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
+    """Replace the references to labels that are gone, by the words of a link or by `[…]`."""
 
-    Changes the tree that it is given."""
-    for one in walk(node):
-        if isinstance(one, list):
-            one[:] = [made for item in one for made in _readable(item, gone)]
+    def replaced(element: pf.Element, doc: pf.Doc) -> list[pf.Element] | None:
+        if isinstance(element, pf.Link) and element.url.startswith("#") and element.url[1:] in gone:
+            return list(element.content)
+        return _readable(element, gone) if isinstance(element, pf.Cite) else None
+
+    doc.walk(replaced)
 
 
-def _readable(item: Any, gone: Set[str]) -> list[Any]:
-    """Return what replaces a value: the value itself, unless it refers to a label that is gone."""
-    kind = item.get("t") if isinstance(item, dict) else None
-    if kind == "Link" and item["c"][2][0].removeprefix("#") in gone and item["c"][2][0].startswith("#"):
-        words: list[Any] = item["c"][1]
-        return words
-    if kind != "Cite" or not any(one["citationId"] in gone for one in item["c"][0]):
-        return [item]
-    stay = [one for one in item["c"][0] if one["citationId"] not in gone]
+def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
+    """Return what replaces citations; None if none of the labels is gone."""
+    stay = [one for one in cite.citations if one.id not in gone]
+    if len(stay) == len(cite.citations):
+        return None
     if stay:
-        text = "; ".join(f"@{one['citationId']}" for one in stay)
-        return [{"t": "Cite", "c": [stay, [{"t": "Str", "c": f"[{text}]"}]]}]
-    return _words(item["c"][0])
+        text = "; ".join(f"@{one.id}" for one in stay)
+        return [pf.Cite(pf.Str(f"[{text}]"), citations=stay)]
+    return _words(cite.citations)
 
 
-def _words(citations: list[dict[str, Any]]) -> list[Any]:
+def _words(citations: Sequence[pf.Citation]) -> list[pf.Element]:
     """Return the words that replace citations of labels that are gone, with those before and after each."""
-    made: list[Any] = []
+    made: list[pf.Element] = []
     for one in citations:
-        before, after = one["citationPrefix"], one["citationSuffix"]
-        made += [{"t": "Str", "c": ";"}, {"t": "Space"}] if made else []
-        made += [*before, *([{"t": "Space"}] if before else []), {"t": "Str", "c": LEFT_OUT}, *after]
+        before = list(one.prefix)
+        made += [pf.Str(";"), pf.Space()] if made else []
+        made += [*before, *([pf.Space()] if before else []), pf.Str(LEFT_OUT), *one.suffix]
     return made

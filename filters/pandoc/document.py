@@ -25,7 +25,6 @@ from lmm_core.settings.project import Project, load_project
 
 from ..errors import FilterError
 from .call import FilterCall, read_call
-from .json_tree import find_comments
 from .meta import FilterOptions, header_from, plain_options
 from .outputs import refuse_overwriting
 from .source import Source, input_source, is_its_source, left_source
@@ -242,13 +241,19 @@ def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) 
     if blocks is None:
         is_lost = run is not None and run.strips_comments
     else:
-        is_lost = any(map(_holds_comment, blocks)) and not any(find_comments(document.ast["blocks"]))
+        is_lost = any(map(_holds_comment, blocks)) and not _has_comments(document.ast)
     if is_lost:
         raise FilterError(
             "The document's comments were taken out before this filter (by --strip-comments, or by another filter), "
             "and with them the metadata in comments. Keep the comments, or write the blocks as divs: "
             "lmm convert --to div FILE"
         )
+
+
+def _has_comments(ast: dict[str, Any]) -> bool:
+    from .elements import find_elements, is_comment, load
+
+    return any(map(is_comment, find_elements(load(ast))))
 
 
 def _holds_comment(block: Block) -> bool:

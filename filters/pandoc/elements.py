@@ -1,4 +1,4 @@
-"""Pandoc's elements as blocks, and back: for documents without a source text.
+"""Pandoc's elements: panflute's tree, the metadata blocks in it, and its elements as blocks.
 
 Divs of class `lmm`, comments (and raw blocks of format `lmm`, which an earlier filter
 of ours leaves) are the metadata, headers the sections, everything else text.
@@ -8,27 +8,147 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import panflute as pf
 
-from lmm_core.markdown.blocks import Block, HeadingBlock, MetadataBlock, TextBlock
+from lmm_core.markdown.blocks import Attributes, Block, ErrorBlock, HeadingBlock, MetadataBlock, TextBlock, class_name
+from lmm_core.markdown.metadata.body import parse_metadata
+from lmm_core.markdown.metadata.lists import not_a_mapping
+from lmm_core.markdown.parse import COMMENT_OPEN, NOT_ONE_BLOCK, parse_markdown_text
+from lmm_core.markdown.spelling import make_block
 
-from .json_tree import RAW, find_elements, metadata_element, metadata_of
 from .runs.run import run_pandoc
 
+Json = dict[str, Any]
+RAW = "lmm"  # the format of the raw blocks in which a filter of ours hands metadata to the next one
+_RAW_FORMAT = re.compile(r'"t":"Raw(?:Block|Inline)","c":\["((?:[^"\\]|\\.)*)"')
+_YAML = {"yaml", "yml"}
 _MARK = "<!--lmm-element-->"
 
 
-def load(ast: dict[str, Any]) -> pf.Doc:
+def load(ast: Json) -> pf.Doc:
     """Return Pandoc's JSON as panflute's elements."""
+    text = json.dumps(ast, separators=(",", ":"))
     # panflute refuses raw parts of formats that it does not know (typst, ours).
-    formats = {element["c"][0] for element in find_elements(ast, "RawBlock", "RawInline")}
-    pf.elements.RAW_FORMATS.update({RAW, *formats})
-    return pf.load(io.StringIO(json.dumps(ast)))
+    pf.elements.RAW_FORMATS.update({RAW, *(json.loads(f'"{name}"') for name in _RAW_FORMAT.findall(text))})
+    return pf.load(io.StringIO(text))
+
+
+def blocks_of(doc: pf.Doc) -> list[Json]:
+    """Return the blocks of a document as Pandoc's JSON."""
+    return [element.to_json() for element in doc.content]
+
+
+def attributes_of(element: pf.Element) -> Attributes:
+    """Return the attributes of an element; some have none."""
+    classes = [class_name(name) for name in getattr(element, "classes", ())]
+    return Attributes(getattr(element, "identifier", ""), classes, dict(getattr(element, "attributes", {})))
+
+
+def find_containers(element: pf.Element) -> Iterator[pf.Element]:
+    """Yield the elements, inside of another but of no block in it, whose `content` is blocks: a div itself, the
+    items of a list, the cells of a table, the notes in a paragraph. The content may be changed."""
+    stack = [element]
+    while stack:
+        node = stack.pop()
+        for name in node._children:
+            child = getattr(node, name)
+            if isinstance(child, pf.ListContainer) and child.oktypes is pf.Block and name == "content":
+                yield node
+            elif isinstance(child, pf.ListContainer):
+                stack.extend(child)
+            elif isinstance(child, pf.Element):
+                stack.append(child)
+
+
+def find_elements(element: pf.Element) -> Iterator[pf.Element]:
+    """Yield an element and all that is in it, parents before their children."""
+    stack = [element]
+    while stack:
+        node = stack.pop()
+        yield node
+        for name in node._children:
+            child = getattr(node, name)
+            if isinstance(child, pf.ListContainer):
+                stack.extend(child)
+            elif isinstance(child, pf.Element) and not isinstance(child, pf.MetaMap):
+                stack.append(child)
+
+
+# Metadata blocks
+
+
+def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
+    """Return the metadata block held in an element, or None.
+
+    An error block is a div of class `lmm`, or a comment, that holds no YAML mapping."""
+    if isinstance(element, pf.RawBlock):
+        return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
+    if not is_metadata(element):
+        return None
+    inside = element.content
+    if len(inside) == 1 and isinstance(inside[0], pf.CodeBlock) and not _YAML.isdisjoint(inside[0].classes):
+        body = inside[0].text + "\n"
+        parsed = parse_metadata(body)
+        if parsed.content is not None:
+            return make_block(body, "div")
+        return ErrorBlock("", 0, parsed.error or not_a_mapping(body), 0)
+    return ErrorBlock("", 0, NOT_ONE_BLOCK, 0)
+
+
+def is_metadata(element: pf.Element) -> bool:
+    """Return True if there is a metadata block in an element (see `metadata_of`), without reading it."""
+    if isinstance(element, pf.RawBlock):
+        return element.format == RAW or _in_comment(element) is not None
+    return isinstance(element, pf.Div) and "lmm" in attributes_of(element).classes
+
+
+def is_comment(element: pf.Element) -> bool:
+    """Return True for a comment with metadata."""
+    return (
+        isinstance(element, pf.RawBlock) and element.format == "html" and COMMENT_OPEN.match(element.text) is not None
+    )
+
+
+def _in_comment(raw: pf.RawBlock) -> MetadataBlock | ErrorBlock | None:
+    if not is_comment(raw):
+        return None
+    read = parse_markdown_text(raw.text.rstrip() + "\n\n")[0]
+    return replace(read, line=0) if isinstance(read, MetadataBlock | ErrorBlock) else None
+
+
+def strip_metadata(holder: pf.Element) -> None:
+    """Take the metadata out of a document, or of an element with blocks, at any depth."""
+    if any(map(is_metadata, holder.content)):
+        holder.content = [element for element in holder.content if not is_metadata(element)]
+    for element in holder.content:
+        for inside in find_containers(element):
+            strip_metadata(inside)
+
+
+def mark_metadata(doc: pf.Doc) -> None:
+    """Turn the metadata of a document into raw blocks, for a later filter of ours."""
+    pf.elements.RAW_FORMATS.add(RAW)
+    found = [(element, metadata_of(element)) for element in doc.content]
+    doc.content = [
+        pf.RawBlock(read.body, format=RAW) if isinstance(read, MetadataBlock) else element for element, read in found
+    ]
+
+
+def metadata_element(block: MetadataBlock) -> pf.Element:
+    """Return a metadata block as pandoc reads it from a comment, or from a fenced div."""
+    if block.spelling == "comment":
+        return pf.RawBlock(block.source.strip(), format="html")
+    code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
+    return pf.Div(code, classes=["lmm", "content-hidden"])
+
+
+# Elements as blocks
 
 
 def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
@@ -51,7 +171,7 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
 
 def _block_of(element: pf.Element, text: str) -> Block:
     """Return the block that stands for an element. text: its markdown, or "" if that is not known."""
-    if isinstance(element, pf.Div | pf.RawBlock) and (found := metadata_of(element.to_json())) is not None:
+    if (found := metadata_of(element)) is not None:
         return found
     if isinstance(element, pf.Header):
         source = text.strip() or f"{'#' * element.level} {pf.stringify(element)}"
@@ -79,13 +199,12 @@ class Elements:
             found.of_block[id(block)] = element
         return found
 
-    def write(self, blocks: Sequence[Block]) -> list[Any]:
+    def write(self, blocks: Sequence[Block]) -> list[Json]:
         """Return Pandoc's JSON for a changed list of the blocks."""
-        written = []
+        written: list[Json] = []
         for block in blocks:
             element = self.of_block.get(id(block))
-            if element is not None:
-                written.append(element.to_json())
-            elif isinstance(block, MetadataBlock):
-                written.append(metadata_element(block))
+            if element is None and isinstance(block, MetadataBlock):
+                element = metadata_element(block)
+            written += [element.to_json()] if element is not None else []
         return written

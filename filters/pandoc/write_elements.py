@@ -16,9 +16,7 @@ from lmm_core.scan.system_keys import FLOW_KEYS
 
 from ..errors import FilterError
 from .document import FilterDocument, FilterOutput
-from .json_tree import RAW, is_metadata, mark_metadata, strip_metadata
 from .meta import TEXT, to_meta
-from .native import put_back
 from .runs.run import PandocRun
 from .source import foreign_meta, needs_text
 
@@ -33,8 +31,12 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
 
     Metadata goes along while another filter of ours follows. ast: has the blocks and the
     document's metadata; text: of the document, for the next filter of ours."""
+    from .elements import blocks_of, load, mark_metadata, strip_metadata
+
+    doc = load(ast)
     rewrite = mark_metadata if document.call.is_followed else strip_metadata
-    output = hand_on(document, {**ast, "blocks": rewrite(ast["blocks"])})
+    rewrite(doc)
+    output = hand_on(document, {**ast, "blocks": blocks_of(doc)})
     return _leave_text(document, output, text) if text is not None else output
 
 
@@ -127,21 +129,21 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
         return None
     ast = _read_as_divs(document, unfolded)
     count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
-    return ast if sum(map(_is_ours, ast["blocks"])) == count else None
+    return ast if _count_metadata(ast) == count else None
 
 
-def _is_ours(element: Json) -> bool:
-    """Return True for a div or a comment with metadata. Raw blocks of format `lmm` are text in a source."""
-    return is_metadata(element) and element["c"][0] != RAW
+def _count_metadata(ast: Json) -> int:
+    """Return the number of divs and comments with metadata. Raw blocks of format `lmm` are text in a source."""
+    from .elements import RAW, is_metadata, load
+
+    doc = load({**ast, "blocks": [block for block in ast["blocks"] if block["t"] in ("Div", "RawBlock")]})
+    return sum(is_metadata(element) and getattr(element, "format", "") != RAW for element in doc.content)
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
     """Return what pandoc has read, or reads from a text with divs in place of native blocks."""
     run, text = document.call.run, serialize_blocks(document.blocks)
     is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
-    is_as_read = not document.call.is_followed and serialize_blocks(unfolded) == text
-    if is_as_read and (ast := put_back(document.ast, unfolded, run)) is not None:
-        return ast
     converted = serialize_blocks(convert(unfolded, "div"))
     if not is_odd_reader and converted == text:
         return document.ast

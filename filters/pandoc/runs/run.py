@@ -119,12 +119,6 @@ class PandocRun:
         return suffix.lstrip(".") if suffix in _OTHER_SUFFIXES else "markdown"
 
     @property
-    def reads_plainly(self) -> bool:
-        """True if the input is Pandoc's markdown, and no option changes how it is read, except for `--metadata`."""
-        changing = _READING - {"metadata", "standalone"}
-        return not self.defaults and self.reader == "markdown" and changing.isdisjoint(name for name, _ in self.options)
-
-    @property
     def reads_markdown(self) -> bool:
         """True if the input is some kind of markdown."""
         return base_format(self.reader) in MARKDOWN_FORMATS
