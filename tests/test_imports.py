@@ -469,11 +469,11 @@ EXERCISE = "\n---\ntype: exercise\n---\n\n# B\n\nSECRET\n"
     ("command", "more", "unneeded"),
     [
         ("lmm-rag", "", ["panflute"]),
-        ("lmm-knit", "", ["panflute", "hashlib"]),
-        ("lmm-knit", EXERCISE, ["panflute", "hashlib"]),
+        ("lmm-knit", "", ["hashlib"]),
+        ("lmm-knit", EXERCISE, ["hashlib"]),
     ],
 )
-def test_a_filter_imports_no_panflute_where_the_source_is_known(command, more, unneeded, pandoc, tmp_path):
+def test_a_filter_imports_little_where_the_source_is_known(command, more, unneeded, pandoc, tmp_path):
     """Seen from inside a run: modules that are loaded when the filter ends."""
     from tests.commands import run, write
 

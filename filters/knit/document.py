@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import panflute as pf
+from typing import TYPE_CHECKING, Any
 
 from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.scan.header import report_broken_edits, report_errors
 from lmm_core.scan.knit import find_unclosed_div, knit
 
 from ..pandoc.document import FilterDocument, FilterOutput, require_places
-from ..pandoc.elements import blocks_of, load
 from ..pandoc.meta import header_from
 from ..pandoc.write_elements import as_divs, hand_on, parse_as_input, write_elements, write_rewritten
 from ..pandoc.write_text import write_text
-from .book import knit_book
 from .checks import (
     check_quarto_file,
     refuse_annotated_output,
@@ -24,8 +20,9 @@ from .checks import (
     report_near_misses,
     require_reader,
 )
-from .elements import knit_elements
-from .references import cited, gone_on_other_pages, identifiers, make_readable
+
+if TYPE_CHECKING:
+    import panflute as pf  # a text that is knitted as text needs none
 
 
 def knit_document(document: FilterDocument) -> FilterOutput:
@@ -67,6 +64,9 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
     if document.call.in_quarto and document.input_text is not None:
         check_quarto_file(document, document.input_text)
     if document.call.to_markdown:
+        from ..pandoc.elements import blocks_of, load
+        from .elements import knit_elements
+
         doc = load(document.ast)
         doc.content = knit_elements(list(doc.content), document.rules)
         return write_rewritten(document, {**document.ast, "blocks": blocks_of(doc)})
@@ -75,6 +75,10 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     """Knit Pandoc's elements."""
+    from ..pandoc.elements import blocks_of, load
+    from .book import knit_book
+    from .references import identifiers
+
     doc = load(ast)
     before = identifiers(doc)
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
@@ -87,6 +91,8 @@ def _mend_references(document: FilterDocument, doc: pf.Doc, before: set[str]) ->
     """Make references readable whose target is left out, here or (in Quarto) on other pages.
 
     before: the identifiers that the page had."""
+    from .references import cited, gone_on_other_pages, identifiers, make_readable
+
     gone = before - identifiers(doc)
     if document.call.in_quarto:
         elsewhere = gone_on_other_pages(cited(doc) - before, document.rules)
