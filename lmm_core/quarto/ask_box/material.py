@@ -17,8 +17,8 @@ from ...markdown.files import MarkdownFile
 from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.tree import blocks_to_tree
-from ...scan.documents.document import docid_of, project_of
 from ...markdown.visibility import KnitRules, in_notes, types_of, verdicts
+from ...scan.documents.document import docid_of, project_of
 from ...scan.knit import strip_divs
 from ...scan.rag_parts import extract_parts
 from ...settings.project import Project

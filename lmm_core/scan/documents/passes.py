@@ -19,8 +19,8 @@ from ...markdown.edits import broken_edits
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
-from ...markdown.visibility import KnitRules, header_rules
 from ...markdown.spelling import convert
+from ...markdown.visibility import KnitRules, header_rules
 from ...models.annotators.annotator import Annotator
 from ...models.annotators.lazy import UnaskedAnnotator
 from ...models.prompts import ANNOTATION_TOKENS
