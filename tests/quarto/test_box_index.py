@@ -4,9 +4,6 @@ import json
 import shutil
 import subprocess
 from collections import Counter
-from dataclasses import replace
-from datetime import datetime
-from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -14,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.languages.words import find_words, fold
-from lmm_core.quarto.ask_box import groups, word_index
-from lmm_core.quarto.ask_box.data import PART, box_data, data_files
-from lmm_core.quarto.ask_box.rows import Rows, data_json, rows_of
-from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, count_words, index_words, pack, types_in
-from lmm_core.workflows.known import keys
+from lmm_core.quarto.ask_box import word_index
+from lmm_core.quarto.ask_box.data import PART, box_data, data_files, data_json
+from lmm_core.quarto.ask_box.rows import BoxRows
+from lmm_core.quarto.ask_box.word_index import DIGITS, SHARD, index_words, pack
 from tests.commands import write
 from tests.retrieve.questions import BOX, ROOT
-from tests.workflows.known.test_known_findings import counting
 
 FIELDS = ("title", "questions", "summary", "terms", "text")
 WORDS = st.lists(
@@ -71,13 +66,10 @@ def postings(index):
     for _, shard in index.shards:
         for line in shard.split("\n"):
             word, packed = line.split(" ")
-            left, start = iter(numbers(packed)), 0
+            left = iter(numbers(packed))
             for head in left:
-                number, field = divmod(head, len(FIELDS) + 1)
-                if field == len(FIELDS):
-                    start = index.groups[number]
-                    continue
-                text = start
+                number, field = divmod(head, len(FIELDS))
+                text = 0
                 for _ in range(number):
                     step = next(left)
                     text += step >> 1
@@ -99,11 +91,6 @@ def texts(rows):
                 "terms": passage[3], "text": passage[0]}  # fmt: skip
 
 
-def index_of(rows, stop=""):
-    types = types_in(rows)
-    return index_words([count_words(rows, stop, types)], types)
-
-
 @given(ROWS)
 def test_it_has_each_word_of_each_text_and_no_other(rows):
     wanted = {
@@ -113,7 +100,7 @@ def test_it_has_each_word_of_each_text_and_no_other(rows):
         for word, times in Counter(map(fold, find_words(text))).items()
         if word != "the"
     }
-    index = index_of(rows, "the")
+    index = index_words(rows, "the")
     assert postings(index) == wanted
     assert index.count == len(list(texts(rows)))
     assert [list(map(number, column)) for column in index.columns] == columns(rows, index.types)
@@ -128,36 +115,15 @@ def columns(rows, types):
     return [[text[at] for text in table] for at in range(3)]
 
 
-DOCUMENTS = st.lists(ROWS.map(lambda rows: [[0, 0, "", "", 1.0, "", [], []], *rows]), max_size=5)
-
-
-@given(DOCUMENTS, st.data())
-def test_rows_counted_by_groups_have_the_same_index(documents, data):
-    cuts = sorted(data.draw(st.sets(st.integers(0, len(documents)))) | {0, len(documents)})
-    parts = [[row for rows in documents[start:end] for row in rows] for start, end in pairwise(cuts)]
-    whole = [row for rows in documents for row in rows]
-    types = types_in(whole)
-    index, alone = index_words([count_words(part, "the", types) for part in parts], types), index_of(whole, "the")
-    assert postings(index) == postings(alone)
-    assert index.groups == [sum(len([*texts(rows)]) for rows in documents[:start]) for start in cuts[:-1]]
-    assert replace(index, shards=alone.shards, groups=alone.groups) == alone
-
-
-def test_the_words_of_a_group_are_not_put_together_again(monkeypatch):
-    counted = [count_words(many(20), "", []) for _ in range(5)]
-    packed = counting(monkeypatch, word_index, "pack")
-    assert index_words(counted, []).groups == [0, 40, 80, 120, 160]
-    assert len(packed) == len(counted)
-
-
 def section(title, text, depth=1):
     return [0, depth, title, "", 1.0, "", [], [text]]
 
 
 def page(sections):
     """The rows of a page that shows one document."""
-    rows = Rows()
-    rows.add("a.html", "a.md", rows_of([sections]))
+    rows = BoxRows()
+    if sections:
+        rows.add("a.html", "a.md", sections)
     return rows
 
 
@@ -173,11 +139,9 @@ def test_parts_begin_with_the_titles_above():
     assert [title[0] for title in above] == ["B", "S", "S"]
 
 
-def test_the_mark_of_a_page_hangs_on_its_sections_alone(monkeypatch):
-    """Else each version of the program would write all pages anew."""
+def test_the_mark_of_a_page_hangs_on_its_sections():
     rows = [section("Book", "An oak."), section("Tree", "An elm.")]
     marks = box_data(page(rows), "en").pages
-    monkeypatch.setattr(keys, "program_mark", lambda: b"another")
     assert box_data(page(rows), "en").pages == marks
     assert box_data(page(rows[:1]), "en").pages["a.html"] != marks["a.html"]
     assert box_data(page([]), "en").pages == {}
@@ -192,37 +156,11 @@ def many(number):
 
 
 def test_shards_are_in_the_order_of_javascript_and_of_about_one_size():
-    index = index_of([*many(4000), section("\U00020000\U00020001 \uf900 \uac00\ud7a3", "x")])
+    index = index_words([*many(4000), section("\U00020000\U00020001 \uf900 \uac00\ud7a3", "x")], "")
     words = [line.partition(" ")[0] for _, shard in index.shards for line in shard.split("\n")]
     assert words == sorted(words, key=lambda word: word.encode("utf-16-be"))
     assert len(index.shards) > 3 and all(len(shard) <= SHARD for _, shard in index.shards)
     assert [first for first, _ in index.shards] == [shard.partition(" ")[0] for _, shard in index.shards]
-
-
-def book(names):
-    """Rows of a document for each name, of 4 KB each."""
-    rows = Rows()
-    for name in names:
-        passages = [f"A {name} of {at} best old trees (BOT), or bot" + " wood" * 20 for at in range(30)]
-        rows.add(f"{name}.html", f"{name}.md", rows_of([[[0, 0, name, "", 1.0, "", [], passages]]]))
-    return rows
-
-
-@pytest.mark.parametrize(
-    "change", [lambda names: [*names[:70], "new", *names[70:]], lambda names: names[:70] + names[71:]]
-)
-def test_only_the_words_near_a_change_are_counted_again(monkeypatch, change):
-    made = partial(box_data, language="en", made=datetime(2026, 1, 1))
-    names = [f"oak{at}" for at in range(150)]
-    made(book(names))
-    counted = []
-    monkeypatch.setattr(groups, "count_words", lambda *given: counted.append(len(given[0])) or count_words(*given))
-    changed = made(book(change(names)))
-    assert 0 < sum(counted) < 50 and len(counted) <= 2
-    monkeypatch.setattr(
-        groups, "remembered", lambda _kind, _settings, things, find, *_, **__: [find(one) for _, one in things]
-    )
-    assert made(book(change(names))) == changed
 
 
 def ask(data, *questions, what="loaded"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from lmm_core.index.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data, data_files
 from lmm_core.quarto.ask_box.page_html import PageText
-from lmm_core.quarto.ask_box.rows import Rows, rows_of, section_rows
+from lmm_core.quarto.ask_box.rows import BoxRows, section_rows
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -143,9 +143,9 @@ def write_box_data(folder, data):
     points = list(store.scroll(project.database.collection_name))
     store.close()
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
-    page, rows = PageText(json.dumps([[one.anchor for one in material.walk()], {}])), Rows(kinds=material.kinds)
+    page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(kinds=material.kinds)
     for one in material.documents:
-        rows.add(one.source, one.source, rows_of([[*section_rows(one, page)]]))
+        rows.add(one.source, one.source, [*section_rows(one, page)])
     for name, script in data_files(box_data(rows, "en", project.synonyms)).items():
         Path(data, name).write_bytes(script)
 

@@ -6,21 +6,18 @@ import html
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
-from ...files.stamps import contents_of
 from ...logging import LoggerBase
 from ...settings.project import Project
-from ...workflows.known.cache import Known
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data, data_files
 from .material import SitePage
-from .page_html import BOX_TAG, PageText, read_pages
+from .page_html import BOX_TAG, PageText, read_page
 from .rows import read_rows
 from .scripts import PARTS, box_files
 
@@ -56,10 +53,9 @@ def write_box(
     places = {page.page: output / page.page for page in pages}
     there = [page for page in pages if places[page.page].is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    with closing(Known()) as known:  # opened and closed once: what was written is synced each time
-        shown = read_pages({page.page: places[page.page] for page in there}, os.fsencode(output.absolute()), known)
-        rows = read_rows(there, shown, replace(project, rules=rules), settings, logger, known)
-        data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms, known=known)
+    shown = {page.page: read_page(_text(places[page.page])) for page in there}
+    rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
+    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)
     _check_inside(output, [places[page] for page in shown])
     make_marked(output / ASK_FOLDER, BOX)
@@ -67,7 +63,7 @@ def write_box(
     changed += [
         places[page] for page in shown if _put_tag(places[page], page, shown[page], ask, data.pages.get(page, ""))
     ]
-    return WrittenBox(len(rows.documents), len(rows.texts), tuple(changed))
+    return WrittenBox(len(rows.documents), len(rows.sections), tuple(changed))
 
 
 def remove_box(output: Path) -> None:
@@ -103,7 +99,7 @@ def _write_files(folder: Path, data: Mapping[str, bytes]) -> list[Path]:
 
 def _content(path: Path) -> bytes | None:
     try:
-        return contents_of(path)
+        return path.read_bytes()
     except FileNotFoundError:
         return None
 
@@ -142,11 +138,7 @@ def _without_tag(text: str) -> str:
 
 def _text(path: Path) -> str:
     """Return a file's text with its line ends as they are."""
-    return _decoded(path.read_bytes())
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+    return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
 def _write(path: Path, text: str) -> bool:

@@ -3,6 +3,7 @@ are the sections in their order, `words-1` and so on the index of their words, `
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +18,13 @@ from ...retrieve.ranking.lexical import weights_data
 from ...retrieve.ranking.surroundings import spans_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
-from ...workflows.known.cache import Known
-from .groups import Groups
 from .plain_text import in_unicode
-from .rows import Rows, data_json
+from .rows import BoxRows
 from .word_index import describe_index, index_words, parts_of, paths_of
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PART = 20_000  # bytes of a part at most; a longer section has a part of its own
-FORMAT = 7  # of the data; ask.js reads no other
+FORMAT = 8  # of the data; ask.js reads no other
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,11 @@ def _script(name: str, mark: str, text: bytes) -> bytes:
     return b"".join([f'lmmAsk.take("{name}","{mark}",'.encode(), text, b")\n"])
 
 
-def box_data(
-    rows: Rows,
-    language: str,
-    synonyms: Synonymous | None = None,
-    made: datetime | None = None,
-    known: Known | None = None,
-) -> BoxData:
-    """Return the data. synonyms: those of the configuration; made: when, if not now; known: see `remembered`."""
+def box_data(rows: BoxRows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
+    """Return the data. synonyms: those of the configuration; made: when, if not now."""
     named = language_code(language) or USUAL_LANGUAGE
     stop = " ".join(sorted(stop_words(named)))
-    groups = Groups(rows, known)
-    words, parts = index_words(groups.read(stop), sorted(rows.types)), [*_parts(rows)]
+    words, parts = index_words(rows.sections, stop), [*_parts(rows.sections)]
     data = {f"part-{number}": part for number, (_, part) in enumerate(parts, 1)}
     data |= {f"words-{number}": data_json(shard) for number, (_, shard) in enumerate(words.shards, 1)}
     data["spelling"] = data_json(words.spelling)
@@ -72,12 +65,17 @@ def box_data(
         "marks": marks,
         "parts": [first for first, _ in parts],
         "index": describe_index(words),
-        "synonyms": _synonyms(rows, language, synonyms or {}),
+        "synonyms": _synonyms(rows.sections, language, synonyms or {}),
         "named": named,
         "stopWords": stop,
     }
     data["data"] = data_json(about | _ranking())
     return BoxData(data, marks | {"data": _mark(data["data"])}, pages)
+
+
+def data_json(value: Any) -> bytes:
+    """Return a value as compact JSON in UTF-8, on one line."""
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # half of a surrogate pair cannot be
 
 
 def _ranking() -> dict[str, Any]:
@@ -95,32 +93,31 @@ def _mark(text: bytes) -> str:
     return f"{zlib.crc32(text):08x}"
 
 
-def _synonyms(rows: Rows, language: str, configured: Synonymous) -> list[list[Any]]:
-    """Return the configured names of which the rows have one: whether it is known by its capitals alone, the name,
-    the other names."""
-    there = _used(configured, rows.sections()) if configured else {}
+def _synonyms(sections: Sequence[list[Any]], language: str, configured: Synonymous) -> list[list[Any]]:
+    """Return the configured names of which the sections have one: whether it is known by its capitals alone, the
+    name, the other names."""
+    there = _used(configured, sections) if configured else {}
     names = Synonyms(Stemmer(language), language, there)
     return [[int(names.needs_capitals(name)), name, *others] for name, others in names.pairs()]
 
 
-def _used(configured: Synonymous, rows: Sequence[list[Any]]) -> Synonymous:
-    """Return the configured names of which the rows have one."""
-    passages = (parts_of(one)[0] for row in rows for one in row[7])
-    said = fold(" ".join(in_unicode(text) for text in (*passages, *(row[2] for row in rows))))
+def _used(configured: Synonymous, sections: Sequence[list[Any]]) -> Synonymous:
+    """Return the configured names of which the sections have one."""
+    passages = (parts_of(one)[0] for row in sections for one in row[7])
+    said = fold(" ".join(in_unicode(text) for text in (*passages, *(row[2] for row in sections))))
     return {one: names for one, names in configured.items() if any(fold(name) in said for name in (one, *names))}
 
 
-def _parts(rows: Rows) -> Iterator[tuple[int, bytes]]:
-    """Yield the parts of rows, each with the number of its first section: the titles above that, and its rows."""
+def _parts(sections: Sequence[list[Any]]) -> Iterator[tuple[int, bytes]]:
+    """Yield the parts of the rows, each with the number of its first section: the titles above that, and its rows."""
     part, first, size, above = list[bytes](), 0, 0, list[str]()
-    numbered = enumerate(zip(rows.numbers, rows.texts, rows.titles, paths_of(rows.titles), strict=True))
-    for at, (number, text, (depth, _), path) in numbered:
-        whole = b"[%d,%b" % (number, text[1:])
+    for at, (row, path) in enumerate(zip(sections, paths_of((row[1], row[2]) for row in sections), strict=True)):
+        whole = data_json(row)
         length = len(whole) + 1
         if part and size + length > PART:
             yield first, _json_list([data_json(above), *part])
             part, first, size = [], at, 0
-        above = above if part else path[:depth]
+        above = above if part else path[: row[1]]
         part.append(whole)
         size += length
     if part:
@@ -131,9 +128,8 @@ def _json_list(values: Iterable[bytes]) -> bytes:
     return b"[%b]" % b",".join(values)
 
 
-def _page_marks(rows: Rows) -> dict[str, str]:
-    own: dict[str, list[str]] = {}
-    for (page, _), found in zip(rows.documents, rows.hashes, strict=True):
-        if found:
-            own.setdefault(page, []).append(found)
-    return {page: _mark(" ".join(found).encode()) for page, found in own.items()}
+def _page_marks(rows: BoxRows) -> dict[str, str]:
+    own: dict[str, list[bytes]] = {}
+    for number, *row in rows.sections:
+        own.setdefault(rows.documents[number][0], []).append(data_json(row))
+    return {page: _mark(b"\n".join(texts)) for page, texts in own.items()}

@@ -1,8 +1,7 @@
 """The index of the words in an ask box's rows, in shards of which a browser loads those that it needs.
 
-Its texts are, for each section in its order, what is said about it (if anything is) and its passages. They are
-numbered from 0, in the postings of words anew in each group of documents, so that those of a group hang on nothing
-else (`groups`). Numbers are written with five bits a character, the lowest first (`pack`), or, where a browser is to
+Its texts are, for each section in its order, what is said about it (if anything is) and its passages, numbered from
+0. Numbers are written with five bits a character, the lowest first (`pack`), or, where a browser is to
 find each at its place without reading those before it, as one character (`sign`). index.js reads this.
 """
 
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import Any
 
 from ...models.languages.words import find_words, fold
@@ -23,7 +22,6 @@ DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 ABOUT = ("title", "questions", "summary")  # the fields of what is said about a section
 PASSAGE = ("terms", "text")  # those of a passage
 _NAMES = tuple(FIELDS)
-_GROUP = len(_NAMES)  # stands in the place of a field where a group begins
 _ZERO = "#"  # the sign of 0: JSON escapes those before it
 _MOST = 55_000  # the largest number that is a sign: halves of characters follow
 _QUICK = 4096  # numbers that are not packed anew each time
@@ -38,47 +36,24 @@ class WordIndex:
 
     sections: of each, packed: 4 x its passages + 2 if it has a summary + 1 if something is said about it. columns:
     three numbers of each text, as signs: the lengths of its fields (`ABOUT` or `PASSAGE`) as numbers of different
-    words, and in the last column the type of a passage (0: none, else from 1 in `types`). count: of the texts. groups:
-    the number of the first text of each group. usual: the mean length of each field. shards: each with its first word,
-    a line a word: the word, and after a blank its postings, packed: for each group that has it, 6 x the group's number
-    + 5, and then what `CountedWords` says. spelling: all words by their length, with blanks between."""
+    words, and in the last column the type of a passage (0: none, else from 1 in `types`). count: of the texts.
+    usual: the mean length of each field. shards: each with its first word, a line a word: the word, and after a blank
+    its postings, packed: for each field that has it, 5 x how many texts have it there + the number of the field; of
+    each of these texts how many texts further it is, doubled, and 1 more where the word stands there twice or more,
+    with 2 less than that after it. spelling: all words by their length, with blanks between."""
 
     sections: str
     columns: list[str]
     count: int
-    groups: list[int]
     types: Sequence[str]
     usual: list[float]
     shards: list[tuple[str, str]]
     spelling: list[str]
 
 
-@dataclass
-class CountedWords:
-    """The words of the rows of a group of documents, as plain values, of which those of all groups are put together.
-
-    sections, columns, count: as in `WordIndex`. lengths, having: of each field, the sum of its lengths and how many
-    texts have it. words: with blanks between. postings: of each of them, packed, with blanks between: for each field
-    that has it, 6 x how many texts have it there + the number of the field; of each of these texts how many texts
-    further it is, doubled, and 1 more where the word stands there twice or more, with 2 less than that after it."""
-
-    sections: str
-    columns: list[str]
-    count: int
-    lengths: list[int]
-    having: list[int]
-    words: str
-    postings: str
-
-
-def types_in(rows: Iterable[list[Any]]) -> list[str]:
-    """Return the types that passages of rows have, in their order."""
-    return sorted({kind for row in rows for _, kind, _ in map(parts_of, row[7]) if kind})
-
-
-def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> CountedWords:
-    """Count the words in rows, of which the first begins a document. stop: words that are not looked for, in a text;
-    types: those of all rows."""
+def index_words(rows: Sequence[list[Any]], stop: str) -> WordIndex:
+    """Return the index of the words in rows. stop: words that are not looked for, in a text."""
+    types = sorted({kind for row in rows for _, kind, _ in map(parts_of, row[7]) if kind})
     counting = _Counting(frozenset(map(fold, find_words(stop))))
     sections, texts = [], list[list[int]]()
     for row, titles in zip(rows, titles_of(rows), strict=True):
@@ -89,25 +64,11 @@ def count_words(rows: Sequence[list[Any]], stop: str, types: Sequence[str]) -> C
         for text, kind, terms in map(parts_of, row[7]):
             texts.append([*counting.add(PASSAGE, (terms, text)), types.index(kind) + 1 if kind else 0])
     columns = ["".join(sign(text[at]) for text in texts) for at in range(len(ABOUT))]
-    lengths, having = ([counts[name] for name in _NAMES] for counts in (counting.lengths, counting.texts))
-    packed = _packed(counting.postings)
-    joined = (" ".join(packed), " ".join(packed.values()))
-    return CountedWords("".join(sections), columns, counting.count, lengths, having, *joined)
-
-
-def index_words(counted: Sequence[CountedWords], types: Sequence[str]) -> WordIndex:
-    """Return the index of the words in rows that were counted by groups. types: those of all rows."""
-    *groups, count = accumulate((one.count for one in counted), initial=0)
-    postings = _joined(counted)
+    usual = [counting.lengths[name] / max(counting.texts[name], 1) for name in _NAMES]
+    postings = _packed(counting.postings)
     words = _in_order(postings)
-    sizes = [
-        (sum(one.lengths[at] for one in counted), sum(one.having[at] for one in counted)) for at in range(len(_NAMES))
-    ]
-    usual = [length / max(texts, 1) for length, texts in sizes]
-    shards = list(_shards((word, f"{word} {''.join(postings[word])}") for word in words))
-    sections = "".join(one.sections for one in counted)
-    columns = ["".join(one.columns[at] for one in counted) for at in range(len(ABOUT))]
-    return WordIndex(sections, columns, count, groups, types, usual, shards, _by_length(words))
+    shards = [*_shards((word, f"{word} {postings[word]}") for word in words)]
+    return WordIndex("".join(sections), columns, counting.count, types, usual, shards, _by_length(words))
 
 
 def describe_index(words: WordIndex) -> dict[str, Any]:
@@ -116,7 +77,6 @@ def describe_index(words: WordIndex) -> dict[str, Any]:
         "sections": words.sections,
         "columns": words.columns,
         "count": words.count,
-        "groups": words.groups,
         "types": words.types,
         "usual": words.usual,
         "shards": [first for first, _ in words.shards],
@@ -192,17 +152,12 @@ def _count(text: str) -> Counter[str]:
 
 
 def _packed(postings: Mapping[str, Mapping[str, Sequence[Posting]]]) -> dict[str, str]:
-    """Return the postings of words, given by field, as `CountedWords` has them."""
+    """Return the postings of words, given by field, as `WordIndex` has them."""
     packed: dict[str, str] = {}
     for number, name in enumerate(_NAMES):
         for word, texts in postings[name].items():
-            packed[word] = packed.get(word, "") + pack(_head(len(texts), number)) + _texts(texts)
+            packed[word] = packed.get(word, "") + pack(len(_NAMES) * len(texts) + number) + _texts(texts)
     return packed
-
-
-def _head(number: int, field: int) -> int:
-    """Return what stands before the texts of a field, and, with the group's number for theirs, before a group."""
-    return number * (_GROUP + 1) + field
 
 
 def _texts(postings: Sequence[Posting]) -> str:
@@ -213,18 +168,6 @@ def _texts(postings: Sequence[Posting]) -> str:
             signs.append(pack(times - 2))
         before = text
     return "".join(signs)
-
-
-def _joined(counted: Iterable[CountedWords]) -> dict[str, list[str]]:
-    """Return the postings of each word in the groups that have it."""
-    joined: dict[str, list[str]] = defaultdict(list)
-    for number, one in enumerate(counted):
-        group = pack(_head(number, _GROUP))
-        postings = group + one.postings.replace(" ", f" {group}")
-        for word, packed in zip(one.words.split(" "), postings.split(" "), strict=True):
-            joined[word].append(packed)
-    joined.pop("", None)  # of a group without words
-    return joined
 
 
 def _shards(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 7; // of the data
+  const FORMAT = 8; // of the data
   const SMALL = 200; // pieces of data: some 5,000 passages
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for

@@ -8,7 +8,7 @@
   [...DIGITS].forEach((digit, value) => (VALUES[digit.charCodeAt(0)] = value));
   const COLUMNS = [0, 1, 2, 0, 1]; // where the length of a field stands: title, questions, summary; of a passage: terms, text
   const TYPE = 2; // where the type of a passage stands
-  const GROUP = COLUMNS.length; // stands in the place of a field where a group of texts begins
+  const FIELDS = COLUMNS.length;
   const ZERO = "#".charCodeAt(0); // the sign of 0 in a column
   const MOST_EDITS = 6; // of a word with typing errors
 
@@ -132,16 +132,13 @@
     return before[other.length];
   }
 
-  // Visit the postings of a word of a loaded shard: field, text, and how often it has the word there. The numbers are: for
-  // each group of texts that has it, 6 x the group's number + 5; then for each field 6 x how many texts have it there + the
-  // field; of each of these how many texts further in the group it is, doubled, and 1 more where the word stands there
-  // twice or more, with 2 less than that after it.
+  // Visit the postings of a word of a loaded shard: field, text, and how often it has the word there. The numbers are:
+  // for each field 5 x how many texts have it there + the field; of each of these how many texts further it is, doubled,
+  // and 1 more where the word stands there twice or more, with 2 less than that after it.
   function eachPosting(postings, visit) {
-    for (let at = 0, start = 0; at < postings.length; ) {
-      const head = postings[at++], field = head % (GROUP + 1);
-      const number = (head - field) / (GROUP + 1);
-      if (field === GROUP) start = told.groups[number];
-      else for (let left = number, id = start; left; left--) {
+    for (let at = 0; at < postings.length; ) {
+      const head = postings[at++], field = head % FIELDS;
+      for (let left = (head - field) / FIELDS, id = 0; left; left--) {
         id += postings[at] >> 1;
         visit(field, id, postings[at++] & 1 ? postings[at++] + 2 : 1);
       }
@@ -153,7 +150,7 @@
   function addScores(word, weight, scores, marks, found) {
     const { words, lines } = shards[shardOf(word)];
     const postings = numbers(lines[placeOf(word, words)].slice(word.length + 1));
-    const having = new Uint32Array(GROUP); // by field, how many texts have the word
+    const having = new Uint32Array(FIELDS); // by field, how many texts have the word
     eachPosting(postings, (field) => having[field]++);
     const { k, b, d, fields } = ask.about.weights;
     const rarities = Object.values(fields).map((share, field) => weight * share * Math.log(1 + (told.count - having[field] + 0.5) / (having[field] + 0.5)));
