@@ -458,7 +458,8 @@ def test_a_hook_of_quarto_imports_what_it_uses(stage, unneeded, most, tmp_path, 
     done = subprocess.run([sys.executable, "-c", code, stage], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     seen = Path("seen").read_text().split("\n")
-    assert [name for name in [*HEAVY, *unneeded] if name in seen] == []
+    heavy = [name for name in HEAVY if name != "selectolax"]  # which reads the pages for the ask box
+    assert [name for name in [*heavy, *unneeded] if name in seen] == []
     assert len(seen) <= most
 
 

@@ -7,26 +7,24 @@ import html
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase, in_file
+from ..quarto.html import HtmlPage
 from ..scan.references import LEFT_OUT
 from ..settings.quarto_project import as_list, mapping_in
-from .sources import frozen_folder
+from .text import frozen_folder
 
 _REFERENCE = re.compile(r'<a\b[^<>]*?href="#([^"<>]+)"[^<>]*?class="quarto-xref"[^<>]*>[^<>]*</a>')
 _LINK = re.compile(r'(<a\b[^<>]*?\shref=")([^"<>]*)(")', re.I)
 _FROM_FOLDER = re.compile(r'(<(?:a|img|source|video|audio|embed|iframe)\b[^<>]*?\s(?:href|src|poster)=")/(?!/)', re.I)
-_SOURCES = {"img": ("src",), "source": ("src", "srcset"), "video": ("src", "poster"), "audio": ("src",),
-            "track": ("src",), "embed": ("src",), "iframe": ("src",), "object": ("data",), "a": ("href",),
-            "link": ("href",)}  # fmt: skip
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_NAMING_FILES = "a[href], link[href], [src], [srcset], [poster], object[data]"
+_LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,82 +35,47 @@ class Label:
     words: str
 
 
-class PageReader(HTMLParser):
-    """A parser that gathers the files that a page links to (`files`), and the words of its labels (`labels`)."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.files: list[str] = []
-        self.labels: dict[str, str] = {}
-        self._heading = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if identifier := found.get("id"):
-            if tag in _HEADINGS:
-                self._heading = identifier
-                self.labels.setdefault(identifier, "")
-            elif "data-ref" in found:
-                self.labels.setdefault(identifier, found["data-ref"])
-        for name in _SOURCES.get(tag, ()):
-            if value := found.get(name):
-                self.files += (
-                    [one.split()[0] for one in value.split(",") if one.split()] if name == "srcset" else [value]
-                )
-
-    def handle_data(self, data: str) -> None:
-        if self._heading:
-            self.labels[self._heading] += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _HEADINGS:
-            self._heading = ""
+Labels = Mapping[str, Sequence[Label]]  # by name; one name may be on several pages
 
 
-def mend_links(
-    output: Path, pages: Mapping[str, Path], folder: Path, settings: Mapping[str, Any], logger: LoggerBase
-) -> None:
-    """Mend the links of some pages, and copy the files that they and `resources:` name, as far as they
-    lie in the course. pages: the sources by the pages' paths in the output."""
-    page_of = {source: page for page, source in pages.items()}
-    read = {page: read_page((output / page).read_text(encoding="utf-8")) for page in pages}
-    labels: dict[str, Label] = {}
-    for page, found in read.items():
-        for label, words in found.labels.items():
-            labels.setdefault(label, Label(page, " ".join(words.split())))
-    for page, source in pages.items():
-        located = in_file(logger, source.relative_to(folder))
-        path = output / page
-        text = path.read_text(encoding="utf-8")
-        mended = with_references(text, page, read[page].labels, labels, located)
-        mended = _with_page_links(mended, page, source, page_of, folder)
-        if mended != text:
-            path.write_text(mended, encoding="utf-8")
-        for name in dict.fromkeys(read[page].files):
-            _copy_linked(name, source, output, page_of, folder, located)
-    for path in _resources(settings, folder):
-        _copy(path, path.relative_to(folder), output)
+def find_labels(pages: Mapping[str, str]) -> Labels:
+    """Return the labels of some pages, given as HTML by name."""
+    labels: dict[str, list[Label]] = {}
+    for page, text in pages.items():
+        for element in HtmlPage(text).elements(_LABELLED):
+            words = element.attributes.get("data-ref") or element.text
+            labels.setdefault(element.attributes["id"], []).append(Label(page, words))
+    return labels
 
 
-def read_page(text: str) -> PageReader:
-    """Return what an HTML page links to, and the words of its labels."""
-    reader = PageReader()
-    reader.feed(text)
-    reader.close()
-    return reader
+def mended_pages(
+    pages: Mapping[str, str], sources: Mapping[str, Path], folder: Path, logger: LoggerBase
+) -> dict[str, str]:
+    """Return pages, given as HTML by name, whose references and links lead to pages. sources: their documents."""
+    labels = find_labels(pages)
+    page_of = {source: page for page, source in sources.items()}
+    return {
+        page: _with_page_links(
+            with_references(text, page, labels, in_file(logger, sources[page].relative_to(folder))),
+            page,
+            sources[page],
+            page_of,
+            folder,
+        )
+        for page, text in pages.items()
+    }
 
 
 # References
 
 
-def with_references(
-    text: str, page: str, own: Mapping[str, str], labels: Mapping[str, Label], logger: LoggerBase
-) -> str:
-    """Return a page with words in its references to figures, sections and the like."""
+def with_references(text: str, page: str, labels: Labels, logger: LoggerBase) -> str:
+    """Return a page with words in its references to figures, sections and the like. labels: those of all pages."""
 
     def reference(found: re.Match[str]) -> str:
         name = html.unescape(unquote(found[1]))
-        label = Label(page, own[name]) if name in own else labels.get(name)
+        named = labels.get(name, ())
+        label = next((one for one in named if one.page == page), next(iter(named), None))
         if label is None:
             logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
             return LEFT_OUT
@@ -149,8 +112,34 @@ def in_course(name: str, source: Path, folder: Path) -> Path:
 # Files
 
 
+def copy_files(
+    pages: Mapping[str, str],
+    sources: Mapping[str, Path],
+    output: Path,
+    folder: Path,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
+) -> None:
+    """Copy the files that pages, given as HTML by name, and `resources:` name, as far as they lie in the course."""
+    documents = frozenset(sources.values())
+    for page, text in pages.items():
+        located = in_file(logger, sources[page].relative_to(folder))
+        for name in dict.fromkeys(_named_files(text)):
+            _copy_linked(name, sources[page], output, documents, folder, located)
+    for path in _resources(settings, folder):
+        _copy(path, path.relative_to(folder), output)
+
+
+def _named_files(text: str) -> Iterator[str]:
+    for element in HtmlPage(text).elements(_NAMING_FILES):
+        for name in ("href", "src", "poster", "data"):
+            if value := element.attributes.get(name):
+                yield value
+        yield from (one.split()[0] for one in element.attributes.get("srcset", "").split(",") if one.split())
+
+
 def _copy_linked(
-    link: str, source: Path, output: Path, page_of: Mapping[Path, str], folder: Path, logger: LoggerBase
+    link: str, source: Path, output: Path, documents: frozenset[Path], folder: Path, logger: LoggerBase
 ) -> None:
     """Copy a file that a page names. What lies outside of the course, is hidden or is a document is
     not copied, and the logger is warned."""
@@ -164,7 +153,7 @@ def _copy_linked(
             logger.warning(f"{name}: a link out of the course: not copied to the site")
         return
     place = path.relative_to(folder)
-    if path in page_of or (output / place).is_file():  # the pages are there by now
+    if path in documents or (output / place).is_file():  # the pages are there by now
         return
     found = path if path.is_file() else frozen_file(place, source, folder)
     if found is None:

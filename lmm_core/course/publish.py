@@ -37,7 +37,6 @@ class Workshop:
         own = own_place(course, Path(".lmm", "course"))
         # Folders can only change places within one file system.
         self.folder = own if inside else self.published.with_name(f".{self.published.name}.lmm-course")
-        self.pages = own / "pages"  # what pandoc reads, in the project, whose settings hold for it
         self.site = self.folder / "site"
         self._old = self.folder / "site.old"
         self._may_remove = may_remove

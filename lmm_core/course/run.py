@@ -136,7 +136,7 @@ def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
     """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
     if not course.use_quarto or not project_file(course.folder):
         return []
-    from .sources import count_unrun_cells
+    from .text import count_unrun_cells
 
     count = sum(count_unrun_cells(page.file, course.folder, course.settings) for page in pages if not page.included)
     if not count:
@@ -181,8 +181,7 @@ def render(course: Course) -> str:
         return _render_with_quarto(course, course.quarto)
     from .site import write_site
 
-    shop = course.workshop
-    pages = write_site(course.pages(), course.folder, shop.site, shop.pages, course.settings, course.logger)
+    pages = write_site(course.pages(), course.folder, course.workshop.site, course.settings, course.logger)
     return f"{counted(pages, 'page')}, by pandoc"
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -176,6 +175,32 @@ def test_the_results_of_cells_that_quarto_has_kept(tmp_path, monkeypatch):
     assert "42" not in text("_site/a.html")
 
 
+@pytest.mark.parametrize("header", ["", "---\nlmm: {ask: false}\n---\n\n", "---\nlmm: {div-types: other}\n---\n\n"])
+def test_options_of_the_project_hold_beside_those_of_a_header(header, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nlmm: {div-types: [mytask], keep: [exercise]}\n")
+    write(
+        "a.qmd",
+        f"{header}# A\n\n::: mytask\nSECRET of nine umbrellas.\n:::\n\n::: exercise\nKEPT of nine umbrellas.\n:::\n",
+    )
+    done = make_course("--steps check,render,leaks")
+    assert done.returncode == 0, done.stderr
+    page = text(".lmm/course/site/a.html")
+    assert "SECRET" not in page and "KEPT" in page
+
+
+def test_works_that_a_page_cites(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\nbibliography: refs.bib\n")
+    write("refs.bib", "@book{t, author={Tukey, John}, title={Data}, year={1977}}")
+    write("a.md", "# A\n\nSaid by @t.\n")
+    write("part/b.md", "---\nbibliography: own.bib\n---\n\n# B\n\nSaid by @g.\n")
+    write("part/own.bib", "@book{g, author={Gosset, William}, title={Means}, year={1908}}")
+    assert make_course("--steps check,render").returncode == 0
+    assert "Tukey (1977)" in text(".lmm/course/site/a.html") and "References" in text(".lmm/course/site/a.html")
+    assert "Gosset (1908)" in text(".lmm/course/site/part/b.html")
+
+
 def test_notes_without_a_first_page_get_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write("my notes/week 1/means.md", "# Means\n")
@@ -216,17 +241,3 @@ def test_words_in_the_language_of_the_course(tmp_path, monkeypatch):
     assert ">Abbildung 1</a>" in text("_site/a.html") and "Auf dieser Seite" in text("_site/a.html")
     assert '<html lang="de-CH"' in text("_site/a.html")
     assert site_words("xx") == site_words("en")
-
-
-@pytest.mark.slow
-def test_both_pandocs_make_the_same_references(tmp_path, monkeypatch, pandoc):
-    monkeypatch.chdir(tmp_path)
-    write("a.md", "# A\n\n@fig-a, @tbl-t\n\n![C](a.svg){#fig-a}\n\n| a |\n|---|\n| 1 |\n\n: T {#tbl-t}\n")
-    write("a.svg", SVG)
-    Path("pandoc-alone").mkdir()
-    Path("pandoc-alone/pandoc").symlink_to(pandoc)
-    done = make_course()
-    assert done.returncode == 0, done.stderr
-    page = text("_site/a.html")
-    assert ">Figure 1</a>" in page and ">Table 1</a>" in page and "Table 1: T" in page
-    assert shutil.which("pandoc") is not None

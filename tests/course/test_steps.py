@@ -77,8 +77,9 @@ def test_a_step_that_fails_leaves_site_and_index_as_they_were(notes, failing):
     write("means.md", NOTES.replace("the balance point", "somewhere in the middle"))
     environment = {}
     if failing == "render":
-        write("means.md", text("means.md") + "\n![A curve](nowhere.svg)\n")
-        write("_quarto.yml", "csl: broken.csl\nfilters: [lmm]\nproject: {type: website}\n")
+        write("means.md", text("means.md") + "\nSee @t.\n")
+        write("_quarto.yml", "bibliography: a.bib\ncsl: broken.csl\nfilters: [lmm]\nproject: {type: website}\n")
+        write("a.bib", "@book{t, title={Data}}")
         write("broken.csl", "no style")
     elif failing == "leaks":
         write("shared.txt", SECRET)

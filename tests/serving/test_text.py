@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.course.render import find_pandoc, render_pages
 from lmm_core.course.served.addresses import Addresses
 from lmm_core.course.served.clean import clean_html
-from lmm_core.course.served.knitted import Knitted, run_pandoc
 from lmm_core.course.served.notes import served_notes
+from lmm_core.course.text import PageSource
 from lmm_core.errors import RenderError
 from lmm_core.quarto.ask_box.data import FORMAT
 from lmm_core.serving.tokens import add_token
@@ -118,8 +119,8 @@ def test_pandoc_is_run_once_for_the_same_text(woods, monkeypatch):
     from lmm_core.course.served import notes
 
     runs = []
-    real = notes.run_pandoc
-    monkeypatch.setattr(notes, "run_pandoc", lambda *given: runs.append(given[0]) or real(*given))
+    real = notes.render_pages
+    monkeypatch.setattr(notes, "render_pages", lambda *given: runs.append(given[0]) or real(*given))
     monkeypatch.setattr(notes, "LOOK", 0.0)
     with Served(woods, notes=True) as served:
         for _ in range(3):
@@ -287,14 +288,14 @@ def test_without_pandoc_it_is_said_and_the_rest_goes_on(woods, monkeypatch):
 def test_a_page_that_pandoc_cannot_make_is_told_and_the_others_are_shown(woods, monkeypatch):
     from lmm_core.course.served import notes
 
-    real = notes.run_pandoc
+    real = notes.render_pages
 
-    def broken(page, *given):
-        if "Elms grow" in page.text:
+    def broken(pages, *given):
+        if "Elms grow" in pages[0][2].text:
             raise RenderError("pandoc took more than 30 s")
-        return real(page, *given)
+        return real(pages, *given)
 
-    monkeypatch.setattr(notes, "run_pandoc", broken)
+    monkeypatch.setattr(notes, "render_pages", broken)
     with Served(woods, notes=True) as served:
         assert served.client.get("/text/sub/elms.html").status_code == 503
         assert served.client.get("/text/oaks.html").status_code == 200
@@ -308,13 +309,16 @@ def test_pandoc_has_so_many_seconds(tmp_path):
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     with pytest.raises(RenderError, match=r"more than 0\.2 s"):
-        run_pandoc(Knitted({}, "x", ()), "en", str(slow), 0.2)
+        render_pages([("a", "A", PageSource("x", "en"))], "served-parts.html", "en", str(slow), 0.2)
 
 
 def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
     write(tmp_path / "secret.bib", "@misc{a, title={SECRET}}")
     text = f"---\nbibliography: {tmp_path}/secret.bib\n---\n\n[@a] ![]({tmp_path}/secret.bib)\n\n\\input{{{tmp_path}/secret.bib}}"
-    assert "SECRET}" not in "".join(run_pandoc(Knitted({}, text, ("--citeproc",)), "en", shutil.which("pandoc")))
+    write(tmp_path / "own.bib", "@misc{a, title={OWN}}")
+    page = PageSource(text, "en", (str(tmp_path / "own.bib"),))
+    (rendered,) = render_pages([("a", "A", page)], "served-parts.html", "en", find_pandoc())
+    assert "OWN" in rendered.html and "SECRET}" not in rendered.html
 
 
 # Cleaning

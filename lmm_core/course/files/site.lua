@@ -1,10 +1,7 @@
 -- What Quarto makes of its own elements, in plain HTML: callouts, tabs, numbered figures, tables,
--- formulas and theorems, and references to them. `lmm-knit` has run before.
+-- formulas and theorems, and references to them.
 
-local words = {} -- in the language of the course, as `kind=word`, one a line
-for kind, word in (os.getenv("SITE_WORDS") or ""):gmatch("([^=\n]+)=([^\n]*)") do
-  words[kind] = word
-end
+local words = {} -- in the language of the course, by kind
 
 local CALLOUTS = { note = true, tip = true, warning = true, caution = true, important = true }
 local THEOREMS = { thm = true, lem = true, cor = true, prp = true, cnj = true, def = true, exm = true, exr = true,
@@ -39,20 +36,11 @@ local function name_caption(blocks, name)
   return blocks
 end
 
-function Figure(el) -- of pandoc 3
+local function Figure(el)
   if kind_of(el.identifier, { fig = true }) then
     local name = next_name("fig")
     el.attributes["data-ref"] = name
     el.caption.long = name_caption(el.caption.long, name)
-    return el
-  end
-end
-
-function Image(el) -- a figure of pandoc 2
-  if PANDOC_VERSION < "3" and kind_of(el.identifier, { fig = true }) then
-    local name = next_name("fig")
-    el.attributes["data-ref"] = name
-    el.caption = put_before(el.caption, name)
     return el
   end
 end
@@ -71,7 +59,7 @@ local function take_identifier(blocks)
   return found
 end
 
-function Table(el)
+local function Table(el)
   local identifier = take_identifier(el.caption.long) or el.identifier
   if not kind_of(identifier, { tbl = true }) then return nil end
   local name = next_name("tbl")
@@ -80,7 +68,7 @@ function Table(el)
   return pandoc.Div({ el }, pandoc.Attr(identifier, { "table" }, { ["data-ref"] = name }))
 end
 
-function Para(el) -- a formula with a label: $$ … $$ {#eq-mean}
+local function Para(el) -- a formula with a label: $$ … $$ {#eq-mean}
   for at = #el.content, 2, -1 do
     local found = el.content[at].t == "Str" and el.content[at].text:match("^{#(eq%-[^}%s]+)}")
     if found then
@@ -169,7 +157,7 @@ local function captioned(el, kind)
   return el
 end
 
-function Div(el)
+local function Div(el)
   for _, class in ipairs(el.classes) do
     local kind = class:match("^callout%-(%a+)$")
     if kind and CALLOUTS[kind] then return callout(el, kind) end
@@ -181,7 +169,7 @@ function Div(el)
 end
 
 -- A reference gets its words later, when the names on all pages are known.
-function Cite(el)
+local function Cite(el)
   local made = pandoc.List()
   for at, citation in ipairs(el.citations) do
     local kind = kind_of(citation.id)
@@ -196,4 +184,10 @@ function Cite(el)
     made:extend(citation.suffix)
   end
   return made
+end
+
+-- Return the filter of a page: its figures and so on are counted anew.
+return function(site_words)
+  words, counts = site_words, {}
+  return { Figure = Figure, Table = Table, Para = Para, Div = Div, Cite = Cite }
 end

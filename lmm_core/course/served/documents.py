@@ -22,7 +22,7 @@ from ...settings.quarto_inputs import only_inside, with_included
 from ...settings.quarto_project import folder_settings, mapping_in, merged, page_settings, read_project
 from ..contents import Entry, read_contents, site_title
 from ..run import course_documents
-from .knitted import is_left_out
+from ..text import is_left_out
 
 COARSE = 1_000_000_000  # nanoseconds by which a file system's clock may be behind
 

@@ -20,20 +20,20 @@ from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...quarto.ask_box.data import box_data
-from ...quarto.ask_box.page_html import read_page as read_page_text
+from ...quarto.ask_box.page_html import read_page
 from ...quarto.ask_box.rows import read_rows
 from ...quarto.options import read_ask
 from ...settings.project import load_project
 from ...settings.quarto_project import with_quarto_rules
 from ..contents import Entry
 from ..frame import framed
-from ..links import Label, read_page, with_references
-from ..site import FILES, find_pandoc
+from ..links import Labels, find_labels, with_references
+from ..render import FILES, find_pandoc, render_pages
+from ..text import PageSource, read_page_source
 from ..words import site_words
 from .addresses import DOWNLOADS, IMAGES, Addresses
 from .clean import clean_html
 from .documents import ServedCourse, read_course
-from .knitted import Knitted, knit_page, run_pandoc
 
 FOLDER = "text/"  # of the pages, in the server's addresses
 LOOK = 2.0  # seconds between looks at the files
@@ -42,6 +42,7 @@ KEPT = 2_000  # pages of pandoc's that are kept
 LARGEST = 50_000_000  # bytes of a file that is served
 LOOKS = [FILES / name for name in ("page.css", "served.css", "served.js")]
 _HOME = "index.html"
+BODY = "<!--lmm-body-->"  # stands between the contents and the body of a page
 LOCKED = '<div class="locked"><noscript>This page needs JavaScript, to send your access token.</noscript></div>'
 
 
@@ -181,31 +182,34 @@ class ServedNotes:
             assert source is not None
             files = [source, *course.included.get(source, ())]
             try:
-                knitted = knit_page(source, course.project, course.settings)
+                text = read_page_source(source, course.project, course.settings, ListLogger())
                 if any(now != course.stamps.get(path) for path, now in stamps_of(files).items()):
                     raise RenderError("it has just been changed, and is looked at again in a moment")
-                state.made[name] = self._made(knitted, course.language)
+                state.made[name] = self._made(text, course.language)
             except (LmmError, OSError) as error:
                 self.tell(f"{source.relative_to(course.folder)}: the text is not shown: {error}")
                 state.made[name] = Made(problem=str(error))
         return state.made[name]
 
-    def _made(self, knitted: Knitted, language: str) -> Made:
-        works = stamps_of(Path(option.partition("=")[2]) for option in knitted.options if "=" in option)
-        key = blake2b(repr((knitted.text, knitted.options, works, language)).encode("utf-8", "replace")).digest()
+    def _made(self, text: PageSource, language: str) -> Made:
+        works = stamps_of(map(Path, (*text.works, text.style)))
+        key = blake2b(repr((text, works, language)).encode("utf-8", "replace")).digest()
         if key not in self._kept:
-            self._kept[key] = Made(*run_pandoc(knitted, language, self.pandoc))
+            (rendered,) = render_pages([("page", "-", text)], "served-parts.html", language, self.pandoc)
+            if rendered.problem:
+                raise RenderError(rendered.problem)
+            toc, _, body = rendered.html.partition(BODY)
+            self._kept[key] = Made(toc.strip(), body.strip())
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def _finished(self, state: _State, name: str, made: Made, labels: Mapping[str, Label]) -> str:
+    def _finished(self, state: _State, name: str, made: Made, labels: Labels) -> str:
         """Return a page with its references, cleaned, in its frame. labels: those of all pages."""
         course, entry = state.course, state.course.entries[name]
         assert entry.source is not None
-        own = {label: one.words for label, one in labels.items() if one.page == name}
         addresses = Addresses(name, entry.source, course.folder, course.page_of)
-        body = clean_html(with_references(made.body, name, own, labels, ListLogger()), addresses.link, addresses.image)
+        body = clean_html(with_references(made.body, name, labels, ListLogger()), addresses.link, addresses.image)
         toc = clean_html(made.toc, addresses.link, addresses.image)
         state.files.update(addresses.files)
         return _frame(entry, _title(entry, body) + _contents(toc) + body, _frame_of(course))
@@ -243,12 +247,8 @@ def _frame_of(course: ServedCourse) -> Frame:
     return Frame(course.title, course.contents, course.language)
 
 
-def _labels(made: Mapping[str, Made]) -> dict[str, Label]:
-    found: dict[str, Label] = {}
-    for page, one in made.items():
-        for label, words in read_page(one.body).labels.items():
-            found.setdefault(label, Label(page, " ".join(words.split())))
-    return found
+def _labels(made: Mapping[str, Made]) -> Labels:
+    return find_labels({page: one.body for page, one in made.items()})
 
 
 def _title(entry: Entry, body: str) -> str:
@@ -287,7 +287,7 @@ def _box_data(state: _State) -> bytes:
     rules = course.project.rules
     project = replace(course.project, rules=replace(rules, keep=rules.keep | ask.include)) if ask else course.project
     pages = [replace(page, page=FOLDER + page.page) for page in course.pages if page.page in state.pages]
-    shown = {FOLDER + name: read_page_text(text) for name, text in state.pages.items()}
+    shown = {FOLDER + name: read_page(text) for name, text in state.pages.items()}
     rows = read_rows(pages, shown, project, course.settings, ListLogger())
     newest = datetime.fromtimestamp(max((stamp for stamp, _ in course.stamps.values()), default=0) / 1e9, UTC)
     data = box_data(rows, course.language, project.synonyms, newest)

@@ -1,0 +1,94 @@
+"""Have pandoc make HTML of pages, many of them in one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from ..errors import CourseError, RenderError
+from ..installation import packaged_pandoc
+from .text import PageSource
+from .words import site_words
+
+FILES = Path(__file__).with_name("files")
+SECONDS = 30.0  # for a page
+_LEAST = 8  # pages for which it is worth to start one more pandoc
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """What pandoc has made of a page. messages: its warnings; problem: why there is no HTML, or ""."""
+
+    name: str
+    html: str = ""
+    messages: Sequence[str] = field(default_factory=list)
+    problem: str = ""
+
+
+def find_pandoc() -> str:
+    """Return the command of the pandoc that came with this package, else of that on PATH. Raise CourseError."""
+    if found := packaged_pandoc() or shutil.which("pandoc"):
+        return str(found)
+    raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
+
+
+def render_pages(
+    pages: Sequence[tuple[str, str, PageSource]], template: str, language: str, pandoc: str, seconds: float = SECONDS
+) -> list[RenderedPage]:
+    """Return the HTML of pages, given by name, title and text. template: a file of ours; language: of the words that
+    the site has; pandoc: its command; seconds: for a page. Raise RenderError if pandoc cannot be run, or takes
+    longer."""
+    count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
+    shares = [pages[at::count] for at in range(count)]
+    with ThreadPoolExecutor(count) as workers:
+        done = [*workers.map(lambda share: _run(share, template, language, pandoc, seconds), shares)]
+    rendered = {page.name: page for page in chain.from_iterable(done)}
+    return [rendered[name] for name, _, _ in pages]
+
+
+def _run(
+    pages: Sequence[tuple[str, str, PageSource]], template: str, language: str, pandoc: str, seconds: float
+) -> list[RenderedPage]:
+    words = site_words(language)
+    job = {
+        "filter": str(FILES / "site.lua"),
+        "template": (FILES / template).read_text("utf-8"),
+        "words": words,
+        "references": words["references"],
+        "pages": [_page(*page) for page in pages],
+    }
+    try:
+        done = subprocess.run(
+            [pandoc, "lua", str(FILES / "render.lua")],
+            input=json.dumps(job).encode("utf-8", "replace"),
+            capture_output=True,
+            timeout=seconds * len(pages),
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise RenderError(f"pandoc took more than {seconds * len(pages):g} s") from None
+    except OSError as error:
+        raise RenderError(f"pandoc could not be started: {error.strerror}") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise RenderError(said[:500] or f"pandoc has failed ({done.returncode})")
+    return [RenderedPage(**json.loads(line)) for line in done.stdout.splitlines()]
+
+
+def _page(name: str, title: str, text: PageSource) -> Mapping[str, Any]:
+    return {
+        "name": name,
+        "title": title,
+        "text": text.text.encode("utf-8", "replace").decode("utf-8"),
+        "language": text.language,
+        "works": text.works,
+        "style": text.style,
+    }

@@ -1,0 +1,184 @@
+"""The text of a page as pandoc reads it where there is no Quarto: knitted, with the files that it includes,
+without what its conditions hide, and with the results of its cells if Quarto has kept them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import RenderError
+from ..files.walk import is_inside
+from ..logging import ListLogger, LoggerBase, in_file
+from ..markdown.blocks import (
+    Block,
+    ErrorBlock,
+    HeaderBlock,
+    HeadingBlock,
+    MetadataBlock,
+    TextBlock,
+    header_content,
+    serialize_blocks,
+    source_line,
+)
+from ..markdown.divs import find_parts
+from ..markdown.files import MarkdownFile, is_notebook, read_markdown
+from ..markdown.parse import parse_markdown_text
+from ..markdown.regions import split_fences
+from ..quarto.ask_box.material import RUN
+from ..quarto.ask_box.visibility import PageConditions
+from ..scan.knit import knit
+from ..settings.project import Project
+from ..settings.quarto_inputs import INCLUDE, named_in
+from ..settings.quarto_project import (
+    active_profiles,
+    as_list,
+    folder_settings,
+    mapping_in,
+    merged,
+    page_rules,
+    page_settings,
+)
+
+_CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
+_NOT_RUN = re.compile(r"^[ \t]*(?:#|//|--|%%)\|[ \t]*eval:[ \t]*false\b|\beval[ \t]*=[ \t]*F(?:ALSE)?\b", re.M)
+_SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSource:
+    """What pandoc makes a page of. text: its markdown, header included; works: the files of its bibliography; style:
+    that of its citations, or ""."""
+
+    text: str
+    language: str
+    works: tuple[str, ...] = ()
+    style: str = ""
+
+
+def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
+    """Return the text of a page without what is left out of the notes. settings: those of `_quarto.yml`. The logger is
+    warned of what only Quarto can do. Raise RenderError if a metadata block cannot be read, since nobody knows then
+    what it leaves out, and OSError, MarkdownError and QuartoError."""
+    folder, located = project.root, in_file(logger, path.relative_to(project.root))
+    text = _frozen(path, folder) or _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
+    blocks = parse_markdown_text(text)
+    _check_metadata(blocks)
+    header = header_content(blocks)
+    metadata = page_settings(path, header, settings)
+    conditions = PageConditions(frozenset(active_profiles()), metadata, path.suffix.lower() in RUN)
+    shown = [
+        replace(block, source=_plain_cells(conditions.visible_text(block.source)))
+        if isinstance(block, TextBlock)
+        else block
+        for block in blocks
+    ]
+    kept = knit(shown, page_rules(path, header, project.rules), located)
+    kept = [block for block in kept if isinstance(block, HeaderBlock) or not isinstance(block, MetadataBlock)]
+    _warn_of_shortcodes(kept, located)
+    text = serialize_blocks(kept)
+    return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, folder, settings))
+
+
+def is_left_out(text: str, path: Path, project: Project) -> bool:
+    """Return True if a document is left out of the notes as a whole, though there is something in it.
+    Raise QuartoError."""
+    blocks = parse_markdown_text(text)
+    header = header_content(blocks)
+    kept = knit(blocks, page_rules(path, header, project.rules), ListLogger())
+    return header.get("knit") is False or not any(isinstance(block, HeadingBlock | TextBlock) for block in kept)
+
+
+def _check_metadata(blocks: Sequence[Block]) -> None:
+    lines = [block.line for block in blocks if isinstance(block, ErrorBlock)]
+    for block in blocks:
+        if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
+            first = source_line(block)
+            parts = [part for part in find_parts(block.source) if part.error]
+            lines += [first + block.source.count("\n", 0, part.start) for part in parts]
+    if lines:
+        raise RenderError(f"line {min(lines)}: this metadata block cannot be read, so what it leaves out is not known")
+
+
+def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
+    words = "".join(piece for block in blocks for is_code, piece in split_fences(block.source) if not is_code)
+    if names := sorted({found[1] for found in _SHORTCODE.finditer(words)}):
+        shortcodes = ", ".join(f"{{{{< {name} … >}}}}" for name in names)
+        logger.warning(f"{shortcodes}: only Quarto can do this; it stays as it is")
+
+
+# The works that a page cites
+
+
+def _named_files(
+    path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
+) -> tuple[tuple[str, ...], str]:
+    """Return the bibliography and the style that header and settings name; only files in the folder."""
+    found = merged(settings, folder_settings(path, folder))
+
+    def named(key: str) -> Iterator[str]:
+        base = path.parent if header.get(key) else folder
+        value = header.get(key) or found.get(key) or []
+        for name in as_list(value) or [value]:
+            file = folder / str(name).lstrip("/") if str(name).startswith("/") else base / str(name)
+            if name and file.is_file() and is_inside(file, folder):
+                yield str(file)
+
+    return tuple(named("bibliography")), next(named("csl"), "")
+
+
+# Cells
+
+
+def count_unrun_cells(file: MarkdownFile, folder: Path, settings: Mapping[str, Any]) -> int:
+    """Return how many cells of a document Quarto would run whose results it has not kept."""
+    path = file.path
+    if path.suffix.lower() not in RUN or is_notebook(path) or _frozen(path, folder):
+        return 0
+    header = header_content(parse_markdown_text(file.text))
+    if mapping_in(page_settings(path, header, settings), "execute").get("eval") is False:
+        return 0
+    codes = [piece for is_code, piece in split_fences(file.text) if is_code]
+    return sum(bool(_CELL.match(code)) and not _NOT_RUN.search(code) for code in codes)
+
+
+def frozen_folder(path: Path, folder: Path) -> Path:
+    """Return the folder in which Quarto keeps the results of a document's cells."""
+    return folder / "_freeze" / path.relative_to(folder).with_suffix("")
+
+
+def _frozen(path: Path, folder: Path) -> str:
+    """Return the text that Quarto has kept of a document whose cells it ran, or "" if there is none, or
+    if the document has changed since."""
+    kept = frozen_folder(path, folder) / "execute-results" / "html.json"
+    if not (kept.is_file() and is_inside(kept, folder)):
+        return ""
+    try:
+        found = json.loads(kept.read_text("utf-8"))
+        same = found["hash"] == hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        return str(found["result"]["markdown"]) if same else ""
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
+    """Return a text with the texts of the files that it includes. around: the files that include it,
+    which it cannot include again."""
+
+    def included(found: re.Match[str]) -> str:
+        named = named_in(found[0], path, folder)[0]
+        if not named.is_file() or not is_inside(named, folder) or named.resolve() in around:
+            return found[0]
+        inner = read_markdown(named).text
+        return _with_included(inner, named, folder, (*around, named.resolve())).strip("\n")
+
+    return INCLUDE.sub(included, text)
+
+
+def _plain_cells(source: str) -> str:
+    """Return a text with the cells that are run as plain code: pandoc takes their fences for text."""
+    return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))
