@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from .contents import Entry
 
+_LABELS = Path(__file__).with_name("files") / "labels.toml"
 _TOC = re.compile(r"<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?", re.S)
 # A page whose title is its first heading: the table of contents comes after that.
 _FIRST_HEADING = re.compile(r"(<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?)(<h1\b[^<>]*>.*?</h1>\n?)", re.S)
@@ -31,6 +35,13 @@ _FIRST_PAGE = """\
 </body>
 </html>
 """
+
+
+@cache
+def site_words(language: str) -> Mapping[str, str]:
+    """Return the words of a site for a language (`de`, `de-CH`), in English if there are none."""
+    labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
+    return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
 def framed(text: str, entry: Entry, title: str, contents: Sequence[Entry], words: Mapping[str, str]) -> str:

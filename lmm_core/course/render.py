@@ -15,8 +15,8 @@ from typing import Any
 
 from ..errors import CourseError, RenderError
 from ..installation import packaged_pandoc
+from .frame import site_words
 from .text import PageSource
-from .words import site_words
 
 FILES = Path(__file__).with_name("files")
 SECONDS = 30.0  # for a page

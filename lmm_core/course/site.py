@@ -15,11 +15,10 @@ from ..quarto.pages import Page
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
 from .contents import Entry, read_contents, site_title
-from .frame import first_page, framed
+from .frame import first_page, framed, site_words
 from .links import copy_files, mended_pages
 from .render import FILES, find_pandoc, render_pages
 from .text import PageSource, read_page_source
-from .words import site_words
 
 LOOKS = "lmm-site"  # the folder of a site that holds its style sheet
 

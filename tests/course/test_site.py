@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.course.words import site_words
+from lmm_core.course.frame import site_words
 from tests.commands import text, write
 from tests.courses import make_course
 

@@ -26,11 +26,10 @@ from ...quarto.options import read_ask
 from ...settings.project import load_project
 from ...settings.quarto_project import with_quarto_rules
 from ..contents import Entry
-from ..frame import framed
+from ..frame import framed, site_words
 from ..links import Labels, find_labels, with_references
 from ..render import FILES, find_pandoc, render_pages
 from ..text import PageSource, read_page_source
-from ..words import site_words
 from .addresses import DOWNLOADS, IMAGES, Addresses
 from .clean import clean_html
 from .documents import ServedCourse, read_course

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import string
 from collections.abc import Mapping
 
 from ...markdown.formulas import readable_math
@@ -24,8 +26,14 @@ _NOT_READ = re.compile(
     r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
     r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
     r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
-    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|\{\{<.*?>\}\}|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
+    r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
+)
+# What a page shows in another way: code and spans with attributes, attributes of links, shortcodes, entities.
+_ATTRIBUTES = r"\{[ ]*(?:[.#][\w:-]|[\w:-]+=)[^{}\n]*\}"
+_SHOWN = re.compile(
+    rf"(?P<code>`[^`\n]+`)(?:{_ATTRIBUTES})?|\[(?P<span>(?:`[^`\n]*`|[^\[\]`\n]|\[[^\[\]\n]*\])*)\]{_ATTRIBUTES}"
+    rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
 )
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
@@ -65,7 +73,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 
 def plain_line(markdown: str) -> str:
     """Return a title as plain text, with its formulas as in `plain_text`."""
-    return plain_title(_MATH.sub(_formula_span, _without_signs(markdown)))
+    return plain_title(_MATH.sub(_formula_span, _as_shown(_without_signs(markdown))))
 
 
 def with_formulas(text: str) -> str:
@@ -88,11 +96,23 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """Return the lines of a text without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    text = _NOT_READ.sub("", text)
+    text = _as_shown(_NOT_READ.sub("", text))
     text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
     return _SOFT_BREAK.sub(" ", text).split("\n")
+
+
+def _as_shown(text: str) -> str:
+    """Return a text without the attributes of spans and code, without shortcodes, and with the signs of entities."""
+
+    def shown(found: re.Match[str]) -> str:
+        if found["entity"]:
+            sign = html.unescape(found["entity"])
+            return _span(sign) if sign in string.punctuation else sign  # else it would be taken for markup
+        return found["code"] or _as_shown(found["span"] or "")
+
+    return _SHOWN.sub(shown, text)
 
 
 def _with_rows(paragraph: str) -> str:
