@@ -150,6 +150,8 @@ The odds ratio is in here.
     render()
     assert finish() == []
     assert {tuple(one) for one in about(site)["synonyms"]} == {
+        (0, "SE", "standard error"),
+        (0, "standard error", "SE"),
         (0, "point of balance", "mean"),
         (0, "mean", "point of balance"),
     }
