@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from ..errors import CacheError, ModelError
 from ..logging import counted
@@ -15,6 +15,7 @@ from .sources import Sampling
 
 if TYPE_CHECKING:
     from .cache import Cache
+    from .openai.chat import OpenAIChat
 
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]
@@ -124,29 +125,6 @@ def count_reply(reply: Reply) -> None:
         usage.add(reply)
 
 
-@runtime_checkable
-class ChatModel(Protocol):
-    """Anything that answers requests.
-
-    name: `source/model`; server: the address of the server behind that name; usage: the cost so
-    far; stopped: the error after which nothing more is asked, or None."""
-
-    name: str
-    server: str
-    usage: Usage
-    stopped: ModelError | None
-
-    async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request. Raise ModelError if the model does not give one.
-
-        show: called with each part of the text as it arrives."""
-        ...
-
-    async def close(self) -> None:
-        """Close all connections; they are opened again when needed."""
-        ...
-
-
 @dataclass
 class Asker:
     """A chat model with a cache of its replies.
@@ -154,7 +132,7 @@ class Asker:
     warn: called once if the cache cannot be used; the work goes on without it. sampling: the
     parameters of all requests."""
 
-    model: ChatModel
+    model: OpenAIChat
     cache: Cache | None = None
     warn: Callable[[str], None] = field(default=lambda message: None)
     sampling: Sampling = field(default_factory=Sampling)

@@ -47,8 +47,9 @@ AT_ONCE = 16  # requests of one client, because for each it looks through all it
 class OpenAIChat:
     """A chat model on a server, with at most `limits.max_concurrency` requests at once.
 
-    warn: called if a parameter that somebody has configured cannot be sent. Raise
-    ModelError if a key is needed and not set."""
+    name: `source/model`; server: its address; usage: the cost so far; stopped: the error after which
+    nothing more is asked, or None. warn: called if a parameter that somebody has configured cannot be
+    sent. Raise ModelError if a key is needed and not set."""
 
     def __init__(
         self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,
@@ -69,9 +70,10 @@ class OpenAIChat:
         self._untagged = may_think_untagged(name.model)
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request; see `ChatModel`.
+        """Return the reply to a request. Raise ModelError if the model does not give one.
 
-        The client repeats requests by itself after time-outs, 429 and 5xx, with increasing waits."""
+        show: called with each part of what the model says as it arrives. The client repeats requests by
+        itself after time-outs, 429 and 5xx, with increasing waits."""
         self._clients = self._clients or self._open()  # before the head start, because it takes time
         first = await self._let_first_go_ahead()
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)

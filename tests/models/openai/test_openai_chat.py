@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from lmm_core.errors import ModelError
-from lmm_core.models.chat import ChatMessage, ChatModel, Reply, Request, Usage, run
+from lmm_core.models.chat import ChatMessage, Reply, Request, Usage, run
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
@@ -89,11 +89,6 @@ def test_the_server_is_asked_as_the_protocol_has_it():
             "max_tokens": 2000,
         }
     ]
-
-
-def test_a_chat_is_a_chat_model():
-    assert isinstance(chat_at("http://127.0.0.1:9/v1"), ChatModel)
-    assert chat_at("http://127.0.0.1:9/v1").name == "test/m"
 
 
 @pytest.mark.parametrize("most", [1, 3, 8])
