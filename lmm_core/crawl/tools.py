@@ -13,7 +13,6 @@ from typing import Annotated
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
 from ..retrieve.agents.library_tools import Function, Part, Result, in_parts
-from ..retrieve.agents.results import NUMBER, PARTS, TEXT, listed, record
 from .catalogue import ALL
 from .indexer import Indexed
 from .ranking import MOST_SHOWN, SHOWN
@@ -39,21 +38,6 @@ IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
 NewName = Annotated[str, {"description": "A name for the index: letters, digits, - and _.", "minLength": 1}]
 Description = Annotated[str, {"description": "What the documents are about, in a line.", "maxLength": 2000}]
-Snippets = Annotated[
-    Result,
-    record({"results": listed(record({"index": TEXT, "score": {"type": "number"}, "snippet": TEXT, "source": TEXT}))}),
-]
-Summary = Annotated[
-    Result,
-    record({
-        "index": TEXT, "description": TEXT, "files": NUMBER, "snippets": NUMBER, "written": NUMBER,
-        "removed": NUMBER, "skipped": NUMBER, "notes": listed(TEXT),
-    }),
-]  # fmt: skip
-Whole = Annotated[
-    Result,
-    record({"index": TEXT, "snippets": listed(record({"source": TEXT, "title": TEXT, "text": TEXT}))}, PARTS),
-]
 Source = Annotated[
     str, {"description": "A file and lines of it, as markdown_search names them: `path#L3-L9`.", "minLength": 1}
 ]
@@ -66,7 +50,7 @@ def search_tool(indexes: Indexes) -> Function:
 
     async def markdown_search(
         query: Query, k: Most = 5, index_name: IndexName = ALL, characters: Shown = SHOWN
-    ) -> Snippets:
+    ) -> Result:
         """Find snippets of indexed markdown folders that fit a question or some words, the best
         first, each with its index, score, text and source (`path#Lstart-Lend`). markdown_read
         gives what stands around a text."""
@@ -82,7 +66,7 @@ def search_tool(indexes: Indexes) -> Function:
 def read_tool(indexes: Indexes) -> Function:
     """Return the tool that reads whole snippets."""
 
-    async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Whole:
+    async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Result:
         """Read the whole snippets on some lines of an indexed file: on those that markdown_search
         has given, of which it showed the best part, or on more, to read on (`path#L1-L200`)."""
         try:
@@ -100,7 +84,7 @@ def index_tool(working: Path, index_folder: IndexFolder) -> Function:
 
     index_folder: takes the folder, the name and the description."""
 
-    async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Summary:
+    async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""
         try:

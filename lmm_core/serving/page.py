@@ -36,16 +36,16 @@ def our_texts(language: str) -> dict[str, str]:
     return _all_texts().get(language_code(language), _all_texts()["en"])
 
 
-def with_our_texts(options: ServeOptions, language: str = "") -> ServeOptions:
-    """Return the options with our texts in place of missing ones.
+def with_our_texts(options: ServeOptions, language: str = "", course: str = "") -> ServeOptions:
+    """Return the options with our texts in place of missing ones, and the title of the course.
 
-    language: of the course, "" if that is not known; the options may name another one."""
+    language: of the course, "" if that is not known; the options may name another one; course: its title, or ""."""
     language = options.language or language or "en"
     ours = our_texts(language)
     too_long = (options.too_long or ours["too_long"]).replace("{most}", str(options.max_question))
     return replace(
         options,
-        title=options.title or ours["title"],
+        title=options.title or course or ours["title"],
         empty=options.empty or ours["empty"],
         off_topic=options.off_topic or ours["off_topic"],
         too_long=too_long,
@@ -63,7 +63,7 @@ def box_files(files: Mapping[str, bytes], looks: Iterable[Path] = ()) -> dict[st
 
     They are read once, so that no path in a request leads to a file. looks: the style of the notes' pages."""
     data = {**files, **{path.name: path.read_bytes() for path in looks}}
-    data["home.js"] = (_FOLDER / "home.js").read_bytes()
+    data |= {name: (_FOLDER / name).read_bytes() for name in ("home.js", "home.css")}
     return {
         f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
         for name, content in data.items()
@@ -81,7 +81,8 @@ def home_page(
     server under any path."""
     ours = our_texts(options.language)
     values = {name: escape(getattr(options, name)) for name in ("title", "description", "language")}
-    values["greeting"] = escape(options.greeting or ours["greeting"])
+    values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
+    values["lead"] = f"<p>{values['description']}</p>" if options.description else ""
     values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in looks)
     values["data"] = "" if pages is None else ' data-notes="contents"'
     values["examples"] = _list(ours["examples"], map(_button, example_questions(material)), "examples")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..models.embedders.cross_encoder import CrossEncoder
@@ -16,7 +16,6 @@ from ..models.names import parse_name
 from ..models.own_prompts.known import own_prompt
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.agents.library_tools import Function, Result
-from ..retrieve.agents.results import STATUS
 from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
@@ -159,7 +158,7 @@ class SharedLibrary:
 def status_tool(library: SharedLibrary) -> Function:
     """Return the tool that says what is indexed."""
 
-    async def status() -> Annotated[Result, STATUS]:
+    async def status() -> Result:
         """Say what is indexed: how many documents, since when, where, and with which models."""
         async with library.use() as lent:
             found = await run_in_thread(index_info, library.project, lent.store)

@@ -66,8 +66,6 @@ async def asked(client, tool, /, **arguments):
     """A tool's result, which text and structured content both hold."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
-    tools = {one.name: one for one in (await client.list_tools()).tools}
-    Draft202012Validator(tools[tool].output_schema).validate(result.structured_content)
     assert json.loads(result.content[0].text) == result.structured_content
     return result.structured_content
 
@@ -104,11 +102,10 @@ async def check_errors(client):
 
 
 async def check_offers(client):
-    """Every tool has a title and the schema of an object that it gives back."""
+    """Every tool has a title and a schema of its arguments."""
     for tool in (await client.list_tools()).tools:
         assert tool.title and tool.title != tool.name
-        assert tool.output_schema["type"] == "object" and tool.output_schema["required"], tool.name
-        Draft202012Validator.check_schema(tool.output_schema)
+        Draft202012Validator.check_schema(tool.input_schema)
 
 
 async def check_reading(client):

@@ -627,6 +627,22 @@ def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
     assert not re.search(r"<script[^>]*>[^<]|\son\w+=|style=", page.text)
 
 
+def test_the_own_page_has_the_title_questions_and_contents_of_the_course(own_course):
+    text = (
+        (own_course / "trees.md")
+        .read_text()
+        .replace("# About oak", "---\nquestions: What is an oak?\n---\n\n# About oak")
+    )
+    (own_course / "trees.md").write_text(text)
+    lmm(f"index {own_course} -q")
+    with Served(own_course) as served:
+        page = served.client.get("/").text
+        assert 'class="lmm-example">What is an oak?</button>' in page and "<li>Trees</li>" in page
+    with Served(own_course, token="sesame") as served:
+        page = served.client.get("/").text
+        assert page.count("<h1>") == 1 and "oak" not in page and "Trees" not in page
+
+
 # The command
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -47,7 +47,11 @@ def serving(folder, *options):
 
 def workers(process):
     """The processes that serve: multiprocessing has one more, which serves nothing."""
-    return [one for one in psutil.Process(process.pid).children() if "spawn_main" in " ".join(one.cmdline())]
+    found = []
+    for one in psutil.Process(process.pid).children():
+        with suppress(psutil.Error):  # it has just ended
+            found += [one] if "spawn_main" in " ".join(one.cmdline()) else []
+    return found
 
 
 def got(address, path="/search?q=oak"):

@@ -1,7 +1,7 @@
 """The tools on a library: search, outline, reading on, mentions of a term.
 
 Each is an asynchronous function. `Tools` makes its description for agents of its docstring,
-and the JSON schemas of what it takes and gives of its annotations. The tools only read, and only
+and the JSON schema of what it takes of its annotations. The tools only read, and only
 what is in the collection: a name is looked up there, and is never taken for a path.
 """
 
@@ -22,7 +22,6 @@ from ..library import Library
 from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
 from ..retriever import Retriever, kinds_there
-from . import results
 from .names import TITLE, find_document, find_passages, find_section
 
 Result = dict[str, Any]
@@ -58,7 +57,7 @@ Kind = Annotated[str, {"description": "A type of material: only passages of this
 # The tools
 
 
-async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Annotated[Result, results.FOUND]:
+async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Result:
     """Find the passages that fit a question or some words best, the best first. A type of
     material between asterisks in the query (`*exercise*`) does what `kind` does."""
     material = await library.material()
@@ -80,7 +79,7 @@ async def outline(
     level: Annotated[int, {"description": "How deep: 0 for documents alone.", "minimum": 0, "maximum": 12}] = 2,
     text: Annotated[bool, {"description": "Whether the text right under each heading is given, too."}] = False,
     part: Part = 1,
-) -> Annotated[Result, results.OUTLINE]:
+) -> Result:
     """List documents and their sections in reading order, with their names, titles, places
     and summaries."""
     material = await library.material()
@@ -95,7 +94,7 @@ async def read(
     name: ReadName,
     whole: Annotated[bool, {"description": "Whether its subsections are read, too."}] = True,
     part: Part = 1,
-) -> Annotated[Result, results.READ]:
+) -> Result:
     """Read a section: its text, and the names of its subsections and of its neighbours; or the
     whole passages at a place."""
     material = await library.material()
@@ -104,7 +103,7 @@ async def read(
     return _read(find_section(name, material), material, whole, part)
 
 
-async def next_section(library: Library, section: SectionName) -> Annotated[Result, results.READ]:
+async def next_section(library: Library, section: SectionName) -> Result:
     """Read the section after one and its subsections; after the last of a document, the
     next document."""
     material = await library.material()
@@ -114,7 +113,7 @@ async def next_section(library: Library, section: SectionName) -> Annotated[Resu
     return _read(found, material)
 
 
-async def previous_section(library: Library, section: SectionName) -> Annotated[Result, results.READ]:
+async def previous_section(library: Library, section: SectionName) -> Result:
     """Read the section before one on its level; before the first, the section around it."""
     material = await library.material()
     found = _previous(find_section(section, material), material)
@@ -127,7 +126,7 @@ async def mentions(
     library: Library,
     term: Annotated[str, {"description": "A word or a phrase, exactly.", "minLength": 1, "maxLength": 200}],
     part: Part = 1,
-) -> Annotated[Result, results.MENTIONS]:
+) -> Result:
     """Count and list all mentions of a term in the text (not in titles), section by section,
     with their lines. Case and line breaks do not matter, word forms do."""
     material = await library.material()
@@ -147,7 +146,7 @@ async def exercises(
     topic: Annotated[str, {"description": "What they should be about.", "minLength": 1, "maxLength": 20_000}],
     kind: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
     limit: Limit = 6,
-) -> Annotated[Result, results.FOUND]:
+) -> Result:
     """Find exercises on a topic, the best first; solutions are found in the same section or
     in the one under it."""
     return await search(library, topic, kind or EXERCISE, limit)

@@ -31,14 +31,13 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 class Tool:
     """A tool as it is offered.
 
-    title: for people; parameters, output: the JSON schemas of its arguments and of its result; run:
-    the function, which takes the arguments by name."""
+    title: for people; parameters: the JSON schema of its arguments; run: the function, which takes
+    the arguments by name."""
 
     name: str
     title: str
     description: str
     parameters: Schema
-    output: Schema
     run: Function
 
     @property
@@ -68,14 +67,14 @@ class Tools:
         """Add a tool, an asynchronous function that returns an object of JSON values.
 
         Its docstring is its description. Each parameter is annotated with a type and a dictionary
-        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`; so may be the result. title: what
-        people call it, by default its name."""
+        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`. title: what people call it, by
+        default its name."""
         self._add(function, title or function.__name__.replace("_", " ").capitalize(), 0, function)
 
     def _add(self, function: Function, title: str, bound: int, run: Function) -> None:
         name = function.__name__
         description = f"{' '.join(inspect.getdoc(function).split())} {DATA}"  # type: ignore[union-attr]
-        self._tools[name] = Tool(name, title, description, _parameters(function, bound), _output(function), run)
+        self._tools[name] = Tool(name, title, description, _parameters(function, bound), run)
 
     def offered(self) -> list[Tool]:
         """Return the tools."""
@@ -165,12 +164,6 @@ def _parameters(function: Function, bound: int) -> Schema:
             properties[name]["default"] = parameter.default
     required = [name for name, schema in properties.items() if "default" not in schema]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _output(function: Function) -> Schema:
-    """Return the JSON schema of a function's result, which is an object."""
-    found = get_args(get_type_hints(function, include_extras=True).get("return"))
-    return found[1] if len(found) == 2 and isinstance(found[1], dict) else {"type": "object"}
 
 
 def _strict(parameters: Schema) -> Schema:

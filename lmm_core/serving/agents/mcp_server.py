@@ -79,7 +79,6 @@ def _offered(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=tool.parameters,
-        output_schema=tool.output,
         annotations=CHANGES if tool.name in CHANGING else READ_ONLY,
     )
 

@@ -95,13 +95,16 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
     from ....serving.page import with_our_texts
     from ....serving.recorder import describe_recording
     from ....serving.server import address_of, listen, room_for, run_workers, server_config
+    from ....study.outline import course_title
 
     models = _served_models(project, model)
     by = models.check(project)
     if without := not_checked(project, models):
         _say(without)
     size, language = asyncio.run(_read_size(SharedLibrary(project, models, project.serve.patience)))
-    project = replace(project, serve=_shared(with_our_texts(project.serve, language), workers))
+    project = replace(
+        project, serve=_shared(with_our_texts(project.serve, language, course_title(project.root)), workers)
+    )
     maker = _AppMaker(project, host, model, *tokens, workers > 1)
     try:
         listening = listen(host, port)
