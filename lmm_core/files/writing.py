@@ -54,7 +54,7 @@ def is_stream(path: Path) -> bool:
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
     """Replace a file, or a link itself, under exactly this name; otherwise as `write_file`."""
-    _remove_leftovers(target)
+    remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
         try:
@@ -140,7 +140,8 @@ def remove_leftover(path: str) -> None:
             Path(path).unlink()
 
 
-def _remove_leftovers(target: Path) -> None:
+def remove_leftovers(target: Path) -> None:
+    """Remove what killed runs left of new versions of a file. Raise OSError if its folder cannot be read."""
     start = f".{target.name[:40]}.lmm-"
     with os.scandir(target.parent) as entries:
         left = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]

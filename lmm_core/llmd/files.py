@@ -15,7 +15,6 @@ from ..files.names import DEVICES
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
 
-TEMPORARY = ".llmd.tmp"  # ends the names of files written beside others
 OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
 
 
@@ -43,7 +42,7 @@ def _part_problem(part: str) -> str:
     plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
     if plain in OWN:
         return f"`{part}` is {OWN[plain]}"
-    if (plain.startswith(".") and plain.endswith(TEMPORARY)) or is_leftover(plain):
+    if is_leftover(plain):
         return f"`{part}` is a name for lmm's temporary files"
     if part.endswith((".", " ")):
         return "a name that ends in a dot or a blank"

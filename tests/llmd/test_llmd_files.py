@@ -67,7 +67,6 @@ NAMES = {
     "a\x1b[31m": "invisible character (U+001B)",
     "\u202eyp.a": "invisible character (U+202E)",
     "\udc80": "invisible character (U+DC80)",
-    "src/.a.py.llmd.tmp": "temporary files",
     "CON": "device on Windows",
     "nul.txt": "device on Windows",
     "src/Com1.py": "device on Windows",
