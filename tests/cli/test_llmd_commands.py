@@ -18,8 +18,8 @@ from lmm_core.cli import cli
 from lmm_core.cli.diffs import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd import parse_llmd
-from lmm_core.workflows.llmd.chat import make_request
-from lmm_core.workflows.llmd.document import root_of
+from lmm_core.llmd.chat import make_request
+from lmm_core.llmd.opening import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm

@@ -22,7 +22,7 @@ from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, rep
 from ..running import run
 
 if TYPE_CHECKING:
-    from ...workflows.llmd.apply import Proposal
+    from ...llmd.apply import Proposal
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -57,7 +57,7 @@ def llmd() -> None:
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    from ...workflows.llmd.document import new_document
+    from ...llmd.opening import new_document
 
     logger = _EscapingPrinter()
     found = _find_files(code, files)
@@ -98,15 +98,20 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 
     The changes that the answer proposes are shown as a diff. Only the document is written:
     the answer is added to it."""
-    from ...workflows.llmd.apply import propose
-    from ...workflows.llmd.chat import chat
-    from ...workflows.llmd.document import open_document
+    from ...llmd.apply import propose
+    from ...llmd.chat import chat
+    from ...llmd.opening import open_document
 
     logger, models, began = _EscapingPrinter(quiet), Models(model, jobs, warn), time.monotonic()
 
     async def ask() -> bool:
         try:
-            return await chat(document, models, _located(logger, document), TerminalScreen(quiet))
+            return await chat(
+                document,
+                lambda project: models.asker(project, "major"),
+                _located(logger, document),
+                TerminalScreen(quiet),
+            )
         finally:
             await models.close()
 
@@ -131,8 +136,8 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
     They are shown as a diff first. Either all are made, in files and document, or none."""
-    from ...workflows.llmd.apply import is_applied, propose
-    from ...workflows.llmd.document import open_document
+    from ...llmd.apply import is_applied, propose
+    from ...llmd.opening import open_document
 
     logger = _EscapingPrinter()
 
@@ -191,8 +196,8 @@ def check(document: Path) -> None:
     """Look for errors in the document.
 
     The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
-    from ...workflows.llmd.apply import check
-    from ...workflows.llmd.document import open_document
+    from ...llmd.apply import check
+    from ...llmd.opening import open_document
 
     logger = _EscapingPrinter()
 
@@ -211,8 +216,8 @@ def check(document: Path) -> None:
 @_document
 def sync(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...workflows.llmd.apply import save_synced, sync
-    from ...workflows.llmd.document import open_document
+    from ...llmd.apply import save_synced, sync
+    from ...llmd.opening import open_document
 
     logger = _EscapingPrinter()
 
@@ -237,8 +242,8 @@ def undo(document: Path) -> None:
     Files and document become what they were, byte for byte; only what was written at the end
     of the document since then stays. If anything else has changed since then, that is shown
     and nothing is undone."""
+    from ...llmd.apply import applied_last, undo
     from ...llmd.journal import Journal
-    from ...workflows.llmd.apply import applied_last, undo
 
     logger = _EscapingPrinter()
 

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from ...errors import ChangedError, LlmdError, ModelError
-from ...llmd import Llmd, ThreadEntry, append_entry, append_reply, parse_llmd, unanswered
-from ...logging import LoggerBase
-from ...markdown.blocks import BOM
-from ...markdown.files import MarkdownFile, read_markdown, write_markdown
-from ...models.chat import ChatMessage, Request
-from ...models.own_prompts.known import own_prompt
-from ...models.prompts import LLMD, LLMD_TOOLS, Prompt
-from ...scan.documents.talk import keep_unmerged
-from ...scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
-from ...settings.models import Models
-from ...settings.project import load_project
-from .document import open_document
+from ..errors import ChangedError, LlmdError, ModelError
+from ..logging import LoggerBase
+from ..markdown.blocks import BOM
+from ..markdown.files import MarkdownFile, read_markdown, write_markdown
+from ..models.chat import ChatMessage, Request
+from ..models.own_prompts.known import own_prompt
+from ..models.prompts import LLMD, LLMD_TOOLS, Prompt
+from ..scan.documents.talk import keep_unmerged
+from ..scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
+from ..settings.models import Models
+from ..settings.project import load_project
+from . import Llmd, ThreadEntry, append_entry, append_reply, parse_llmd, unanswered
+from .opening import open_document
 
 _ATTEMPTS = 5  # to write a reply into a document that others write as well
 
@@ -61,7 +61,7 @@ def make_request(
     The request holds the document and the conversation up to the entry, in at most `tokens`
     tokens; the oldest entries are left out first. Raise ModelError if it is too long without
     any of them."""
-    from ...models.tokens import count_tokens
+    from ..models.tokens import count_tokens
 
     earlier = [one for one in llmd.entries[: llmd.entries.index(entry)] if one.human or one.assistant]
     sizes = [count_tokens(one.human + (one.assistant or "")) for one in earlier]

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ...errors import LlmdError
-from ...files.gitignore import is_ignored
-from ...llmd import Llmd, append_entry, make_llmd, parse_llmd, set_file
-from ...llmd.files import Files, read_whole
-from ...llmd.journal import Journal
-from ...logging import LoggerBase
-from ...markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
-from ...models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
+from ..errors import LlmdError
+from ..files.gitignore import is_ignored
+from ..logging import LoggerBase
+from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
+from ..models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
+from . import Llmd, append_entry, make_llmd, parse_llmd, set_file
+from .files import Files, read_whole
+from .journal import Journal
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def recover(root: Path, logger: LoggerBase) -> None:
 @contextlib.contextmanager
 def lock_journal(journal: Journal) -> Iterator[None]:
     """Hold the journal for this process alone. Raise LlmdError if another process holds it."""
-    from ...errors import StoreError
-    from ...store.folder_lock import FolderLock
+    from ..errors import StoreError
+    from ..store.folder_lock import FolderLock
 
     journal.prepare()
     lock = FolderLock(journal.folder)

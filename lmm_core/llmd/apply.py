@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
-from ...errors import LlmdError
-from ...llmd import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
-from ...llmd.files import as_data
-from ...llmd.journal import Applied, Journal, JournalChange, change
-from ...logging import LoggerBase
-from ...markdown.blocks import Problem
-from .document import OpenedDocument, is_same_file, lock_journal, recover, root_of
+from ..errors import LlmdError
+from ..logging import LoggerBase
+from ..markdown.blocks import Problem
+from . import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
+from .files import as_data
+from .journal import Applied, Journal, JournalChange, change
+from .opening import OpenedDocument, is_same_file, lock_journal, recover, root_of
 
 
 @dataclass(frozen=True)
