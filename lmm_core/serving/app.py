@@ -172,8 +172,7 @@ class _Routes:
         try:
             async with self.making, self.answers.library.use() as library:
                 turns = await asyncio.to_thread(self._turns)
-                fewest = 1 if self.options.small_groups else FEWEST
-                overview = await make_overview(self.answers.project.root, library, turns, self.answers.log, fewest)
+                overview = await make_overview(self.answers.project.root, library, turns, self.answers.log, FEWEST)
         except LmmError as error:
             self.answers.log(f"the teacher's page: {error}")
             raise HTTPException(503, NO_PAGE, {"Retry-After": "5"}) from None

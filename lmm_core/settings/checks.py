@@ -207,6 +207,7 @@ MOVED: dict[Keys, str] = {
     **{(role, "provider_params"): _PARAMETERS.format(role) for role in ("major", "minor", "aux")},
     ("server",): "take it out: where the server listens is said when it starts (lmm serve --host, --port), and who "
     "may ask it in [serve]",
+    ("serve", "small_groups"): "take it out: `lmm asked --small-groups` shows small groups",
     ("RAG", "encoding_model"): "write `encoding` in [embeddings]{value}",
     ("RAG", "annotation_model"): _ANNOTATIONS,
     ("RAG", "retrieve_companion_docs"): "take it out: `lmm search --group` returns whole sections, and `context` in "

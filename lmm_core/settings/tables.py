@@ -8,7 +8,7 @@ metadata of a field are arguments of pydantic's `Field`. A field without a descr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -279,12 +279,17 @@ class StorageOptions:
     port: int = key(0, "port of the server, if its address has none; 0: 6333", ge=0, le=65535)
     memory: bool = key(False, "keep the index in memory, for this run only")
     timeout: float = key(30.0, "seconds for one request to the server", gt=0, allow_inf_nan=False)
+    prefer_grpc: bool = key(False, "speak gRPC with the server")
+    on_disk: bool = key(False, "vectors on the server's disk")
+    quantization: bool = key(False, "scalar quantization on the server")
+    shard_number: int = key(1, "shards of new collections on the server", ge=1)
+    replication_factor: int = key(1, "replicas of new collections on the server", ge=1)
     file: str = ""
 
     @property
     def server(self) -> dict[str, Any]:
         """The further arguments of `RemoteSource`."""
-        return {"port": self.port, "timeout": self.timeout, "file": self.file}
+        return {name: value for name, value in asdict(self).items() if name not in ("folder", "url", "memory")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +386,6 @@ class ServeOptions:
         "", "where readers learn more of that: an address, or a page of the site", checked_page, max_length=1000
     )
     connections: int = key(1000, "connections at the same time; fewer if few files may be open", ge=16)
-    small_groups: bool = key(False, "the dashboard shows what was asked in fewer than 3 conversations, too")
 
     def __post_init__(self) -> None:
         if self.user_header and not self.proxies:

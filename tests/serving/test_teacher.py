@@ -90,14 +90,13 @@ def test_broken_recordings_are_the_teachers_trouble_alone(course):
         assert served.events()[-1][0] == "done"
 
 
-def test_small_groups_are_shown_where_the_configuration_says_so(course):
+def test_small_groups_are_not_shown(course):
     alone = replace(
         make_turns(1)[0], id="f" * 32, question="my name is Anna", comment="", outcome="refused", sources=()
     )
     record(course, [alone])
-    for shown in (False, True):
-        with Served(course, teacher=TOKEN, small_groups=shown) as served:
-            assert ("Anna" in served.client.get("/teacher", **KNOWN).text) == shown
+    with Served(course, teacher=TOKEN) as served:
+        assert "Anna" not in served.client.get("/teacher", **KNOWN).text
 
 
 def test_hostile_questions_are_text(course):

@@ -620,7 +620,7 @@ def test_every_setting_is_explained(monkeypatch):
     assert found["sources.lab.chat_model"] == ("", "default")
     assert found["knit.keep"] == ([], "default")
     assert list(found)[:2] == ["spelling", "major.model"]
-    assert list(found)[-1] == "serve.small_groups"
+    assert list(found)[-1] == "serve.connections"
 
 
 def test_the_default_file_says_the_defaults():

@@ -106,12 +106,7 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 
     async def ask() -> bool:
         try:
-            return await chat(
-                document,
-                lambda project: models.asker(project, "major"),
-                _located(logger, document),
-                TerminalScreen(quiet),
-            )
+            return await chat(document, models, _located(logger, document), TerminalScreen(quiet))
         finally:
             await models.close()
 

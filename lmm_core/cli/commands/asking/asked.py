@@ -59,7 +59,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     if not turns and not as_json:
         say(NOTHING_RECORDED, err=True)
         return
-    overview = _make_overview(project, turns, small_groups or project.serve.small_groups)
+    overview = _make_overview(project, turns, small_groups)
     if as_json:
         print_json(asdict(overview))
         return
