@@ -75,11 +75,11 @@ MOST_LINES = {
     "retrieve": 4182,
     "scan": 5800,
     "serving": 2170,
-    "settings": 2605,
+    "settings": 2610,
     "store": 2221,
     "study": 2770,
     "vector_store_qdrant": 184,
-    "workflows": 3304,
+    "workflows": 2838,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
