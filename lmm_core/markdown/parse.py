@@ -85,15 +85,6 @@ def parse_header(text: str) -> Block | None:
     return _Parser(body, []).first()
 
 
-def header_source(text: str) -> str:
-    """Return the beginning of a text on which its header depends if that is a native block, else ""."""
-    at = 1 if text.startswith(BOM) else 0
-    blank = BLANKS.match(text, at)
-    opened = NATIVE_OPEN.match(text, blank.end() if blank else at)
-    closed = NATIVE_CLOSE.search(text, opened.end() - 1) if opened else None
-    return text[: closed.end()] if closed else ""
-
-
 @lru_cache(maxsize=1000)  # most are written alike
 def is_metadata_div(line: str) -> bool:
     """Return True if a line opens a fenced div of class `lmm`."""

@@ -12,7 +12,6 @@ from ..markdown.files import MarkdownDocument, is_notebook
 from ..markdown.metadata.body import parse_metadata
 from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.spelling import convert
-from ..workflows.known.remember import key_text, remembered
 
 _FORGOTTEN = "Quarto would forget the place of this metadata block between `---` lines."
 BY_HAND = (  # said if there are blocks that no command mends
@@ -27,11 +26,11 @@ def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
-    named = list(documents)
-    found = remembered("native", b"", [(key_text(one), one) for _, one in named], lambda one: native_lines(one.blocks))
-    for (name, one), lines in zip(named, found, strict=True):
+    for name, one in documents:
+        blocks = one.blocks
+        lines = native_lines(blocks)
         problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
-        left = native_lines(convert(one.blocks, "div")) if lines and not is_notebook(Path(name)) else lines
+        left = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines
         by_hand = by_hand or bool(left)
         mended += [name] if len(left) < len(lines) else []
     if mended:

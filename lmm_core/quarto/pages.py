@@ -13,7 +13,6 @@ from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
-from ..workflows.known.headers import recall_headers
 from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_options
 
 
@@ -50,7 +49,6 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
             includes = named_in(file.text, path, project_dir)
             pages[path] = Page(file, options, includes, path not in named, not is_in(path))
     finally:  # if one cannot be read, what is wrong with those before it is said first
-        recall_headers([*pages.values()])
         for page in pages.values():
             page.options = _page_options(page, project_dir)
     return [*pages.values()]
