@@ -46,3 +46,15 @@ def write(path, content):
 def copy_folder(source, target):
     """A copy of a folder."""
     return Path(shutil.copytree(source, target)).resolve()
+
+
+def counting(monkeypatch, module, name):
+    """Count the calls of a function."""
+    calls, function = [], getattr(module, name)
+
+    def counted(*given, **named):
+        calls.append(given)
+        return function(*given, **named)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls

@@ -2,16 +2,13 @@
 
 A project's folder may be somebody else's, and anything in it may be forged. A record is a
 digest of what was made, filed under a kind ("outputs", …) and the real path of the place, so
-that something moved or cloned is unknown. What was made is kept with it if it is asked for again.
-Clearing the user's cache forgets everything.
+that something moved or cloned is unknown. Clearing the user's cache forgets everything.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from .user import cache_folder
@@ -20,7 +17,10 @@ from .writing import replace_file
 
 def remember(kind: str, place: Path, *data: bytes) -> None:
     """Remember what was made in a place. If that fails, the place is simply unknown later."""
-    _write(_record(kind, place), _digest(data))
+    record = _record(kind, place)
+    with suppress(OSError):
+        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(record, _digest(data))
 
 
 def is_known(kind: str, place: Path) -> bool:
@@ -40,46 +40,6 @@ def forget(kind: str, place: Path) -> None:
     """Forget a place."""
     with suppress(OSError):
         _record(kind, place).unlink(missing_ok=True)
-
-
-def keep(kind: str, place: Path, made: bytes, *data: bytes) -> None:
-    """Keep what was made in a place from some data, for `recall`. If that fails, it is made again."""
-    _write(_record(kind, place), _digest((*data, made)) + b"\n" + made)
-
-
-def recall(kind: str, place: Path, *data: bytes) -> bytes | None:
-    """Return what was kept of a place if it was made from exactly these data, and is whole."""
-    try:
-        digest, _, made = _record(kind, place).read_bytes().partition(b"\n")
-    except OSError:
-        return None
-    return made if digest == _digest((*data, made)) else None
-
-
-@cache
-def program_mark() -> bytes:
-    """Return what tells this program's code from any other version of it."""
-    return code_mark(Path(__file__).parents[1])
-
-
-def code_mark(folder: Path) -> bytes:
-    """Return what tells a package's code from any other version of it: the sizes and times of its folder's files."""
-    import hashlib  # loads OpenSSL
-
-    whole = hashlib.blake2b(sys.version.encode())
-    for base, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            if name.endswith((".py", ".toml", ".json", ".txt")):
-                found = os.stat(os.path.join(base, name))  # noqa: PTH116, PTH118 (400 files, at each start)
-                whole.update(f"{name}:{found.st_size}:{found.st_mtime_ns};".encode())
-    return whole.digest()
-
-
-def _write(record: Path, content: bytes) -> None:
-    with suppress(OSError):
-        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(record, content)
 
 
 def _record(kind: str, place: Path) -> Path:

@@ -16,8 +16,7 @@ from lmm_core.files.walk import (
     place_finder,
     walk,
 )
-from tests.commands import write
-from tests.workflows.known.test_known_findings import counting
+from tests.commands import counting, write
 
 
 def names(**options):

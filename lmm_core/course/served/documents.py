@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...files.stamps import stamps_of
 from ...markdown.blocks import header_content
 from ...markdown.files import read_markdown
 from ...quarto.after_render import shown_pages
@@ -127,3 +126,15 @@ def _is_settled(stamps: Mapping[Path, tuple[int, int]], began: int) -> bool:
     was read may be older than its stamp."""
     first, last = began - COARSE, time.time_ns() + COARSE
     return not any(first <= changed <= last for changed, _ in stamps.values())
+
+
+def stamps_of(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """Return the time and the size of each file, (0, 0) for one that is not there."""
+    stamps = {}
+    for path in paths:
+        try:
+            status = path.stat()
+            stamps[path] = status.st_mtime_ns, status.st_size
+        except OSError:
+            stamps[path] = 0, 0
+    return stamps

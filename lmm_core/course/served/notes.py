@@ -16,7 +16,6 @@ from pathlib import Path
 from string import Template
 
 from ...errors import CourseError, LmmError, RenderError
-from ...files.stamps import stamps_of
 from ...files.walk import is_inside
 from ...logging import ListLogger
 from ...quarto.ask_box.data import box_data
@@ -32,7 +31,7 @@ from ..render import FILES, find_pandoc, render_pages
 from ..text import PageSource, read_page_source
 from .addresses import DOWNLOADS, IMAGES, Addresses
 from .clean import clean_html
-from .documents import ServedCourse, read_course
+from .documents import ServedCourse, read_course, stamps_of
 
 FOLDER = "text/"  # of the pages, in the server's addresses
 LOOK = 2.0  # seconds between looks at the files

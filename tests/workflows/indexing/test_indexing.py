@@ -18,12 +18,11 @@ from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.indexing import documents
-from tests.commands import BIN, run, text, write
+from tests.commands import BIN, counting, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, send, stored
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer
-from tests.workflows.known.test_known_findings import counting
 
 # What a user gets
 
