@@ -18,7 +18,7 @@ from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..models.languages.recognize import language_name
 from ..store.threads import run_in_thread
-from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_alias_store
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
 from .chunks import SUMMARY, Chunk
 from .encoding import Compared, Encoder, compare_identity, is_earlier
 from .refresh import FILES, INDEXES, Changes, read_records, write_changes
@@ -273,7 +273,7 @@ def read_info(store: VectorStore, place: str, name: str, companion: str, size: i
     found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
     records = read_records(store, name).values()
     written = max((record.written for record in records), default=0.0)
-    own, behind = (name, companion, name + FILES), store.aliases() if is_alias_store(store) else {}
+    own, behind = (name, companion, name + FILES), store.aliases() if is_server(store) else {}
     named = {*own, *(behind[one] for one in own if one in behind)}
     others = [other for other in store.collections() if other not in named]
     return IndexInfo(place, size, len(records), written, found, others)

@@ -328,7 +328,7 @@ class QdrantStore:
 
 
 class ServerStore(QdrantStore):
-    """The collections of a server, which can have further names (Qdrant's aliases); see `AliasStore`."""
+    """The collections of a server, which can have further names (Qdrant's aliases)."""
 
     def aliases(self) -> dict[str, str]:
         """Return the collection for each further name."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 from ..models.embedders.embedder import Sparse
+
+if TYPE_CHECKING:
+    from .qdrant_store import ServerStore
 
 Dense = list[float]
 Vector = Dense | list[Dense] | Sparse
@@ -159,24 +162,8 @@ class VectorStore(Protocol):
         ...
 
 
-class AliasStore(VectorStore, Protocol):
-    """A store that many use, in which a collection can have further names, and lose them to another one.
-
-    All methods of a `VectorStore` take these names, too."""
-
-    def aliases(self) -> dict[str, str]:
-        """Return the collection for each further name."""
-        ...
-
-    def switch(self, names: Mapping[str, str]) -> None:
-        """Give further names to collections, all in the same moment, whichever collections had them before.
-
-        names: the collection for each name. Raise StoreError if a collection itself has the name."""
-        ...
-
-
-def is_alias_store(store: VectorStore) -> TypeGuard[AliasStore]:
-    """Return True if collections in a store can have further names."""
+def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
+    """Return True if a store is on a server, which many use, and where collections can have further names."""
     return hasattr(store, "switch")
 
 

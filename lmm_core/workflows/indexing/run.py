@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -19,8 +19,7 @@ from ...errors import StoreError
 from ...files.walk import inside_finder, name_finder
 from ...index.chunks import Chunk
 from ...index.encoding import Encoder, compare_identity
-from ...index.rebuilding.rebuild import are_earlier, find_unfinished, make_collections
-from ...index.rebuilding.replacement import Replacement, settle
+from ...index.rebuild import are_earlier, find_unfinished, make_collections
 from ...index.refresh import (
     BATCH,
     BEGUN,
@@ -44,7 +43,7 @@ from ...models.sources import ModelSource, known_sources
 from ...models.tokens import count_tokens, estimate_tokens
 from ...settings.models import Models
 from ...settings.project import Project
-from ...store.vector_store import VectorStore, is_alias_store
+from ...store.vector_store import VectorStore, is_server
 from ..encode import Encoded, blocklist_encode, encoder_for
 from .documents import (
     STDIN,
@@ -74,8 +73,8 @@ class Upload:
     how many of the files that were read are in which, and what names it; rebuild: make the
     collections anew; workers: the processes that cut the files if there are many. The encoders and
     records are set when the run starts, and whether an earlier version of the program made the
-    collections. On a server, `store` has the collections behind their names, so that a run never
-    writes into two if the names change hands meanwhile."""
+    collections; collections: on a server, the new one for each name while all are made anew. There, `project`
+    has the names of the collections in service or of the new ones."""
 
     project: Project
     store: VectorStore
@@ -94,13 +93,14 @@ class Upload:
     languages: Counter[tuple[str, str]] = field(default_factory=Counter)
     is_earlier: bool = False
     rebuild: bool = False
-    replacement: Replacement | None = None
+    collections: dict[str, str] = field(default_factory=dict)
     workers: Workers = field(default_factory=Workers)
     _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)  # see `indexed_settings`
     _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
 
     def __post_init__(self) -> None:
         self._source_of = cache(name_finder(self.project.root))
+        self.own_project = self.project  # with the names that are configured
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -109,28 +109,29 @@ class Upload:
 
     async def _run(self, paths: Sequence[Path], ending: ExitStack) -> Counts:
         documents = read_indexed(paths, self._source_of, self.logger)
-        server = self.store
         if self.rebuild and not self.dry_run:
             check_docids(self._docids(documents), {}, self.project.root)  # while the old index is still there
-            await self._start_anew(server, ending)
+            await self._start_anew(ending)
         else:
-            await self._settle()
+            await self._use_collections_in_service()
         await self._prepare()
         if self.annotate and not self.dry_run:
             documents = [await annotate_document(file, self.models, self.logger) for file in documents]
         documents += read_indexed(self._unfinished(paths), self._source_of, self.logger)
-        if self.is_earlier and not self.dry_run and is_alias_store(server):
-            await self._start_anew(server, ending)
+        if self.is_earlier and not self.dry_run and is_server(self.store):
+            await self._start_anew(ending)
             self.is_earlier = False
         records = [self._same_record(file) for file in documents]
         same = [record for record in records if record is not None]
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._index(changed, ending)
-        if self.replacement is not None:
+        if self.collections and is_server(self.store):
+            from ...index.replacement import put_in_service
+
             if not counts.documents:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
-            await asyncio.to_thread(self.replacement.finish)
+            await asyncio.to_thread(put_in_service, self.store, self.collections)
         return counts
 
     async def _index(self, documents: Sequence[MarkdownFile], ending: ExitStack) -> Counts:
@@ -152,29 +153,45 @@ class Upload:
             counts += await self._write(group)
         return counts
 
-    async def _settle(self) -> None:
-        """End what a killed run left on a server, and hold on to the collections that are in service now.
+    async def _use_collections_in_service(self) -> None:
+        if is_server(self.store):
+            from ...index.replacement import names_in_service
 
-        Raise StoreError, also if another run makes them anew."""
-        if is_alias_store(self.store) and not self.dry_run:
-            self.store = await asyncio.to_thread(settle, self.store, collection_names(self.project))
+            database = self.own_project.database
+            names = database.collection_name, database.companion_collection
+            self._use_collections(*await asyncio.to_thread(names_in_service, self.store, *names))
 
-    async def _start_anew(self, store: VectorStore, ending: ExitStack) -> None:
-        """Work on new collections from now on.
+    def _use_collections(self, collection: str, companion: str) -> None:
+        database = replace(self.project.database, collection_name=collection, companion_collection=companion)
+        self.project = replace(self.project, database=database)
 
-        On a server, they are filled beside those in service, which a replacement puts them in place
-        of; elsewhere the old ones are removed. Raise StoreError."""
-        if not is_alias_store(store):
-            await asyncio.to_thread(drop_collections, store, self.project)
+    async def _start_anew(self, ending: ExitStack) -> None:
+        """Work on new collections from now on. Raise StoreError.
+
+        On a server, they are filled beside those in service, and removed if the run fails; elsewhere the old ones
+        are removed first."""
+        if not is_server(self.store):
+            await asyncio.to_thread(drop_collections, self.store, self.project)
             return
-        self.replacement = ending.enter_context(Replacement(store, collection_names(self.project)))
-        self.store = await asyncio.to_thread(self.replacement.begin)
+        from ...index.replacement import new_names
+
+        names = collection_names(self.own_project)
+        self._use_collections(*new_names(*names[:2]))
+        self.collections = dict(zip(names, collection_names(self.project), strict=True))
+        ending.callback(self._remove_unused)
+
+    def _remove_unused(self) -> None:
+        from ...index.replacement import remove_unused
+
+        with suppress(StoreError):  # the next run that makes the index anew removes them
+            if is_server(self.store):
+                remove_unused(self.store, self.collections)
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
         """Index one document by its blocks; `docid` is used if its header names none.
 
         Raise StoreError, ModelError and ConfigError."""
-        await self._settle()
+        await self._use_collections_in_service()
         await self._prepare()
         for collection, encoder in self._encoders().items():
             if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
@@ -346,7 +363,7 @@ class Upload:
             begun[source] = FileRecord(source, docid, "", before.count if before else 0)
         if not self.dry_run:
             await make_collections(self.store, self.project.database.collection_name, self._encoders(), self.is_earlier)
-            if self.replacement is not None and self.records:  # what is missing now may come back
+            if self.collections and self.records:  # what is missing now may come back
                 await asyncio.to_thread(
                     write_record, self.store, self.project.database.collection_name, *self.records.values()
                 )

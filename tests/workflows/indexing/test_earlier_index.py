@@ -9,7 +9,7 @@ import pytest
 
 from lmm_core.errors import StoreError
 from lmm_core.index.encoding import VERSION, differing, is_earlier
-from lmm_core.index.rebuilding.rebuild import find_unfinished
+from lmm_core.index.rebuild import find_unfinished
 from lmm_core.index.refresh import BEGUN, FileRecord
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text

@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...files.walk import INDEXED, TEXT_SUFFIXES, is_inside
-from ...logging import counted
-from ...store.vector_store import VectorStore
-from ..collection import ainitialize_collection
-from ..encoding import Encoder, compare_choices, is_earlier
-from ..refresh import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
+from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside
+from ..logging import counted
+from ..store.vector_store import VectorStore
+from .collection import ainitialize_collection
+from .encoding import Encoder, compare_choices, is_earlier
+from .refresh import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
 
 SHOWN = 3  # names in a sentence
 
