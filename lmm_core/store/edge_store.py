@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
-from ..files.holes import cut_holes, put_back_holes
 from ..files.marked import check_inside, check_no_links, hide_from_git, is_ours, make_marked, remove_marked
 from .edge_engine import (
     ShardSearch,
@@ -48,6 +47,7 @@ from .filters import filter_from
 from .folder.ahead import forget_points, note_points, noted_points
 from .folder.collection_record import COLLECTION, RECORD, load_record, remove_collection, save_record
 from .folder.room import check_room, has_room_to_copy
+from .folder.sparse_files import cut_holes, put_back_holes
 from .folder_lock import FolderLock
 from .points import check_case, checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search

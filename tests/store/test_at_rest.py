@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.files import holes
-from lmm_core.files.holes import HOLE, cut_holes, put_back_holes
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_store
+from lmm_core.store.folder import sparse_files as holes
+from lmm_core.store.folder.sparse_files import HOLE, cut_holes, put_back_holes
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import Search, Where
