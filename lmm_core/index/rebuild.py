@@ -3,14 +3,20 @@
 What is stored is derived from files, so that it can be made anew at any time. The files of a
 collection are recorded as begun before it is removed: whatever ends the run, the next one goes on,
 whichever files it is given.
+
+On a server the new collections are filled beside those in service, which answer until they are complete: they are
+`NAME.lmm-1f2e3d4c`, and get the names as aliases, all in the same moment.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside
 from ..logging import counted
@@ -19,7 +25,11 @@ from .collection import ainitialize_collection
 from .encoding import Encoder, compare_choices, is_earlier
 from .refresh import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
 
+if TYPE_CHECKING:
+    from ..store.qdrant_store import ServerStore
+
 SHOWN = 3  # names in a sentence
+NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 
 
 def are_earlier(store: VectorStore, encoders: Mapping[str, Encoder]) -> bool:
@@ -93,3 +103,45 @@ def find_unfinished(records: Mapping[str, FileRecord], named: Collection[str], r
 
 def _is_own(path: Path, root: Path) -> bool:
     return path.suffix.lower() in {*INDEXED, *TEXT_SUFFIXES} and path.is_file() and is_inside(path, root)
+
+
+# On a server: new collections beside those in service
+
+
+def new_names(collection: str, companion: str) -> tuple[str, str]:
+    """Return names for new collections of chunks and of documents."""
+    run = uuid4().hex[:8]
+    return f"{collection}.lmm-{run}", f"{companion}.lmm-{run}"
+
+
+def names_in_service(store: ServerStore, collection: str, companion: str) -> tuple[str, str]:
+    """Return the collections that have the names now, so that a run works on them whatever gets the names meanwhile.
+
+    Where the records have another name, as those of earlier versions, the names themselves are returned."""
+    aliases = store.aliases()
+    behind = aliases.get(collection, collection)
+    if aliases.get(collection + FILES, collection + FILES) != behind + FILES:
+        return collection, companion
+    return behind, aliases.get(companion, companion)
+
+
+def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
+    """Give new collections their names, and remove the old ones. Raise StoreError.
+
+    collections: the new one for each name. A first index has its names itself; it is removed before, since a name
+    cannot mean two."""
+    there = store.collections()
+    for name in collections:
+        if name in there:
+            store.drop(name)
+    store.switch(collections)
+    remove_unused(store, collections)
+
+
+def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
+    """Remove the collections that were made for some names and do not have them, as those of a run that was ended."""
+    used = set(store.aliases().values())
+    for collection in store.collections():
+        made = NEW.fullmatch(collection)
+        if made and {made["name"], made["name"].removesuffix(FILES)} & names.keys() and collection not in used:
+            store.drop(collection)

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
-from lmm_core.index.replacement import names_in_service
+from lmm_core.index.rebuild import names_in_service
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store

@@ -19,7 +19,15 @@ from ...errors import StoreError
 from ...files.walk import inside_finder, name_finder
 from ...index.chunks import Chunk
 from ...index.encoding import Encoder, compare_identity
-from ...index.rebuild import are_earlier, find_unfinished, make_collections
+from ...index.rebuild import (
+    are_earlier,
+    find_unfinished,
+    make_collections,
+    names_in_service,
+    new_names,
+    put_in_service,
+    remove_unused,
+)
 from ...index.refresh import (
     BATCH,
     BEGUN,
@@ -127,8 +135,6 @@ class Upload:
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._index(changed, ending)
         if self.collections and is_server(self.store):
-            from ...index.replacement import put_in_service
-
             if not counts.documents:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
             await asyncio.to_thread(put_in_service, self.store, self.collections)
@@ -155,8 +161,6 @@ class Upload:
 
     async def _use_collections_in_service(self) -> None:
         if is_server(self.store):
-            from ...index.replacement import names_in_service
-
             database = self.own_project.database
             names = database.collection_name, database.companion_collection
             self._use_collections(*await asyncio.to_thread(names_in_service, self.store, *names))
@@ -173,16 +177,12 @@ class Upload:
         if not is_server(self.store):
             await asyncio.to_thread(drop_collections, self.store, self.project)
             return
-        from ...index.replacement import new_names
-
         names = collection_names(self.own_project)
         self._use_collections(*new_names(*names[:2]))
         self.collections = dict(zip(names, collection_names(self.project), strict=True))
         ending.callback(self._remove_unused)
 
     def _remove_unused(self) -> None:
-        from ...index.replacement import remove_unused
-
         with suppress(StoreError):  # the next run that makes the index anew removes them
             if is_server(self.store):
                 remove_unused(self.store, self.collections)
