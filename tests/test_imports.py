@@ -54,15 +54,15 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4943,
+    "cli": 4912,
     "course": 2502,
     "crawl": 2366,
     "ending": 19,
     "errors": 154,
-    "files": 1676,
+    "files": 1546,
     "filters": 3000,
     "importing": 198,
-    "index": 3684,
+    "index": 3455,
     "installation": 113,
     "langchain": 149,
     "llmd": 2482,
@@ -72,19 +72,19 @@ MOST_LINES = {
     "models": 5550,
     "quarto": 4953,
     "quarto-ext": 212,
-    "retrieve": 4182,
+    "retrieve": 4115,
     "scan": 5800,
     "serving": 2170,
     "settings": 2610,
-    "store": 2221,
+    "store": 2338,
     "study": 2770,
     "vector_store_qdrant": 184,
-    "workflows": 2386,
+    "workflows": 2320,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Frame Match Replacement Snippet Tally _Place _Turn
+    Frame Match Snippet Tally _Place _Turn
     """.split()
 )
 HEAVY = [

@@ -65,9 +65,17 @@ def with_library(
     project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
 ) -> Result | None:
     """Return the result of work on the project's index, which is open meanwhile, or None if it failed."""
+    from ..errors import RetrieveError
+    from ..workflows.ask import PATIENCE, open_library
 
-    async def lent(shared: SharedLibrary) -> Result:
-        async with shared.use() as library:
-            return await work(library)
+    async def opened() -> Result:
+        try:
+            library = await open_library(project, models, patience=PATIENCE)
+            try:
+                return await work(library)
+            finally:
+                library.store.close()
+        finally:
+            await models.close()
 
-    return with_shared_library(project, models, lent, logger)
+    return run_or_report(opened(), logger, RetrieveError)

@@ -8,16 +8,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
-from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import parse_name
 from ..models.own_prompts.known import own_prompt
 from ..models.sources import FASTEMBED, STAND_IN, known_sources
 from ..retrieve.agents.library_tools import Function, Result
-from ..retrieve.agents.tools import Tools
-from ..retrieve.answer import Conversation
 from ..retrieve.library import Lender, Library
 from ..retrieve.queries import Expander, ModelQueries, PlainQueries
 from ..retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
@@ -31,6 +28,10 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore
 from .encode import encoder_for
 from .indexing.stores import index_info, project_store
+
+if TYPE_CHECKING:
+    from ..retrieve.agents.tools import Tools
+    from ..retrieve.answer import Conversation
 
 NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 1.0  # seconds without use after which a shared library releases the index
@@ -193,6 +194,8 @@ def make_conversation(
     with_model: False to ask no model; then, and if none is configured, the best passages are
     the answer; tools: those that the model may use; patience: see `Retriever`. Raise ModelError
     and ConfigError."""
+    from ..retrieve.answer import Conversation
+
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
@@ -244,6 +247,8 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:
+        from ..models.embedders.cross_encoder import CrossEncoder
+
         return CrossEncoderReranker(CrossEncoder(name, project.root))
     if name.source not in sources:
         raise ModelError(f"ask.rerank: {wanted!r} cannot rerank; say none, model, fastembed/MODEL or source/MODEL")

@@ -21,10 +21,11 @@ from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Dat
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.refresh import FILES
 from lmm_core.models.chat import run as run_async
+from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
-from lmm_core.workflows.indexing.search import find_in_index
+from lmm_core.workflows.ask import open_library
 from lmm_core.workflows.indexing.stores import project_store
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
@@ -72,10 +73,13 @@ class Lmm:
         try:
             names = (database.collection_name, database.companion_collection, database.collection_name + FILES)
             stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
-            found = {word: run_async(find_in_index(store, project, Models(), word)) for word in WORDS}
+            found = {word: run_async(self.search(store, project, word)) for word in WORDS}
             return {"stored": stored, "found": found}
         finally:
             store.close()
+
+    async def search(self, store, project, word):
+        return await search_points(await open_library(project, Models(), store), word, 6, None, print)
 
 
 class Md:

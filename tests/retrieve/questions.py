@@ -10,12 +10,12 @@ from lmm_core.index.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data, data_files
 from lmm_core.quarto.ask_box.page_html import PageText
 from lmm_core.quarto.ask_box.rows import BoxRows, section_rows
+from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.workflows.ask import make_conversation, open_library
-from lmm_core.workflows.indexing.search import find_in_index
 
 ROOT = Path(__file__).parents[2]
 GOLD = Path(__file__).parent / "gold"
@@ -113,8 +113,9 @@ async def search(folder, asked):
     store = open_store(LocalStorage(project.root / project.storage.folder))
     made = []
     try:
+        library = await open_library(project, Models(), store)
         for question, wanted in asked:
-            found = await find_in_index(store, project, Models(), question, 10)
+            found = await search_points(library, question, 10, None, print)
             cited = dict.fromkeys(section(one.payload["source"], one.payload.get("anchor")) for one in found)
             made.append(Asked(question, wanted, tuple(cited)[:SHOWN]))
     finally:

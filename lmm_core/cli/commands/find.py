@@ -37,13 +37,14 @@ from ..arguments import (
 from ..files import at_every_save, is_done, say_at
 from ..formulas import readable
 from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, report_failure, shorten, warn
-from ..running import run, run_or_report
+from ..running import run, run_or_report, with_library
 from ..session import Saved, SavedFiles
 
 if TYPE_CHECKING:
     from ...index.chunks import Chunk
     from ...index.encoding import Encoder
     from ...index.refresh import Counts
+    from ...retrieve.library import Library
     from ...store.vector_store import ScoredPoint
 
 ONLY_WORDS = (
@@ -218,9 +219,9 @@ def search(
     query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
 ) -> None:
     """Find chunks by a question or by words. *exercise* in it puts exercises first."""
-    from ...errors import RetrieveError
-    from ...workflows.indexing.search import find_in_index, types_in_index
-    from ...workflows.indexing.stores import open_index
+    from ...index.collection import afind_documents, chunks_for, find_types
+    from ...retrieve.search import search_filter, search_points
+    from ...store.threads import run_in_thread
 
     if key and (query or limit or kind or no_type or under or group):
         raise click.UsageError("--values takes neither a QUERY nor other options than --json")
@@ -231,15 +232,17 @@ def search(
     project = searched_project()
     models = Models(warn=warn)
 
-    def tell(names: str) -> None:
-        say(f"searching also for other names: {one_line(names)}", err=True)
+    async def work(library: Library) -> tuple[list[ScoredPoint], dict[str, int]]:
+        store, collection, most = library.store, library.collection, limit or 6
+        where = await run_in_thread(search_filter, store, collection, kind, no_type, under)
+        for names in (await library.words()).synonyms.used(asked):
+            say(f"searching also for other names: {one_line(str(names))}", err=True)
+        points = await search_points(library, asked, chunks_for(most) if group else most, where, warn)
+        if group:
+            points = await afind_documents(store, collection, project.database.companion_collection, points, most)
+        return points, {} if points else {name: count for name, count in find_types(store, collection).items() if name}
 
-    async def work() -> tuple[list[ScoredPoint], dict[str, int]]:
-        async with open_index(project, models) as store:
-            points = await find_in_index(store, project, models, asked, limit or 6, kind, no_type, under, group, tell)
-            return points, {} if points else types_in_index(store, project)
-
-    found = run_or_report(work(), logger, RetrieveError)
+    found = with_library(project, models, work, logger)
     if found is None:
         sys.exit(1)
     points, types = found
@@ -262,17 +265,15 @@ def _checked_query(query: str | None) -> str:
 
 def _print_values(key: str, as_json: bool) -> None:
     """Print the values of a key in the index with the numbers of their chunks."""
-    from ...errors import RetrieveError
-    from ...workflows.indexing.search import values_in_index
-    from ...workflows.indexing.stores import open_index
+    from ...retrieve.search import count_values
+    from ...store.threads import run_in_thread
 
     project, logger = searched_project(), ReportPrinter()
 
-    async def work() -> tuple[dict[str, int], int]:
-        async with open_index(project, Models(warn=warn)) as store:
-            return values_in_index(store, project, key)
+    async def work(library: Library) -> tuple[dict[str, int], int]:
+        return await run_in_thread(count_values, library.store, library.collection, key)
 
-    found = run_or_report(work(), logger, RetrieveError)
+    found = with_library(project, Models(warn=warn), work, logger)
     if found is None:
         sys.exit(1)
     counts, without = found
