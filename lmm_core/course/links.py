@@ -29,7 +29,7 @@ _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a reference to a label shows, and the page that it is on."""
+    """The text that a reference to a label shows, and the page of the label."""
 
     page: str
     words: str

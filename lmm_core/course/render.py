@@ -25,7 +25,7 @@ _LEAST = 8  # pages for which it is worth to start one more pandoc
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """What pandoc has made of a page. messages: its warnings; problem: why there is no HTML, or ""."""
+    """A page rendered by pandoc. messages: its warnings; problem: why there is no HTML, or ""."""
 
     name: str
     html: str = ""

@@ -51,7 +51,7 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """What pandoc makes a page of. text: its markdown, header included; works: the files of its bibliography; style:
+    """The input of pandoc for a page. text: its markdown, header included; works: the files of its bibliography; style:
     that of its citations, or ""."""
 
     text: str

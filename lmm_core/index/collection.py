@@ -224,7 +224,7 @@ class _StoredText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """What is in a collection, and how it was made.
+    """Contents of a collection, and how it was made.
 
     encoding, embedding, sparse: as they are configured, "" for none; languages: the number of points
     by code ("" if it is not known); is_earlier: an earlier version made it."""
@@ -240,7 +240,7 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """What is in the index of a project.
+    """Contents of the index of a project.
 
     place: its folder or the address of its server; size: bytes on this machine's disk, None on a
     server; documents: that are indexed; written: when the last of them was, in seconds since 1970, 0 if

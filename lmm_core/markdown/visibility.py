@@ -1,4 +1,4 @@
-"""Who may see a part of a document: readers of the notes, students who ask, or nobody; and why.
+"""Decide who may see a part of a document (readers of the notes, students who ask, nobody), and why.
 
 All routes ask this module: knitting texts and Pandoc's elements, the leak check, the lint, the index, answers and
 the ask box. A reason is one row of `REASONS`: a key of metadata blocks, which is an attribute of divs, too.

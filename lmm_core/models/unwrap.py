@@ -1,4 +1,4 @@
-"""What a model says in a reply, without what it thinks and what servers and chat templates put round it.
+"""Unwrap replies: take off the model's thinking and whatever servers and chat templates put round it.
 
 Servers that do not separate a model's thoughts send them in tags before the answer, often without
 the first tag, which the chat template has put into the prompt. Servers with a wrong template leave

@@ -1,4 +1,4 @@
-"""What makes a folder a Quarto project: the extension, and a `_quarto.yml`."""
+"""Set up a folder as a Quarto project: the extension, and a `_quarto.yml`."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ NO_PAGE = "The page cannot be made just now; the server's log says why. Try agai
 
 @dataclass(frozen=True)
 class Served:
-    """What a server needs to begin.
+    """Everything that a server needs to start.
 
     project: with the texts that readers see; host: where it listens; model: in place of the configured one, "" for
     that; token: what a reader has to send, "" for nothing; teacher: the token for the page of what was asked, "" for

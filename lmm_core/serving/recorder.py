@@ -32,7 +32,7 @@ SECTIONS = 10  # found sections that are recorded, beside those that are cited
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a student thinks of an answer: its id, 1 for a thumb up, -1 for down, 0 for none, and a comment."""
+    """A student's rating of an answer: its id, 1 for a thumb up, -1 for down, 0 for none, and a comment."""
 
     id: str
     thumb: int

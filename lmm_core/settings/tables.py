@@ -305,7 +305,7 @@ class DatabaseOptions:
 
 @dataclass(frozen=True, slots=True)
 class RetrieveOptions:
-    """What a search knows beside the notes: `[retrieve]`."""
+    """Options of a search: `[retrieve]`."""
 
     synonyms: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,

@@ -1,4 +1,4 @@
-"""What is read from a tree: its texts, its titles, its nodes with their metadata. Nothing is changed."""
+"""Read-only collections from a tree: its texts, its titles, its nodes with their metadata."""
 
 from __future__ import annotations
 

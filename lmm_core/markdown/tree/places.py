@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Placed:
-    """What is common to all nodes that stand in a document.
+    """Base of all nodes of a document.
 
     metadata: the blocks that annotate the node, nearest last; parent: the section it stands in. Blocks are never
     changed, but others put in their places: the list that a tree was made of stays as it was."""

@@ -1,4 +1,4 @@
-"""What has been found for words, so that each is looked at once."""
+"""A cache of results by word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST = 500_000  # words; about 80 MB
 
 
 class KnownWords(dict[str, Found]):
-    """What a function returns for words; `map(known.__getitem__, words)` is the quickest way to ask for many."""
+    """Cache of a function's results by word; `map(cache.__getitem__, words)` is the quickest way to look up many."""
 
     def __init__(self, find: Callable[[str], Found]) -> None:
         self._find = find

@@ -12,8 +12,12 @@ BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is kn
 
 @dataclass(frozen=True)
 class PageText:
-    """What a page has. ids: of its elements; words: what it shows for labels, for each that it refers to, and for
-    each work that it cites in its text; tag: the script of the ask box, if there is just one."""
+    """The parts of a page that matter to the box.
+
+    ids: of its elements
+    words: the text that the page shows for each label it refers to and each work it cites
+    tag: the script of the ask box, if there is just one
+    """
 
     ids: frozenset[str]
     words: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the notes say themselves, which is no leak. A document is read for it when a file has words of it."""
+"""Text that the notes publish themselves, which is no leak. A document is read only when a file has words of it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class KeptTexts:
 
 
 class _Note:
-    """What stays in of a document. include: types that the data of an ask box hold as well."""
+    """Return the published text of a document. include: types that the data of an ask box hold as well."""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include

@@ -1,4 +1,4 @@
-"""What names mean: of documents, sections and passages.
+"""Resolve names of documents, sections and passages.
 
 A name is looked up in the collection, and is never taken for a path.
 """

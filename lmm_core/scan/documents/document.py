@@ -1,4 +1,4 @@
-"""What a pass has to know of a document: its id, its project, and how it is annotated."""
+"""The properties of a document that a pass needs: its id, its project, and how it is annotated."""
 
 from __future__ import annotations
 

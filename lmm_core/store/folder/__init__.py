@@ -1,1 +1,1 @@
-"""What is ours in a folder of collections, beside the engine's files: records, what is written ahead, and room."""
+"""Our files beside the engine's in a folder of collections: records, the write-ahead log, disk space."""

@@ -1,4 +1,4 @@
-"""What students asked and how the notes answered: recordings, groups of questions, a page, and proposals.
+"""Students' questions and how the notes answered: recordings, groups of questions, a page, and proposals.
 
 May import what `study` may.
 """

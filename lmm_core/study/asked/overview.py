@@ -1,4 +1,4 @@
-"""What students asked, as a teacher sees it: what the notes did not answer, and what nobody needed."""
+"""A teacher's overview of students' questions: which the notes did not answer, and which sections nobody needed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Comment:
 
 @dataclass(frozen=True)
 class AskedOverview:
-    """What is known of the questions of a course.
+    """An overview of the questions of a course.
 
     first, last: days; failures: groups of the questions that the notes did not answer well; subjects: groups of
     all; small: how many groups are not shown because fewer than `fewest` conversations asked them; sections: those

@@ -1,4 +1,4 @@
-"""What students asked, as a page for a browser, without scripts and without network."""
+"""A page of the questions that students asked, for a browser, without scripts and without network."""
 
 from __future__ import annotations
 

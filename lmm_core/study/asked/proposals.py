@@ -41,7 +41,7 @@ WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
 
 @dataclass(frozen=True)
 class GroupProposal:
-    """What is proposed for a group of questions.
+    """A proposal for a group of questions.
 
     group: its number, from 1; section: the one to change, or to find; for a new one, the one nearest to it, at the
     end of whose document it shall stand; unknown: words that the notes never use; asked: what is asked, as it is
@@ -57,14 +57,14 @@ class GroupProposal:
 
     @property
     def what(self) -> str:
-        """What is proposed, in words."""
+        """Describe the proposal in words."""
         words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
         return f"{words[self.kind]} {name_of(self.section)}"
 
 
 @dataclass
 class Proposals:
-    """What is proposed for some groups of questions.
+    """The proposals for groups of questions.
 
     groups: how many there are; undecided: a sentence for each group about which nothing can be proposed; before:
     how many were proposed before; small: how many were asked too rarely."""
@@ -256,7 +256,7 @@ def edit_request(
 
 @dataclass(frozen=True)
 class FileProposals:
-    """What is proposed in a file: its text before and after, and the proposals that are in it."""
+    """Proposals for a file: its text before and after them."""
 
     file: MarkdownFile
     after: str

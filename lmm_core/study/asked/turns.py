@@ -1,4 +1,4 @@
-"""What is recorded of a question and its answer, and an export of it."""
+"""Records of questions and their answers, and their export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a run that indexes: counts, languages, and chunks that are too long."""
+"""Report a run of the index: counts, languages, and chunks that are too long."""
 
 from __future__ import annotations
 
