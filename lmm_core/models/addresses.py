@@ -135,18 +135,22 @@ def is_loopback(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
+def usable_environment(make_error: Callable[[str], LmmError], local: bool = False) -> Iterator[None]:
     """Open an HTTP client in the block. Raise an error if it cannot use what the environment says.
 
-    make_error: makes it of a sentence that names the variable."""
+    make_error: makes it of a sentence that names the variable.
+    local: whether the client asks this machine, without reading the environment."""
     import httpx
 
+    # Asked first: a client may open with what fails at each request, and has an HTTP library and errors of its own.
+    if not local and (fault := _fault()):
+        raise make_error(fault)
     try:
         yield
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
         hosts = next((name for name in os.environ if name.upper() == "NO_PROXY"), "")
         cause = f" (is {hosts} in the environment right?)" if hosts else ""
-        raise make_error(_fault() or f"an HTTP client cannot be opened: {error}{cause}") from None
+        raise make_error(f"an HTTP client cannot be opened: {error}{cause}") from None
 
 
 def proxy_variable() -> str:
@@ -171,7 +175,8 @@ def _is_proxy(url: str) -> bool:
     import httpx
 
     try:
-        httpx.HTTPTransport(proxy=url if "://" in url else f"http://{url}").close()
+        address = httpx.URL(url if "://" in url else f"http://{url}")
+        httpx.HTTPTransport(proxy=address).close()
     except (ImportError, ValueError, httpx.InvalidURL):
         return False
-    return True
+    return 0 <= (address.port or 0) < 2**16

@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 _TAGS = "think|thinking|thoughts?|reasoning|seed:think"
 _OPENER = re.compile(
-    rf"<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|START_THINKING\|>"
+    rf"(?i:<(?:{_TAGS})>)|\[THINK\]|◁think▷|<\|START_THINKING\|>"
     r"|<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>|<\|channel>thought\b"
 )
-_CLOSER = re.compile(rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>")
+_CLOSER = re.compile(rf"(?i:</(?:{_TAGS})>)|\[/THINK\]|◁/think▷|<\|END_THINKING\|>")
 _SPECIAL_CLOSERS = {"[THINK]": "[/THINK]", "◁think▷": "◁/think▷", "<|START_THINKING|>": "<|END_THINKING|>"}
 _LATER = re.compile(rf"^[ \t]*(?:(?P<fence>```|~~~)|(?P<opener>{_OPENER.pattern}))", re.M)
 _MARK = (
@@ -30,6 +30,13 @@ _BEGUN = re.compile(
     rf"(?:(?:(?:{_MARK}|<\|channel>)\s*)+[a-z ]{{0,20}}(?:<[^<>\n]{{0,60}})?"
     r"|<[^<>\n]{0,60}|\[/?[A-Z]{0,6}|◁[^▷\n]{0,8})\Z"
 )
+# A fence of markdown round a whole reply; fences within it that name a language are text.
+_LINES = r"(?:(?!(?P=fence)).*\n)*"
+_FENCED = re.compile(
+    rf"\s*(?P<fence>`{{3,}}|~{{3,}})(?:markdown|md)[ \t]*\n"
+    rf"(?P<said>{_LINES}(?:(?P=fence)[ \t]*[\w{{].*\n{_LINES}(?P=fence)[ \t]*\n{_LINES})*)(?P=fence)\s*\Z"
+)
+_MAY_BE_FENCED = re.compile(r"\s*(?:[`~]{1,2}\Z|(?:`{3,}|~{3,})(?:\Z|m(?:\Z|a|d)))")
 # Names of models whose thoughts the template usually begins in the prompt.
 _THINKERS = re.compile(r"think|reason|qwq|(?<![a-z])r1(?![a-z\d])", re.I)
 _QUOTES = "`\"'“”"
@@ -48,7 +55,7 @@ def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
         said = said[: end.start()]
     if not whole and (begun := _BEGUN.search(said)):
         said = said[: begun.start()]
-    return said
+    return _without_fence(said, asked, whole)
 
 
 def thinks(text: str) -> bool:
@@ -124,6 +131,15 @@ def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
         at = closed + len(_closer(opener))
         done = at = len(said) - len(said[at:].lstrip())
     return "".join(parts) + said[done:]
+
+
+def _without_fence(said: str, asked: str, whole: bool) -> str:
+    """Return a reply without a fence of markdown round it, which shows as late as at its end; code stays fenced."""
+    if not whole:
+        return "" if _MAY_BE_FENCED.match(said) else said
+    fenced = _FENCED.match(said)
+    is_text = not fenced or said.split(maxsplit=1)[0] in asked
+    return said if is_text or not fenced else fenced["said"].rstrip("\n")
 
 
 def _closer(opener: str) -> str:

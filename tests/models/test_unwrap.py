@@ -11,6 +11,7 @@ THOUGHTS = [
     "<think>\nHm.\n</think>\n\n",
     "\n<think>\n\n</think>\n\n",
     "<thinking>Hm.</thinking>",
+    "<THINK>Hm.</THINK>",
     "<thought>\nHm <b>.\n</thought>\n",
     "[THINK]Hm.[/THINK]",
     "◁think▷Hm.◁/think▷",
@@ -60,6 +61,21 @@ def test_marks_that_stand_in_the_request_are_what_is_said(text):
     assert unwrap(text, asked=f"Shorten: {text} now") == text
 
 
+@pytest.mark.parametrize("opener", ["```markdown", "~~~md", "````md"])
+@pytest.mark.parametrize("text", [ANSWER, f"{ANSWER}\n\n```r\nx\n```\n\n{ANSWER}"])
+def test_a_fence_round_the_whole_answer_goes(opener, text):
+    end = opener.rstrip("markdown")
+    assert unwrap(f"<think>Hm.</think>{opener}\n{text}\n{end}\n<|im_end|>") == text
+    assert unwrap(f"{opener}\n{text}\n{end}", asked=opener) == f"{opener}\n{text}\n{end}"
+
+
+@pytest.mark.parametrize(
+    "text", ["```md\na\n```\nor\n```md\nb\n```", "```md\na\n```\nthis", "```r\nx\n```", "```md\na"]
+)
+def test_other_fences_are_what_is_said(text):
+    assert unwrap(text) == text
+
+
 def test_thoughts_in_between_are_none_of_it():
     assert unwrap("Well:\n<think>\n<<<<<< SEARCH\n</think>\nNothing.") == "Well:\nNothing."
 
@@ -72,7 +88,25 @@ def test_thoughts_alone_say_nothing(text):
 
 
 parts = st.lists(
-    st.sampled_from([*THOUGHTS, *ENDS, *TEXTS, ANSWER, "<", "think>", "\n", "user", "assistant", "a", "`", " ", "<|"]),
+    st.sampled_from(
+        [
+            *THOUGHTS,
+            *ENDS,
+            *TEXTS,
+            ANSWER,
+            "```md\n",
+            "\n```",
+            "<",
+            "think>",
+            "\n",
+            "user",
+            "assistant",
+            "a",
+            "`",
+            " ",
+            "<|",
+        ]
+    ),
     max_size=5,
 )
 

@@ -132,6 +132,8 @@ def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
     [
         ("ALL_PROXY", "socks://user:secret@127.0.0.1:9", "names a proxy that cannot be used (socks://)"),
         ("https_proxy", "socks5://127.0.0.1:9", "names a proxy that cannot be used (socks5://)"),
+        ("ALL_PROXY", "127.0.0.1:99999", "names a proxy that cannot be used"),
+        ("HTTPS_PROXY", "http://[::1", "names a proxy that cannot be used (http://)"),
         ("SSL_CERT_FILE", "/nowhere/certificates.pem", "names /nowhere/certificates.pem, which is not there"),
     ],
 )
