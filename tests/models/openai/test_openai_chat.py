@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from lmm_core.errors import ModelError
+from lmm_core.models.addresses import usable_environment
 from lmm_core.models.chat import ChatMessage, Reply, Request, Usage, run
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
@@ -533,3 +534,11 @@ def test_vectors_of_another_shape(data):
         embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), RequestLimits(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
+
+
+def test_what_stays_on_this_machine_asks_no_proxy(monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9")
+    with usable_environment(ModelError, local=True):
+        pass
+    with pytest.raises(ModelError, match="ALL_PROXY"), usable_environment(ModelError):
+        raise AssertionError("the client was opened")
