@@ -85,7 +85,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
             "machine", "List what models are told, show it, or begin a file to say it in your own words."
         ),
         "trust": Registered("machine", "Say which keys a project's config.toml may send to which hosts."),
-        "cache": Registered("machine", "Show the caches of replies, vectors and findings, or empty them."),
+        "cache": Registered("machine", "Show the cache of models' replies and vectors, or empty it."),
         "completion": Registered(
             "machine", "Print what makes a SHELL complete the commands and options of lmm, or install it."
         ),

@@ -61,16 +61,16 @@ class TermStatistics:
 
     def add(self, texts: Texts, language: str, stemmer: Stemmer) -> None:
         """Count the fields of one text. language: its code."""
-        stems = set[str]()
+        stems: dict[str, None] = {}  # in the order of the text, so that equal texts are packed to equal bytes
         words_of_language = self.words.setdefault(language, {})
         for name, text in texts.items():
             words = find_words(text)
             stems_of_field = [stem for stem in map(stemmer.stem, words) if stem]
             words_of_language.update(dict.fromkeys(words))
-            stems.update(stems_of_field)
+            stems.update(dict.fromkeys(stems_of_field))
             self.lengths[name] += len(stems_of_field)
             self.fields[name] += 1
-        self.stems.update(stems)
+        self.stems.update(stems.keys())
         self.texts += 1
 
     def update(self, other: TermStatistics) -> None:

@@ -111,7 +111,7 @@ def test_the_report_for_programs_names_it(home):
 
 def test_a_link_that_is_named_is_followed(home):
     link(home, "sub/x.md", "{home}/secret.md")
-    assert run("rag sub/x.md").exit_code == 0
+    assert run("rag sub/x.md --no-questions --no-summaries").exit_code == 0  # ids alone
     assert (home / "secret.md").read_text().startswith("---\n") and Path("sub/x.md").is_symlink()
 
 

@@ -49,8 +49,7 @@ def test_markdown_comes_out_as_it_went_in(source, pandoc):
 def test_after_rag_the_fresh_annotations_are_indexed(any_pandoc):
     write(
         "notes.md",
-        document("residual")
-        + f"A residual is the distance between a point and the line, {LONG}\n\n"
+        f"---\ntitle: T\n---\n\n# What is a residual?\n\nA residual is the distance between a point and the line, {LONG}\n\n"
         + "\n\n".join(f"Sentence {n} of many, {LONG}" for n in range(5))
         + "\n",
     )

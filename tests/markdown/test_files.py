@@ -76,7 +76,7 @@ def test_wrong_arguments_crash_at_once(notes, wrong):
 def test_options_are_validated():
     with pytest.raises(ValidationError):
         ScanOpts(questions="perhaps")
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="at least 0"):
         ScanOpts(summary_threshold=-1)
     with pytest.raises(TypeError):
         ScanOpts(question=True)

@@ -18,7 +18,7 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.regions import split_fences
 
 HTML = frozenset({"html", "html4", "html5", "html:js"})
-_SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\{([^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*)\}")
+_SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\](\{[^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*\})")
 _CELL = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*\{(?P<language>[A-Za-z][\w-]*)(?P<options>[^{}\n]*)\}")
 _OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _OFF = re.compile(r"\b(?:echo|include)\s*=\s*F(?:ALSE)?\b")

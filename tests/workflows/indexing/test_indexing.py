@@ -550,7 +550,7 @@ def test_the_header_says_how_a_document_is_split():
         ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, short, documents, splitter)"),
         ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, short, documents, splitter)"),
         ("{size: many}", "`split`: size: "),
-        ("{size: 5000}", "`split`: max_size should be at least 5000, not 2000"),
+        ("{size: 5000}", "`split`: max_size (2000) should be at least size (5000)"),
         ("{unit: words}", "`split`: unit: "),
         ("small", "`split`: should be a mapping, not 'small'"),
     ],

@@ -53,7 +53,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
         return
     project = searched_project()
     page = output or project.root.joinpath(*PAGE)
-    check_written(page, (), HTML, within=project.root if output is None else None)
+    check_written(page, (), HTML, **({"within": project.root} if output is None else {}))
     with opened_recordings() as recordings:
         turns = recordings.turns()
     if not turns and not as_json:
