@@ -77,7 +77,7 @@ def test_the_properties_of_many_blocks_are_merged_a_few_times(monkeypatch):
     merged = []
     real = TextNode.properties.fget
     monkeypatch.setattr(TextNode, "properties", property(lambda self: merged.append(1) or real(self)))
-    assert len(_properties(node)) == 300 and len(merged) < 5
+    assert len(_properties(node)) == 300 and len(merged) < 10
 
 
 # Limits
