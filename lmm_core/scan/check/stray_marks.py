@@ -23,13 +23,19 @@ from ...markdown.blocks import (
 from ...markdown.divs import Part, parts_by_line
 from .finding import Finding
 
-_COLONS = re.compile(r"(?P<before>[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*)(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
+_BEFORE = r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*"
+_COLONS = re.compile(_BEFORE + r"(?P<colons>[:\uff1a]{2,})(?P<rest>.*)")
 _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
-_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
+_FENCE = re.compile(_BEFORE + r"(`{3,}|~{3,})")
 _VERBATIM = re.compile(r"[ \t>]*<(pre|script|style|textarea)\b", re.I)
 _BRACES = re.compile(r"\{([^{}\n]{1,500})\}")
 _CODE = re.compile(r"(`+)[^`\n]*\1")
 _TYPED = re.compile(r"(?:(?<![\w.])\.|\btype=[\"']?)([\w-]+)")
+_TAG = re.compile(r"<(?!div\b)[a-z][\w-]*[ \t][^<>]{1,500}>", re.I)
+_TAG_WORDS = re.compile(r"\b(?:class|type)=(?:\"([^\"]*)|'([^']*)|([\w-]+))", re.I)
+# Code, and the boxes of MyST, MkDocs and Obsidian, with the word that they begin with.
+_BOX = re.compile(_BEFORE + r"(?P<opened>(?:`{3,}|~{3,}|!{3}|\?{3}\+?|\[!)[ \t]*\{?(?P<word>[\w-]+)[}\]]?)")
+_HEADING_WORD = re.compile(r"#{1,6}[ \t].*(?P<opened>\{(?P<word>[\w-]+)\})[ \t\r]*$", re.M)
 _WORD = re.compile(r"[\w-]+")
 _UNSEEN = re.compile(
     r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
@@ -83,16 +89,21 @@ def explain_misplaced(text: str) -> str:
 def _in_text(block: TextBlock, types: frozenset[str], read: ReadParts) -> Iterator[Finding]:
     source = block.source
     first = source_line(block)
-    if not any(sign in source for sign in ("::", "\uff1a", "{")):
+    lowered = source.lower()
+    if not any(word.lower() in lowered for word in ("::", "\uff1a", *types)):
         return
     lines = source.split("\n")
     fences = _fences(read(source)) if "::" in source else {}
     opened = 0  # stray colons with a word, which the bare colons below them would close
-    for number, line in lines_outside_code(lines):
-        if number in fences:
+    for number, line, last in _outside_code(lines):
+        if last is not None:
+            yield from _on_others(line, first + number, types) if _FENCE.match(line) else ()
+        elif number in fences:
             if fences[number] and _is_shifted(lines, number):
                 yield Finding(first + number, "stray-colons", STRAY)
-        elif _is_stray(line, types) and not is_indented_code(lines, number):
+        elif is_indented_code(lines, number):
+            continue
+        elif _is_stray(line, types):
             closes = not line.strip(" \t\r>:\uff1a")
             if not (closes and opened):
                 yield Finding(first + number, "stray-colons", STRAY)
@@ -126,7 +137,7 @@ def lines_of_comments(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str, int | None]]:
     """Yield the lines outside code and display math, each with its number, and, where a comment begins
-    that goes on, the number of its last line."""
+    that goes on, the number of its last line; where code begins, that of the line itself."""
     end: str | None = None
     comment: tuple[int, str] | None = None
     for number, line in enumerate(lines):
@@ -137,6 +148,7 @@ def _outside_code(lines: Sequence[str]) -> Iterator[tuple[int, str, int | None]]
                 comment = None
         elif ("```" in line or "~~~" in line) and (opened := _FENCE.match(line)):
             end = opened[1]
+            yield number, line, number
         elif "<" in line and (opened := _VERBATIM.match(line)):
             end = None if f"</{opened[1].lower()}" in line.lower() else f"</{opened[1].lower()}"
         elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
@@ -186,10 +198,21 @@ def item_starts(line: str) -> list[int]:
 
 
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
-    """Yield types in the attributes of headings, spans and the like."""
-    for found in _BRACES.finditer(_CODE.sub("", line)) if "{" in line else ():
-        if words := types.intersection(_TYPED.findall(found[1])):
-            yield Finding(number, "type-elsewhere", ELSEWHERE.format(found[0], min(words)))
+    """Yield types on headings, spans, code, HTML other than divs, and in the boxes of other programs."""
+    for written, words in _attributes(line):
+        if found := types.intersection(words):
+            yield Finding(number, "type-elsewhere", ELSEWHERE.format(written, min(found)))
+
+
+def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield what a line has of attributes, as written, with the words that may be types."""
+    bare = _CODE.sub("", line)
+    for braces in _BRACES.finditer(bare):
+        yield braces[0], _TYPED.findall(braces[1])
+    for tag in _TAG.finditer(bare):
+        yield tag[0], " ".join(map("".join, _TAG_WORDS.findall(tag[0]))).split()
+    if opened := _BOX.match(line) or _HEADING_WORD.search(bare):
+        yield opened["opened"], [opened["word"], opened["word"].lower()]
 
 
 # Merges
