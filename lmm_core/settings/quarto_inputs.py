@@ -22,7 +22,8 @@ INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*
 # How documents show others: shortcodes of Quarto and other generators (`{{< include`, `{{#include`, `{% include`,
 # `{include}`), snippets of MkDocs, children of knitr, and code that reads a file.
 _SHOWING = re.compile(
-    r"\{[{%<#\s]*[\w-]*(?:include|embed)[\w-]*[}\s]\s*[\"']?([^\s\"'<>{}#:]+)|--8<--\s+[\"']([^\"'\n:]+)"
+    r"\{[{%<#\s]*[\w-]*(?:include|embed)[\w-]*[}\s]\s*(?:[\"']([^\"'\n#:]+)|([^\s\"'<>{}#:]+))"
+    r"|--8<--\s+[\"']([^\"'\n:]+)"
     r"|(?:\bchild\s*[=:]|(?:\bread\w*|\bopen|\bfile|\bPath|\binclude_str!)\()\s*[\"']?([^\s\"'(){}]+)"
 )
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).

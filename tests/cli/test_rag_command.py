@@ -306,6 +306,7 @@ def test_ids_alone_are_written_where_nothing_else_is_asked_for():
 SHOWN = {
     "Quarto": ("{{< include part.md >}}", "part.md"),
     "from the project's folder": ("{{< include /parts/part.qmd >}}", "parts/part.qmd"),
+    "a name with a blank": ('{{< include "parts/a part.md" >}}', "parts/a part.md"),
     "as an example": ("````` markdown\n{{< include part.md >}}\n`````", "part.md"),
     "read by a cell": ('```{python}\n#| output: asis\nprint(open("part.qmd").read())\n```', "part.qmd"),
     "read by R": ('```{r}\ncat(readLines("part.qmd"))\n```', "part.qmd"),
@@ -327,7 +328,7 @@ def test_no_header_is_written_into_what_another_document_shows(page, name, heade
     assert text("page.md").startswith("---\n~title: Page\n")
     assert text(name).startswith(f"{header}::: {{.lmm .content-hidden}}\n``` yaml\n~questions:")
     assert "~docid" not in text(name)
-    lmm(f"lmm rag {name}")
+    lmm(f"lmm rag '{name}'")
     assert "~docid" not in text(name)
 
 
