@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from lmm_core.logging import ListLogger, LocatedLogger
-from lmm_core.markdown.blocks import serialize_blocks
+from lmm_core.markdown.blocks import Block, header_content, serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.visibility import NOT_CLOSED
+from lmm_core.markdown.visibility import NOT_CLOSED, KnitRules, header_rules
 from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
 from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
+from lmm_core.scan.left_out import find_pieces
 from lmm_core.scan.references import find_references_to
 
 from ..errors import FilterError
@@ -87,19 +89,29 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
 
 
 def _refuse_faults(document: FilterDocument) -> None:
-    """Raise FilterError for blocks that cannot be read or have lost their places, and for words that
-    are nearly ours, in the file and in what it includes: without a project, nobody has looked
-    before."""
+    """Raise FilterError for blocks that cannot be read or have lost their places, for words that are nearly ours,
+    and for a reader that sees nothing to leave out, in the file and in what it includes: without a project,
+    nobody has looked before."""
+    from lmm_core.quarto.leaks.causes import explain_reader
     from lmm_core.quarto.native_blocks import find_native
     from lmm_core.settings.quarto_inputs import with_included
+    from lmm_core.settings.quarto_project import page_settings, read_project
 
     assert document.path is not None
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
     read = [*read_documents(with_included([document.path], folder))]
     rules = with_types(document.rules, read)
     documents = [(os.path.relpath(one.file.path, folder), one) for one in read]
-    if problems := [*typo_lines(documents, rules), *find_native(documents)]:
+    problems = [*typo_lines(documents, rules), *find_native(documents)]
+    settings = page_settings(document.path, header_content(read[0].blocks), read_project(folder))
+    if (message := explain_reader(settings)) and any(_leaves_out(one.blocks, rules) for one in read):
+        problems.append(f"{documents[0][0]}: {message}")
+    if problems:
         raise FilterError("\n".join(problems))
+
+
+def _leaves_out(blocks: Sequence[Block], rules: KnitRules) -> bool:
+    return any(piece.is_out for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)))
 
 
 def report_lost(document: FilterDocument, labels: set[str]) -> None:

@@ -136,6 +136,16 @@ def test_a_list_as_a_block_stops_the_page(project):
     assert "put this in its place:\ntype: exercise\n" in refused("part/chapter", project)
 
 
+def test_a_reader_without_divs_stops_the_page_of_a_short_exercise(project):
+    path = project / "part" / "chapter.qmd"
+    page = "---\ntitle: A\nfrom: gfm\n---\n\n::: exercise\nWhy?\n:::\n"
+    write(path, page)
+    assert "part/chapter.qmd: `from: gfm` reads no fenced divs" in refused("part/chapter", project)
+    for harmless in (page.replace("gfm", "gfm+fenced_divs"), page.replace("::: exercise\nWhy?\n:::\n", "Text.\n")):
+        write(path, harmless)
+        knit("part/chapter", project)
+
+
 def test_references_to_what_is_gone_on_another_page(project):
     ast = handed_over("exercises")
     ast["blocks"].append(

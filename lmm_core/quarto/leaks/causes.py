@@ -71,17 +71,17 @@ def cause_in_source(leak: Leak, project_dir: Path) -> str:
         settings = page_settings(leak.source, header_content(blocks), read_project(project_dir))
     except (OSError, MarkdownError, QuartoError):  # reported before
         return ""
-    if reader := _foreign_reader(settings):
-        return READER.format(reader)
+    if message := explain_reader(settings):
+        return message
     first = next((block for block in blocks if isinstance(block, HeadingBlock)), None)
     return TITLE if first is not None and first.line == leak.line and "title" not in settings else ""
 
 
-def _foreign_reader(settings: Mapping[str, Any]) -> str:
-    """Return the reader that settings name for a page if it knows no fenced divs, else ""."""
+def explain_reader(settings: Mapping[str, Any]) -> str:
+    """Return the message on the reader that settings name for a page if it knows no fenced divs, else ""."""
     formats = [settings, *mapping_in(settings, "format").values()]
     named = [one.get(key) for one in formats if isinstance(one, dict) for key in ("from", "reader")]
-    return next((str(name) for name in named if name and not _knows_divs(str(name))), "")
+    return next((READER.format(name) for name in named if name and not _knows_divs(str(name))), "")
 
 
 def _knows_divs(reader: str) -> bool:
