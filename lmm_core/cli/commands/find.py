@@ -17,6 +17,7 @@ from ...files.outputs import HTML, MARKDOWN, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
+from ...models.names import DEFAULT, NO_MODEL
 from ...models.sources import ModelSource
 from ...scan.check.near_misses import nearest
 from ...scan.documents.passes import work_on
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 ONLY_WORDS = (
     "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
+)
+WORDS_INDEX = (
+    "The index compares words (BM25). To search by meaning with {}, run `lmm index --rebuild` with the same FILES."
 )
 SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 
@@ -123,6 +127,7 @@ class _IndexRun:
     dry_run: bool = False
     languages: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
     encoder: Encoder | None = field(default=None, init=False)
+    named_model: str = field(default="", init=False)
     tokens: int = field(default=0, init=False)
     source: ModelSource | None = field(default=None, init=False)
 
@@ -149,6 +154,9 @@ class _IndexRun:
                 if gone := [] if self.prune else upload.gone():
                     logger.warning(describe_gone(gone))
                 self.languages, self.encoder = upload.languages, upload.encoder
+                settings = project.embeddings
+                by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
+                self.named_model = settings.dense_model if by_meaning else ""
                 self.tokens, self.source = upload.tokens, upload.priced_source()
                 return counts
 
@@ -159,7 +167,7 @@ class _IndexRun:
         from ...workflows.indexing.reports import describe_counts, describe_languages
 
         if self.encoder is not None and self.encoder.embedder is None:
-            say(ONLY_WORDS, err=True)
+            say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
         done = f"{counted(counts.documents, 'document')}, {describe_counts(counts, self.dry_run)}"
         for line in filter(None, [f"{done}, {seconds:.1f} s", describe_languages(self.languages), self._money()]):
             say(line, err=True)

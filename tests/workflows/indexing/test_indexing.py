@@ -644,6 +644,16 @@ def far_server(monkeypatch):
         yield server
 
 
+def test_an_index_of_words_says_how_it_takes_the_model_that_is_named_later():
+    write("notes.md", document("alpha"))
+    lmm("index notes.md")
+    with EmbeddingServer() as server:
+        write("config.toml", f'[sources.near]\nbase_url = "{server.url}"\n[embeddings]\ndense_model = "near/e"\n')
+        told = lmm("index notes.md")[1]
+        assert "with near/e, run `lmm index --rebuild`" in told and server.count == 0
+        assert "words" not in lmm("index --rebuild notes.md")[1] and server.count
+
+
 def test_a_key_in_the_environment_is_no_consent_to_send_notes(far_server):
     write("notes.md", document("alpha"))
     assert "Only words are compared" in lmm("index notes.md")[1]
