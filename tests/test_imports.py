@@ -54,7 +54,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4915,
+    "cli": 4929,
     "course": 2411,
     "crawl": 2350,
     "ending": 19,

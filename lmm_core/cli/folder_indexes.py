@@ -15,8 +15,10 @@ from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding
 from ..index.workers import most_workers
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
+from ..models.addresses import shown_address
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
+from ..models.sources import known_sources
 from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
@@ -72,7 +74,7 @@ def index_markdown(
         root,
         index,
         description or _known_description(database, index) or read_description(root),
-        partial(encoder_for, project, models),
+        partial(_announced_encoder, project, models),
         ignore,
         max_fibers,
         most_workers(),
@@ -103,6 +105,17 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
     tools.add(search_tool(indexes), "Search in indexed folders")
     tools.add(read_tool(indexes), "Read snippets of indexed folders")
     return indexes
+
+
+def _announced_encoder(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
+    """Return the encoder for an index that is about to be written; say first where texts are sent."""
+    encoder = encoder_for(project, models, known)
+    if encoder.embedder is not None:
+        name = encoder.embedder.name
+        source = known_sources(project.sources).get(name.partition("/")[0])
+        if source is not None and not source.local:
+            models.inform(f"embedding with {name}: new and changed texts are sent to {shown_address(source.base_url)}")
+    return encoder
 
 
 def encoder_for(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:

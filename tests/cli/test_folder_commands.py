@@ -122,6 +122,17 @@ def test_the_configured_embedding_model_is_used_and_another_one_refused(monkeypa
     assert not [path for path in Path(".md_index").rglob("*") if path.is_file() and b"sk-loopback" in path.read_bytes()]
 
 
+def test_where_texts_are_sent_is_said_before(monkeypatch):
+    fill("docs", trees=page("oak"))
+    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        said = lmm("md-index --root docs")[1]
+    assert said.startswith("embedding with openai/small: new and changed texts are sent to http://models.example/v1\n")
+
+
 def test_a_failing_model_leaves_what_was_done(monkeypatch):
     fill("docs", trees=page("oak"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")

@@ -47,6 +47,7 @@ def md_index(
     from ..folder_indexes import database_from, index_markdown
 
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
+    models.inform = logger.info
 
     async def work() -> Indexed:
         with ProgressBar(quiet) as bar:
