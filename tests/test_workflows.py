@@ -146,7 +146,10 @@ def course(tmp_path, hooks):
     folder = tmp_path / "course"
     repo = {"repo": str(hooks), "rev": "v1.0.0", "hooks": [{"id": "lmm-check"}, {"id": "lmm-rag-check"}]}
     write(folder / ".pre-commit-config.yaml", yaml.safe_dump({"repos": [repo]}))
-    write(folder / "notes.md", "---\ntitle: Means\n---\n\n# Means\n\nThe mean is the balance point.\n")
+    write(
+        folder / "notes.md",
+        "---\ntitle: Means\n---\n\n# What is a mean?\n\nThe mean of a sample is the sum of all its values, divided by the number of these values.\n",
+    )
     write(folder / "program.py", "typ = 'exercise'\n")
     git(folder, "init")
     git(folder, "add", ".")
@@ -187,7 +190,7 @@ def test_the_hooks_in_another_repository(course, tmp_path):
     git(course, "add", ".")
     assert git(course, "commit", "-m", "no slip", env=env).returncode == 0
     pushed = pre_commit("run", "--all-files", "--hook-stage", "pre-push")
-    assert pushed.returncode == 1 and "not annotated: notes.md" in pushed.stdout
+    assert pushed.returncode == 1 and "would be annotated: notes.md" in pushed.stdout
     installed = next((tmp_path / "pre-commit").glob("repo*/py_env-*/bin/lmm"))
     assert subprocess.run([installed, "rag", "notes.md", "-q"], cwd=course, env=env).returncode == 0
     assert pre_commit("run", "--all-files", "--hook-stage", "pre-push").returncode == 0

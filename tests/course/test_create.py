@@ -365,7 +365,10 @@ def test_pre_commit_runs_the_hooks(monkeypatch, tmp_path):
     git("add", "-A")
     done = run("pre-commit run")
     assert done.returncode == 1 and b"means.md:5: near-miss" in done.stdout
-    write("means.md", NOTES)
+    write(
+        "means.md",
+        f"{NOTES}\n# What is a mean?\n\nThe mean of a sample is the sum of all its values, divided by the number of these values.\n",
+    )
     git("add", "-A")
     assert run("pre-commit run --hook-stage pre-push --all-files").returncode == 1
     assert run("lmm rag -q .").returncode == 0

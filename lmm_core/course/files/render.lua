@@ -6,6 +6,16 @@ local site_filter = dofile(job.filter)
 local template = pandoc.template.compile(job.template)
 local KEYS = { "bibliography", "csl", "citation-style", "citation-abbreviations" } -- in a header, name files
 
+-- What pandoc says at its level INFO, which no user of pandoc sees; the level itself is not told to Lua.
+local INFO = { "^Loaded ", "^Not rendering ", "^Skipped ", "^Parsing unescaped ", "^Extracting ", "^Scripting info " }
+
+local function is_warning(message)
+  for _, start in ipairs(INFO) do
+    if message:find(start) then return false end
+  end
+  return true
+end
+
 local function cites(doc)
   local found = doc.meta.nocite ~= nil
   doc:walk { Cite = function() found = true end }
@@ -31,7 +41,9 @@ end
 for _, page in ipairs(job.pages) do
   local messages, done, result = pandoc.log.silence(pcall, make, page)
   local line = { name = page.name, messages = pandoc.List() }
-  for _, message in ipairs(messages) do line.messages:insert(message.message or tostring(message)) end
+  for _, message in ipairs(messages) do
+    if is_warning(message.message) then line.messages:insert(message.message) end
+  end
   line[done and "html" or "problem"] = tostring(result)
   io.stdout:write(pandoc.json.encode(line), "\n")
 end
