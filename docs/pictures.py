@@ -1,9 +1,8 @@
-"""Take the pictures of index.md, quarto.md, students.md and asked.md.
+"""Take the pictures of index.md, quarto.md and students.md.
 
 Pandoc renders a chapter of the sample book, as `lmm course` does without Quarto, and a headless
 Chromium takes the same place of the notes, the students' page and the instructor's page,
-then the ask box (ask-*.png). overview.png has the example, annotated, beside its lecture notes, and
-asked.png the top of the page of a simulated term (`benchmarks/term.py`).
+then the ask box (ask-*.png). overview.png has the example, annotated, beside its lecture notes.
 
     python docs/pictures.py [FOLDER]      (FOLDER: where the pictures go; docs/pictures)
 
@@ -137,16 +136,6 @@ def take_overview(folder, picture):
     take_picture(f"<html><head>{LOOKS}{PANES}</head><body>{panes}</body></html>", picture, 1100)
 
 
-def take_asked(work, picture):
-    """Take a picture of the top of the teacher's page, after a simulated term."""
-    term = DOCS.parent / "benchmarks" / "term.py"
-    run(sys.executable, term, "--questions", "1500", "--keep", work / "term")
-    page = work / "asked.html"
-    run("lmm", "asked", "-o", page, folder=work / "term" / "reader" / "book")
-    browse(page, "--window-size=1000,900", f"--screenshot={picture}")
-    print(f"{picture}: {picture.stat().st_size // 1024} KB")
-
-
 def render(book, name, *options):
     """Render the chapter and return the page's path."""
     looks = ("--mathml", "-s", "--css", LOOKS, "-M", f"pagetitle={CHAPTER}")
@@ -179,7 +168,6 @@ def main(folder):
         take_picture(from_place(instructors), folder / "instructor.png")
         take_boxes(book, folder)
         take_overview(Path(work), folder / "overview.png")
-        take_asked(Path(work), folder / "asked.png")
         take_picture(as_page(f'$ lmm search "{QUESTION}" -k 2\n{found.rstrip()}', "terminal"), folder / "search.png")
 
 
