@@ -1,4 +1,4 @@
-"""What each step of a course costs where nothing has changed, without any cache.
+"""Measure what each step of a course costs where nothing has changed, without any cache.
 
 python benchmarks/course.py [--chapters 20 200] [--steps scan rag ...] [--profile STEP]
 

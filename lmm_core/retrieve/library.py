@@ -27,7 +27,7 @@ State = frozenset[FileRecord | int]  # the records of files, or, without records
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found for each text, the best first: by words and by meaning, as far as they were compared.
+    """Hits of a search for each text, the best first: by words and by meaning, as far as they were compared.
 
     lexical: the ranking of the documents in which it was found."""
 

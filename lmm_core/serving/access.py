@@ -1,4 +1,4 @@
-"""Who may ask, how much, and from where: names and sites, tokens, users whom a proxy names, a rate."""
+"""Limit who may ask, how much, and from where: host names, sites, tokens, users that a proxy names, a rate."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class KeptTexts:
 
 
 class _Note:
-    """Return the published text of a document. include: types that the data of an ask box hold as well."""
+    """The published text of a document. include: types that the data of an ask box hold as well."""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include
@@ -59,7 +59,7 @@ class _Note:
 
     @cached_property
     def data(self) -> KeptTexts:
-        """What the data of an ask box may hold of it beside its texts: questions, summaries, further types."""
+        """The parts that the data of an ask box may hold beside the texts: questions, summaries, further types."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
             return KeptTexts(annotation_texts(document.blocks, rules))
@@ -73,8 +73,8 @@ class _Note:
 
 
 class PublishedNotes:
-    """What all documents of a site say. texts: those of the project; include: types that the data of an
-    ask box hold as well, None if there is none."""
+    """The published text of a site. texts: texts of the project itself; include: types that the data of an
+    ask box hold as well, None without a box."""
 
     def __init__(
         self, documents: Sequence[SourceDocument], texts: Sequence[str], include: frozenset[str] | None

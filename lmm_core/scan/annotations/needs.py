@@ -52,7 +52,7 @@ class SectionNeeds:
 
     @property
     def inputs(self) -> dict[str, str]:
-        """That hash by key, with the mark of the own prompt."""
+        """The hash of the section by key, with the mark of the custom prompt."""
         return {key: marked(self.source, mark) for key, mark in self.marks.items()}
 
 
