@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -11,10 +11,8 @@ from typing import NamedTuple
 from ..index.encoding import Encoder, EncodingModel, weigh_words
 from ..index.workers import Workers
 from ..models.embedders.embedder import Sparse, SparseEncoder
-from ..models.languages.recognize import NotPlainError, forget_library, recognize_language, recognize_plainly
-from ..store.edge_engine import give_back_memory
 from .points import as_text, snippet_from, texts_of
-from .snippets import Snippet, find_language, slice_text, write_snippet
+from .snippets import Snippet, slice_text, write_snippet
 
 INLINE = 1_000_000  # bytes of text that are cut in this process; if there is more, others are started
 
@@ -23,12 +21,11 @@ class CutText(NamedTuple):
     """A text to be cut.
 
     source: its file; is_new: True if nothing of this file can be stored yet, so that the files of all its
-    snippets are to be written; language: its code or "" if it was recognized (see `TextCutter.recognize`)."""
+    snippets are to be written."""
 
     source: str
     text: str
     is_new: bool = False
-    language: str | None = None
 
 
 class CutSnippet(NamedTuple):
@@ -50,7 +47,7 @@ class CutSnippet(NamedTuple):
         return snippet_from(self.text)
 
 
-Cut = list[list[CutSnippet] | None]  # the snippets of each text; None where its language is not plain
+Cut = list[list[CutSnippet]]  # the snippets of each text
 
 
 @dataclass
@@ -77,23 +74,12 @@ class TextCutter:
             self.workers.start()
 
     def cut(self, texts: Sequence[CutText]) -> asyncio.Future[Cut]:
-        """Return the snippets of texts, to be awaited if other processes cut them.
-
-        They are None where these cannot tell the language: see `recognize`."""
+        """Return the snippets of texts, to be awaited if other processes cut them."""
         if self.workers.are_started:
-            return self.workers.begin(_cut_plain, self._work, texts)
+            return self.workers.begin(_cut_all, self._work, texts)
         made: asyncio.Future[Cut] = asyncio.get_running_loop().create_future()
-        made.set_result([_cut(self._work, one, recognize_language) for one in texts])
+        made.set_result(_cut_all(self._work, texts))
         return made
-
-    def recognize(self, texts: Sequence[CutText]) -> list[CutText]:
-        """Return texts with their languages, so that `cut` can cut them.
-
-        The model that tells these takes half a second to load and 75 MB, which are free again afterwards."""
-        known = [one._replace(language=find_language(one.text, self.language)) for one in texts]
-        forget_library()
-        give_back_memory()
-        return known
 
     @property
     def _work(self) -> _Work:
@@ -114,21 +100,13 @@ class _Work:
     folder: Path | None
 
 
-def _cut_plain(work: _Work, texts: Sequence[CutText]) -> Cut:
-    found: Cut = []
-    for text in texts:
-        try:
-            found.append(_cut(work, text, recognize_plainly))
-        except NotPlainError:
-            found.append(None)
-    return found
+def _cut_all(work: _Work, texts: Sequence[CutText]) -> Cut:
+    return [_cut(work, text) for text in texts]
 
 
-def _cut(work: _Work, text: CutText, recognize: Callable[[str], str]) -> list[CutSnippet]:
+def _cut(work: _Work, text: CutText) -> list[CutSnippet]:
     """Return the snippets of a text, with their BM25 vectors if the encoding has them; write those of a new file."""
-    known = text.language
-    recognize = recognize if known is None else lambda _: known
-    snippets = slice_text(text.text, text.source, work.index, language=work.usual, recognize=recognize)
+    snippets = slice_text(text.text, text.source, work.index, language=work.usual)
     has_files = text.is_new and work.folder is not None
     if has_files and work.folder is not None:
         for one in snippets:

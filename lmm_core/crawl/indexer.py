@@ -14,7 +14,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,7 +45,6 @@ from .walk import CrawledFile, crawl, read_all
 
 IN_WORK = 2_000_000  # characters that are being cut at the same time
 AT_ONCE = 100_000  # … that are handed to another process at once
-UNCLEAR = 4_000_000  # … whose language is asked of the library at once
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 SLICING = 3  # increased when the same text gives other snippets
 
@@ -175,11 +174,6 @@ class _Group:
 _Changed = tuple[FileRecord, CutText]
 
 
-async def _one_by_one(texts: Iterable[_Changed]) -> AsyncIterator[_Changed]:
-    for one in texts:
-        yield one
-
-
 async def _grouped(texts: AsyncIterator[_Changed]) -> AsyncIterator[_Group]:
     """Yield files in groups, since handing over each alone would take as long as cutting."""
     group = _Group()
@@ -267,7 +261,7 @@ class _Run:
 
     async def index(self, ignore: Sequence[str], max_fibers: int) -> None:
         """Store new snippets, and remove those that are gone."""
-        async for record, snippets in self._cut(ignore, max_fibers):
+        async for record, snippets in self._cut(self._changed(ignore, max_fibers)):
             await self._take(record, snippets)
             while len(self.new) >= BATCH:
                 await self._store()
@@ -275,41 +269,13 @@ class _Run:
             await self._store()
         await self._remove_left()
 
-    async def _cut(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
+    async def _cut(self, texts: AsyncIterator[_Changed]) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
         """Yield the files that have changed, each with its snippets.
-
-        Those whose language is not plain come last, or when they are many: what tells it takes much memory."""
-        unclear = _Group()
-        async for record, text, snippets in self._cut_texts(self._changed(ignore, max_fibers)):
-            if snippets is not None:
-                yield record, snippets
-                continue
-            unclear.add(record, text)
-            if unclear.size > UNCLEAR:
-                async for one in self._cut_unclear(unclear):
-                    yield one
-                unclear = _Group()
-        if unclear.texts:
-            async for one in self._cut_unclear(unclear):
-                yield one
-
-    async def _cut_unclear(self, unclear: _Group) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
-        """Yield files, each with its snippets, once all their languages are known."""
-        texts = await asyncio.to_thread(self.cutter.recognize, unclear.texts)
-        again = _one_by_one(zip(unclear.records, texts, strict=True))
-        async for record, _, snippets in self._cut_texts(again):
-            assert snippets is not None  # nobody has to tell the language
-            yield record, snippets
-
-    async def _cut_texts(
-        self, texts: AsyncIterator[_Changed]
-    ) -> AsyncIterator[tuple[FileRecord, CutText, list[CutSnippet] | None]]:
-        """Yield files with their snippets; None where the language is not plain.
 
         Other processes cut some of them in advance, while others are stored."""
         async for group, cut in in_order(self._begun(texts), IN_WORK):
-            for made in zip(group.records, group.texts, await cut, strict=True):
-                yield made
+            for record, snippets in zip(group.records, await cut, strict=True):
+                yield record, snippets
 
     async def _begun(self, texts: AsyncIterator[_Changed]) -> AsyncIterator[tuple[_Group, int, asyncio.Future[Cut]]]:
         async for group in _grouped(texts):

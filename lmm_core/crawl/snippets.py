@@ -87,20 +87,19 @@ def slice_text(
     index: str,
     count: Count = count_tokens,
     language: str = "",
-    recognize: Callable[[str], str] = recognize_language,
 ) -> list[Snippet]:
     """Return the snippets of a text, in their order.
 
     doc_path: the text's file, relative to the index's root; count: counts the tokens of a text,
     which has about as many as its parts together; language: of a text whose header names none; ""
-    if it is to be recognized; recognize: returns the language of a text, or "".
+    if it is to be recognized.
 
     A snippet has less than 64 tokens only if the whole text does. Metadata and parts with
     `skip: true` are left out. Of an edit that is not decided, the old text counts."""
     blocks, tree = _read(text)
     if tree is None:
         return []
-    title, language = _title(tree), _language(tree, blocks, language, recognize)
+    title, language = _title(tree), _language(tree, blocks, language)
     made: list[Snippet] = []
     seen: dict[str, int] = {}
     for group in _groups(_sections(tree, count)):
@@ -108,12 +107,6 @@ def slice_text(
             ident = _ident([index, doc_path, title, f"{first}-{last}", header, body, language], seen)
             made.append(Snippet(ident, index, doc_path, title, first, last, body, header, language))
     return made
-
-
-def find_language(text: str, usual: str = "") -> str:
-    """Return the language of a text's snippets, as `slice_text` finds it; usual: of texts that name none, or ""."""
-    blocks, tree = _read(text)
-    return "" if tree is None else _language(tree, blocks, usual, recognize_language)
 
 
 def _read(text: str) -> tuple[list[Block], HeadingNode | None]:
@@ -130,13 +123,13 @@ def _title(tree: HeadingNode) -> str:
     return next((node.title for node in traverse(tree) if isinstance(node, HeadingNode) and 1 <= node.level <= 2), "")
 
 
-def _language(tree: HeadingNode, blocks: Sequence[Block], usual: str, recognize: Callable[[str], str]) -> str:
+def _language(tree: HeadingNode, blocks: Sequence[Block], usual: str) -> str:
     """Return the code of the language that the header names, or else of the usual one, or else of the text's."""
     known = language_code(str(tree.get("lang") or "")) or language_code(usual)
     if known:
         return known
     text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
-    return recognize(text[:SAMPLE]) or (recognize(text) if len(text) > SAMPLE else "")
+    return recognize_language(text[:SAMPLE]) or (recognize_language(text) if len(text) > SAMPLE else "")
 
 
 def _ident(values: list[str], seen: dict[str, int]) -> str:

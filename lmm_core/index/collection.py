@@ -16,7 +16,7 @@ from ..logging import counted
 from ..markdown.blocks import Block, TextBlock
 from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
-from ..models.languages.recognize import language_name
+from ..models.languages.stemming import language_name
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
 from .chunks import SUMMARY, Chunk

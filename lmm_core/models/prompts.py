@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .chat import REPLY_TOKENS, ChatMessage, Request
-from .languages.stemming import language_code
+from .languages.stemming import language_code, language_name
 
 ANNOTATION_TOKENS = 1_000  # of a reply with annotations
 NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no prompts in a person's own words
@@ -57,24 +57,15 @@ def instructions() -> list[str]:
     return [re.sub(r"\{\w+\}", "\n", text) for text in texts]
 
 
-_LANGUAGES = {
-    "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
-    "en": "English", "es": "Spanish", "et": "Estonian", "fi": "Finnish", "fr": "French", "hr": "Croatian",
-    "hu": "Hungarian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian",
-    "nb": "Norwegian", "nl": "Dutch", "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "tr": "Turkish",
-    "uk": "Ukrainian", "zh": "Chinese",
-}  # fmt: skip
-
-
 def language_of(code: str) -> str:
     """Return a language as models are told of it: `German (de-AT)`.
 
     If the document does not say, that is the language of the text."""
-    name = _LANGUAGES.get(language_code(code))
     if not code.strip():
         return "the language of the text"
-    return f"{name} ({code})" if name else f"the language {code!r}"
+    known = language_code(code)
+    name = language_name(known)
+    return f"{name} ({code})" if name != known else f"the language {code!r}"
 
 
 SYSTEM = (

@@ -1,6 +1,5 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
-import asyncio
 import gc
 import json
 import os
@@ -25,7 +24,6 @@ from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.index import workers
 from lmm_core.index.refresh import FILES
-from lmm_core.models.languages.recognize import _identifier
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
@@ -203,7 +201,7 @@ def test_other_processes_start_before_the_first_text_is_cut(monkeypatch):
 
 @pytest.mark.slow
 def test_other_processes_cut_the_same_snippets(monkeypatch):
-    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no plain language
+    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no language
     fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)}, zz=names)
     index()
     before = made()
@@ -211,45 +209,6 @@ def test_other_processes_cut_the_same_snippets(monkeypatch):
     monkeypatch.setattr(cutter, "INLINE", 1000)
     index(workers=2)
     assert made() == before
-
-
-def test_languages_that_are_not_plain_are_recognized_together_and_the_model_is_forgotten(monkeypatch):
-    def begin(self, work, *given):
-        made = asyncio.get_running_loop().create_future()
-        made.set_result(work(*given))
-        return made
-
-    def recognize_and_note(self, texts):
-        together.append([one.source for one in texts])
-        return recognize(self, texts)
-
-    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
-    fill("docs", a=names, b=page("oak"), c=f"{names} c", d=f"{names} d")
-    index()
-    wanted, recognize = made(), TextCutter.recognize
-    monkeypatch.setattr(workers.Workers, "are_started", True)
-    monkeypatch.setattr(workers.Workers, "begin", begin)
-    monkeypatch.setattr(TextCutter, "recognize", recognize_and_note)
-    for most, groups in ((4_000_000, [["a.md", "c.md", "d.md"]]), (len(names), [["a.md", "c.md"], ["d.md"]])):
-        together = []
-        monkeypatch.setattr(indexer, "UNCLEAR", most)
-        shutil.rmtree(".md_index")
-        index()
-        assert together == groups
-        assert made() == wanted
-        assert not _identifier.cache_info().currsize
-
-
-def test_no_process_that_cuts_loads_the_model_of_languages():
-    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))
-    program = (
-        "import sys; from lmm_core.crawl.cutter import CutText, TextCutter, _cut_plain; "
-        f"texts = [CutText('a.md', {names!r}), CutText('b.md', 'the mean of all, ' * 20)]; "
-        "unknown, known = _cut_plain(TextCutter('docs')._work, texts); "
-        "print(unknown, len(known), 'py3langid' in sys.modules)"
-    )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "None 1 False\n"
 
 
 def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):

@@ -8,12 +8,11 @@ is written is marked with the stand-in's name.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
 from ...markdown.regions import split_fences
-from ..languages.recognize import NotPlainError, recognize_plainly
+from ..languages.recognize import recognize_language
 from ..languages.stemming import language_code
 from ..languages.words import count_words, find_words
 from ..sources import STAND_IN_NAME
@@ -131,10 +130,7 @@ def _beginning(word: str) -> str:
 
 def _question_in(language: str, text: str) -> str:
     """Return the form of a question in the language of a text, "" if that is not plain, or not among those known."""
-    if not (code := language_code(language)):
-        with contextlib.suppress(NotPlainError):
-            code = recognize_plainly(text)
-    return _QUESTIONS.get(code, "")
+    return _QUESTIONS.get(language_code(language) or recognize_language(text), "")
 
 
 # Summaries

@@ -1,8 +1,4 @@
-"""The language that a text is in, recognized by its script, else by its stop words, else by a library.
-
-The library (py3langid) knows 140 languages, and takes half a second to load its model. Most texts are
-in a language that is plain without it.
-"""
+"""The language that a text is in, recognized by its script, else by its stop words."""
 
 from __future__ import annotations
 
@@ -10,18 +6,15 @@ import re
 from collections import Counter
 from functools import cache
 from itertools import chain
-from typing import Any
 
 from .known import KnownWords
-from .stemming import LANGUAGES, WITH_STOP_WORDS, stop_words
+from .stemming import WITH_STOP_WORDS, stop_words
 from .words import find_words, fold
 
 MOST_CHARACTERS = 20_000  # of a text that are looked at
-ENOUGH = 8  # words of a text whose language can be recognized
 _MANY = 12  # that are enough to count stop words
 _SHARE = 0.2  # of its words are stop words of its language
 _AHEAD = 1.5  # times as many as of the language with the second most
-_SURE = 0.9  # the probability, by the library, of a language that is taken
 # Code, formulas, addresses and markup, which are in no language. (What starts a line is one alternative, since each
 # that begins with `^` is tried at every character.)
 _ASIDE = re.compile(
@@ -41,35 +34,10 @@ _KANA = 0.05  # of the letters of a Japanese text, at least
 _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
 
 
-class NotPlainError(LookupError):
-    """The language of a text is not plain without the library, whose model takes 90 MB in each process."""
-
-
 def recognize_language(text: str) -> str:
-    """Return the code of a text's language, or "" if that is not clear."""
-    try:
-        return recognize_plainly(text)
-    except NotPlainError:
-        return _by_library(_prose(text))
-
-
-def recognize_plainly(text: str) -> str:
-    """Return the same as `recognize_language`. Raise NotPlainError where that asks the library."""
-    plain = _prose(text)
-    words = [word for word in find_words(plain) if "." not in word]  # numbers are of no language, their parts follow
-    found = _by_script(plain) or _by_words(words)
-    if not found and len(words) >= ENOUGH:
-        raise NotPlainError
-    return found
-
-
-def forget_library() -> None:
-    """Free the library's model, which is loaded again when it is asked: for who has asked all that there was to ask."""
-    _identifier.cache_clear()
-
-
-def _prose(text: str) -> str:
-    return _ASIDE.sub(" ", text[:MOST_CHARACTERS])
+    """Return the code of a text's language, or "" if that is not clear, or if it has no list of stop words here."""
+    prose = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
+    return _by_script(prose) or _by_words([word for word in find_words(prose) if "." not in word])
 
 
 def _by_script(text: str) -> str:
@@ -105,31 +73,3 @@ def _languages() -> dict[str, tuple[str, ...]]:
     frequent = {code: frozenset(map(fold, stop_words(code))) for code in WITH_STOP_WORDS}
     words = frozenset().union(*frequent.values())
     return {word: tuple(code for code in WITH_STOP_WORDS if word in frequent[code]) for word in words}
-
-
-def _by_library(text: str) -> str:
-    code, probability = _identifier().classify(text)
-    return {"nb": "no", "nn": "no", "wuu": "zh", "yue": "zh", "zxx": ""}.get(code, code) if probability >= _SURE else ""
-
-
-@cache
-def _identifier() -> Any:
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
-# The names of languages, for people; of another, its code is shown.
-_NAMES = {
-    "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "th": "Thai", "lo": "Lao", "my": "Burmese", "km": "Khmer",
-    "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian",
-    "uk": "Ukrainian", "bg": "Bulgarian", "ca": "Catalan", "eu": "Basque", "gl": "Galician", "et": "Estonian",
-    "lv": "Latvian", "lt": "Lithuanian", "is": "Icelandic", "ga": "Irish", "la": "Latin", "he": "Hebrew",
-    "fa": "Persian", "hi": "Hindi", "id": "Indonesian", "ms": "Malay", "vi": "Vietnamese",
-    "hy": "Armenian", "ka": "Georgian",
-}  # fmt: skip
-
-
-def language_name(code: str) -> str:
-    """Return the English name of a language, or its code if it has none here."""
-    return _NAMES.get(code) or (LANGUAGES[code].capitalize() if code in LANGUAGES else code)

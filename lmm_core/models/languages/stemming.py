@@ -18,6 +18,15 @@ LANGUAGES = {
     "el": "greek", "fi": "finnish", "hu": "hungarian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
+# The names of further languages, for people and prompts.
+_NAMES = {
+    "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "th": "Thai", "lo": "Lao", "my": "Burmese", "km": "Khmer",
+    "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian",
+    "uk": "Ukrainian", "bg": "Bulgarian", "ca": "Catalan", "eu": "Basque", "gl": "Galician", "et": "Estonian",
+    "lv": "Latvian", "lt": "Lithuanian", "is": "Icelandic", "ga": "Irish", "la": "Latin", "he": "Hebrew",
+    "fa": "Persian", "hi": "Hindi", "id": "Indonesian", "ms": "Malay", "vi": "Vietnamese",
+    "hy": "Armenian", "ka": "Georgian",
+}  # fmt: skip
 _SAME = {"nb": "no", "nn": "no"}
 # Words are stemmed without accents, as they may be typed. Other stemmers go by them.
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
@@ -28,6 +37,11 @@ def language_code(lang: str) -> str:
     code = re.split(r"[-_.]", lang.strip().lower())[0]
     named = next((known for known, name in LANGUAGES.items() if name == code), code)
     return _SAME.get(named, named)
+
+
+def language_name(code: str) -> str:
+    """Return the English name of a language, or its code if it has none here."""
+    return _NAMES.get(code) or (LANGUAGES[code].capitalize() if code in LANGUAGES else code)
 
 
 @cache

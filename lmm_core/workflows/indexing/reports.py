@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ...index.encoding import Encoder
 from ...index.refresh import Counts
 from ...logging import LoggerBase, counted
-from ...models.languages.recognize import language_name
+from ...models.languages.stemming import language_name
 from .waiting import Waiting
 
 SHOWN = 3  # names in a sentence
