@@ -30,7 +30,6 @@ REMOVABLE = {
         *("kept-*", ".kept-*.tmp"),  # of an earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
-    "journal": ("journal.json", "*.old", "*.new"),
     "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them
         "0[1-7]-*.md",
         "07-computing.qmd",

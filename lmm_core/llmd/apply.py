@@ -13,9 +13,9 @@ from ..errors import LlmdError
 from ..logging import LoggerBase
 from ..markdown.blocks import Problem
 from . import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
-from .files import as_data
+from .files import as_data, is_same_file
 from .journal import Applied, Journal, JournalChange, change
-from .opening import OpenedDocument, is_same_file, lock_journal, recover, root_of
+from .opening import OpenedDocument, recover, root_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
 def is_applied(proposal: Proposal) -> bool:
     """Return True if this very reply was applied and not undone."""
     wanted = (proposal.entry.number, fingerprint(proposal.entry))
-    done = Journal(proposal.opened.root).recorded(proposal.opened.name)
+    done = Journal(proposal.opened.root).done(proposal.opened.name)
     return any((one.entry, one.reply) == wanted for one in done)
 
 
@@ -95,7 +95,7 @@ def _read_files(
     for path in reply.paths:
         line = next(one.line for one in reply.files if one.path == path)
         try:
-            text = opened.read(path, allow)
+            text = opened.files(allow).read(path)
         except LlmdError as error:
             refused.append(Problem(line, str(error)))
             continue
@@ -110,14 +110,14 @@ def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
 
 def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None, allow: Sequence[str]) -> JournalChange:
     before, after = (None if text is None else as_data(path, text) for text in (old, new))
-    return change(opened.root, opened.locate(path, allow), before, after)
+    return change(opened.root, opened.files(allow).locate(path), before, after)
 
 
 def _change_files(opened: OpenedDocument, changes: Sequence[JournalChange], llmd: Llmd, entry: int, reply: str) -> None:
     """Change files and document through the journal. Raise LlmdError and OSError."""
     journal = Journal(opened.root)
     document = change(opened.root, opened.path, opened.file.data, llmd.text.encode("utf-8"))
-    with lock_journal(journal):
+    with journal.lock():
         journal.apply([*changes, document], opened.name, entry, reply)
 
 
@@ -129,7 +129,7 @@ def check(opened: OpenedDocument) -> list[Problem]:
     problems = list(opened.llmd.problems)
     for path, file in opened.llmd.files.items():
         try:
-            text = opened.read(path)
+            text = opened.files().read(path)
         except LlmdError as error:
             problems.append(Problem(file.line, str(error)))
             continue
@@ -149,7 +149,7 @@ def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
     made = opened.llmd
     for path, file in opened.llmd.files.items():
         try:
-            text = opened.read(path)
+            text = opened.files().read(path)
             if text is None:
                 logger.warning(f"{path}: there is no such file; it was taken out of the code context", file.line)
                 made = remove_file(made, path)
@@ -169,16 +169,12 @@ def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
     """Return the root of a document, and what was applied last for it, or None. Raise LlmdError and OSError."""
     root = root_of(path)
     recover(root, logger)
-    if unknown := Journal(root).unknown:
-        logger.warning(
-            f"{unknown[-1]}: this was applied elsewhere or by somebody else (or your cache was cleared), so it is not "
-            "undone here; the earlier texts are in it, in the files that end in .old"
-        )
-    return root, Journal(root).last(path.resolve().relative_to(root).as_posix())
+    document = path.resolve().relative_to(root).as_posix()
+    return root, next(Journal(root).done(document), None)
 
 
 def undo(root: Path, applied: Applied) -> None:
     """Put everything back as it was. Raise OSError, and LlmdError if a file has changed since."""
     journal = Journal(root)
-    with lock_journal(journal):
+    with journal.lock():
         journal.undo(applied)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -62,7 +61,6 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan
     now: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
     for one in reply.files:
         _attempt(problems, one, now)
-    problems += _nested(reply, now)
     mission = _mission(problems, llmd, reply.missions)
     changes = tuple(FileChange(path, texts.get(path), new) for path, new in now.items() if new != texts.get(path))
     changelog = tuple(entry.text for entry in reply.changelog)
@@ -87,15 +85,6 @@ def _attempt(problems: list[Problem], one: Replacement, now: dict[str, str | Non
         now[one.path] = _replaced(now[one.path], one)
     except LlmdError as error:
         problems.append(Problem(one.line, f"{one.path}: {error}"))
-
-
-def _nested(reply: ParsedReply, now: Mapping[str, str | None]) -> Iterator[Problem]:
-    """Yield a problem for each file that would have to lie inside another file."""
-    files = [path for path, text in now.items() if text is not None]
-    for path in files:
-        if above := next((other for other in files if path.startswith(f"{other}/")), None):
-            line = next(one.line for one in reply.files if one.path == path)
-            yield Problem(line, f"{path}: {above} is no folder, but a file of this reply")
 
 
 def _replaced(text: str | None, one: Replacement) -> str | None:
@@ -206,26 +195,16 @@ def _character(sign: str) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return where most of the searched lines stand at the same distances, or None.
+    """Return where most of the searched lines in a row stand, or else a line similar to the longest one, or None.
 
-    Blanks around lines are ignored. If no line is found, the place of a line most similar to the
-    longest one counts."""
-    lines = lines[:_MOST]
-    known: dict[str, list[int]] = {}
-    for at, line in enumerate(search):
-        if plain := line.strip():
-            known.setdefault(plain, []).append(at)
-    votes: Counter[int] = Counter()
-    for at, line in enumerate(lines):
-        for other in known.get(line.strip(), [])[:50]:
-            votes[at - other] += len(line.strip())
-    if votes:
-        return max(0, votes.most_common(1)[0][0])
-    longest = max((line for line in known if len(line) <= _LONGEST), key=len, default="")
-    others = sorted({line.strip() for line in lines if len(line) <= _LONGEST})
-    alike = difflib.get_close_matches(longest, others, 1) if longest else []
-    place = next((at for at, line in enumerate(lines) if line.strip() in alike), None)
-    return None if place is None else max(0, place - known[longest][0])
+    Blanks around lines are ignored."""
+    there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
+    run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
+    if any(wanted[run.b : run.b + run.size]):
+        return max(0, run.a - run.b)
+    longest = max((line for line in wanted if len(line) <= _LONGEST), key=len, default="")
+    alike = difflib.get_close_matches(longest, {line for line in there if len(line) <= _LONGEST}, 1) if longest else []
+    return max(0, there.index(alike[0]) - wanted.index(longest)) if alike else None
 
 
 # Mission and document

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from ..errors import LlmdError
-from ..markdown.blocks import Block, HeadingBlock, Problem, TextBlock, blank, newline_of
-from ..markdown.parse import parse_markdown_text
+from ..markdown.blocks import Problem, blank, newline_of, trim_blank_lines
+from ..markdown.regions import Regions
 from .headings import (
     CHANGELOG,
     CODE,
@@ -40,9 +40,11 @@ from .headings import (
     SECTIONS,
     THREAD,
     TOOLS,
+    Heading,
+    Line,
+    read_headings,
+    read_lines,
     section_of,
-    top_lines,
-    with_tight_headings,
 )
 from .stored import MARK, lines_before, read_spoken
 
@@ -153,222 +155,199 @@ def as_shown(content: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-Span = tuple[int, int]
-
-
 class _DocumentReader:
-    """Reads one document. Spans are indices of blocks: the first, and the one after the last."""
+    """Reads one document. A part of it is given by its heading and the offset at which it ends."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.problems: list[Problem] = []
-        self.blocks = with_tight_headings(parse_markdown_text(text, self.problems))
-        self.offsets = list(accumulate((len(block.source) for block in self.blocks), initial=0))
+        regions = Regions(text)
+        self.lines = list(read_lines(text, regions))
+        self.headings = read_headings(text, self.lines)
+        for start, what in regions.unclosed.items():
+            self._problem(start, f"a {what} starts here and is not closed: it is read as text")
 
     def read(self) -> Llmd:
         name = self._name()
-        found = self._sections()
-        meta, instructions, tools = self._meta(found.get(META))
-        parts = {title: self._part(*span) for title, span in found.items()}
-        files = self._files(found[CODE]) if CODE in found else {}
-        changelog = self._items(found[CHANGELOG]) if CHANGELOG in found else ()
-        entries = self._entries(found[THREAD]) if THREAD in found else ()
+        sections = self._sections()
+        texts = {title: self._part(*section) for title, section in sections.items()}
+        meta, instructions, tools = self._meta(*sections[META]) if META in sections else (None, None, None)
+        files = self._files(*sections[CODE]) if CODE in sections else {}
+        changelog = self._items(*sections[CHANGELOG]) if CHANGELOG in sections else ()
+        entries = self._entries(*sections[THREAD]) if THREAD in sections else ()
         return Llmd(
-            self.text, name, meta, instructions, tools, parts.get(MISSION), parts.get(CODE), parts.get(CHANGELOG),
-            parts.get(THREAD), files, changelog, entries, tuple(sorted(self.problems, key=lambda one: one.line)),
+            self.text, name, meta, instructions, tools, texts.get(MISSION), texts.get(CODE), texts.get(CHANGELOG),
+            texts.get(THREAD), files, changelog, entries, tuple(sorted(self.problems, key=lambda one: one.line)),
         )  # fmt: skip
 
     # Sections
 
     def _name(self) -> str:
-        first = self.blocks[0] if self.blocks else Block("")
-        title = first.title if isinstance(first, HeadingBlock) and first.level == 1 else ""
-        if title.startswith(PROJECT) and first.line == 1:
-            return title.removeprefix(PROJECT).strip()
-        self._problem(1, "the first line has to be `# Project: NAME`")
+        first = self.headings[0] if self.headings else None
+        title = first.title if first and first.level == 1 else ""
+        if not title.startswith(PROJECT):
+            self._problem(0, "the first line has to be `# Project: NAME`")
         return title.removeprefix(PROJECT).strip()
 
-    def _sections(self) -> dict[str, Span]:
-        """Return the blocks of each section, without its heading."""
-        heads = list(self._section_heads())
-        self._check_order(heads)
-        found: dict[str, Span] = {}
-        for (title, at), (_, end) in pairwise([*heads, ("", len(self.blocks))]):
-            if title in found:
-                self._problem(self.blocks[at].line, f"there is a second section `## {title}`; the first one counts")
-            found.setdefault(title, (at + 1, end))
-        return found
-
-    def _section_heads(self) -> Iterator[tuple[str, int]]:
-        for at, block in enumerate(self.blocks):
-            if isinstance(block, HeadingBlock) and block.level == 2 and (title := section_of(block.title)):
-                yield title, at
-                if title == THREAD:
-                    return
-
-    def _check_order(self, heads: Sequence[tuple[str, int]]) -> None:
-        for (before, _), (title, at) in pairwise(heads):
+    def _sections(self) -> dict[str, tuple[Heading, int]]:
+        """Return the heading and the end of each section."""
+        heads = [heading for heading in self.headings if heading.level == 2]
+        titles = [section_of(heading.title) for heading in heads]
+        sections: dict[str, tuple[Heading, int]] = {}
+        for title, heading, end in zip(titles, heads, self._ends(heads, len(self.text)), strict=True):
+            if title in sections:
+                self._problem(heading.start, f"there is a second section `## {title}`; the first one counts")
+            sections.setdefault(title, (heading, end))
+        for (before, title), heading in zip(pairwise(titles), heads[1:], strict=True):
             if SECTIONS.index(title) < SECTIONS.index(before):
-                self._problem(self.blocks[at].line, f"`## {title}` has to come before `## {before}`")
+                self._problem(heading.start, f"`## {title}` has to come before `## {before}`")
         for title in SECTIONS:
-            if all(title != name for name, _ in heads):
+            if title not in sections:
                 self._missing("##", title)
+        return sections
 
-    def _missing(self, marks: str, title: str) -> None:
+    def _missing(self, signs: str, title: str) -> None:
         """Report that a heading is missing, with the line that may have been meant."""
         name = "Meta" if title == META else title
-        found = re.compile(rf"^[ \t]*{marks}[ \t]*{name}\b", re.M | re.I).search(self.text)
-        line = self.text.count("\n", 0, found.start()) + 1 if found else 1
-        hint = f": line {line} is none (it needs a blank line before it, and comes before the thread)" if found else ""
-        self._problem(line, f"there is no heading `{marks} {title}`{hint}")
+        meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
+        start = meant.start() if meant else 0
+        line = self._line(start)
+        hint = f": line {line} is none (it needs a blank line before it, and comes before the thread)" if meant else ""
+        self._problem(start, f"there is no heading `{signs} {title}`{hint}")
 
-    def _meta(self, span: Span | None) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
-        if span is None:
-            return None, None, None
-        heads = [at for at in range(*span) if self._third(at) in (INSTRUCTIONS, TOOLS)]
-        found: dict[str, LlmdPart] = {}
-        for at, end in pairwise([*heads, span[1]]):
-            found.setdefault(self._third(at), self._part(at + 1, end))
+    def _meta(self, section: Heading, end: int) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
+        heads = self._below(section, end)
+        parts: dict[str, LlmdPart] = {}
+        for heading, stop in zip(heads, self._ends(heads, end), strict=True):
+            parts.setdefault(heading.title, self._part(heading, stop))
         for title in (INSTRUCTIONS, TOOLS):
-            if title not in found:
+            if title not in parts:
                 self._missing("###", title)
-        about = self._part(span[0], heads[0] if heads else span[1])
-        return about, found.get(INSTRUCTIONS), found.get(TOOLS)
+        about = self._part(section, heads[0].start if heads else end)
+        return about, parts.get(INSTRUCTIONS), parts.get(TOOLS)
 
-    def _third(self, at: int) -> str:
-        """Return the title of a third-level heading, "" for any other block."""
-        block = self.blocks[at]
-        return block.title if isinstance(block, HeadingBlock) and block.level == 3 else ""
+    def _below(self, section: Heading, end: int) -> list[Heading]:
+        """Return the headings of the format in a section."""
+        return [heading for heading in self.headings if section.end <= heading.start < end]
 
-    def _part(self, first: int, end: int) -> LlmdPart:
-        start = self.offsets[first]
-        text = self.text[start : self.offsets[end]].rstrip(" \t\r\n")
-        line = self.blocks[first].line if first < end else self.blocks[first - 1].line
+    def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
+        """Return where the part below each heading ends, the last one at `end`."""
+        return [*(heading.start for heading in headings[1:]), end][: len(headings)]
+
+    def _part(self, heading: Heading, end: int) -> LlmdPart:
+        start = self._skip_blank(heading.end, end)
+        text = self.text[start:end].rstrip(" \t\r\n")
+        line = self._line(start if text else heading.start)
         return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
+
+    def _skip_blank(self, start: int, end: int) -> int:
+        """Return the start of the first line from `start` that is not blank, or `end`."""
+        lead = self.text[start:end]
+        text = trim_blank_lines(lead)
+        return start + lead.index(text) if text else end
 
     # Code
 
-    def _files(self, span: Span) -> dict[str, CodeFile]:
-        heads = [at for at in range(*span) if self._is_third(at)]
+    def _files(self, section: Heading, end: int) -> dict[str, CodeFile]:
+        heads = self._below(section, end)
         files: dict[str, CodeFile] = {}
-        for at, end in pairwise([*heads, span[1]]):
-            path = _path(self._third(at))
-            file = self._file(path, at, end)
+        for heading, stop in zip(heads, self._ends(heads, end), strict=True):
+            path = _path(heading.title)
+            file = self._file(path, heading, stop)
             if not path:
-                self._problem(self.blocks[at].line, "this file has no name")
+                self._problem(heading.start, "this file has no name")
             elif path in files:
-                self._problem(self.blocks[at].line, f"there is a second `### {path}`; the first one counts")
+                self._problem(heading.start, f"there is a second `### {path}`; the first one counts")
             elif file:
                 files[path] = file
         return files
 
-    def _is_third(self, at: int) -> bool:
-        block = self.blocks[at]
-        return isinstance(block, HeadingBlock) and block.level == 3
-
-    def _file(self, path: str, at: int, end: int) -> CodeFile | None:
-        fences = [span for span in self._regions(at + 1, end) if FENCE.match(self.text, span[0])]
-        line = self.blocks[at].line
+    def _file(self, path: str, heading: Heading, end: int) -> CodeFile | None:
+        lines = self._lines(heading.end, end)
+        fences = [line for line in lines if line.is_region and FENCE.match(self.text, line.start)]
         if not fences:
-            self._problem(line, f"`### {path}` has no code fence, or one that is not closed")
+            self._problem(heading.start, f"`### {path}` has no code fence, or one that is not closed")
             return None
         if len(fences) > 1:
-            self._problem(line, f"`### {path}` has more than one code fence; the first one counts")
-        start, stop = fences[0]
-        language, content = read_fence(self.text[start:stop])
-        source = self.text[start:stop].rstrip("\r\n")
-        return CodeFile(
-            path, language, content, line, start, start + len(source), self.offsets[at], self.offsets[end]
-        )  # fmt: skip
+            self._problem(heading.start, f"`### {path}` has more than one code fence; the first one counts")
+        source = self.text[fences[0].start : fences[0].end].rstrip("\r\n")
+        language, content = read_fence(source)
+        start = fences[0].start
+        line = self._line(heading.start)
+        return CodeFile(path, language, content, line, start, start + len(source), heading.start, end)
 
-    def _regions(self, first: int, end: int) -> Iterator[Span]:
-        """Yield where code, comments, HTML and divs stand in the text blocks of a span."""
-        for at in range(first, end):
-            if isinstance(self.blocks[at], TextBlock):
-                base = self.offsets[at]
-                yield from ((base + a, base + b) for a, b, region in top_lines(self.blocks[at].source) if region)
+    def _lines(self, start: int, end: int) -> list[Line]:
+        """Return the lines between two offsets."""
+        first, stop = (bisect_left(self.lines, (offset,)) for offset in (start, end))
+        return self.lines[first:stop]
 
     # Changelog
 
-    def _items(self, span: Span) -> tuple[ChangelogItem, ...]:
-        starts = [start for start, _ in self._lines(*span) if _BULLET.match(self.text, start)]
-        first, end = self.offsets[span[0]], self.offsets[span[1]]
-        if not blank(self.text[first : starts[0] if starts else end]):
-            self._problem(self.blocks[span[0]].line, "the changelog begins with something that is no list item")
+    def _items(self, section: Heading, end: int) -> tuple[ChangelogItem, ...]:
+        starts = [line.start for line in self._lines(section.end, end) if _BULLET.match(self.text, line.start)]
+        if not blank(self.text[section.end : starts[0] if starts else end]):
+            start = self._skip_blank(section.end, end)
+            self._problem(start, "the changelog begins with something that is no list item")
         return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
 
     def _item(self, start: int, stop: int) -> ChangelogItem:
         source = self.text[start:stop].rstrip(" \t\r\n")
-        bullet = _BULLET.match(source)
-        body = source[bullet.end() if bullet else 0 :].replace("\r\n", "\n")
-        return ChangelogItem(re.sub(r"\n[ ]{1,2}", "\n", body), self._line_at(start), start, start + len(source))
-
-    def _lines(self, first: int, end: int) -> Iterator[Span]:
-        """Yield the lines of a span's text blocks outside code and the like, and those that open it."""
-        for at in range(first, end):
-            if isinstance(self.blocks[at], TextBlock):
-                base = self.offsets[at]
-                yield from ((base + a, base + b) for a, b, _ in top_lines(self.blocks[at].source))
+        body = _BULLET.sub("", source, count=1).replace("\r\n", "\n")
+        return ChangelogItem(re.sub(r"\n[ ]{1,2}", "\n", body), self._line(start), start, start + len(source))
 
     # Thread
 
-    def _entries(self, span: Span) -> tuple[ThreadEntry, ...]:
-        heads = [at for at in range(*span) if ENTRY.fullmatch(self._third(at))]
-        before = self.text[self.offsets[span[0]] : self.offsets[heads[0] if heads else span[1]]]
-        if not blank(before):
-            self._problem(self.blocks[span[0]].line, "a text that belongs to no entry: begin with `### Entry 1`")
-        entries = tuple(self._entry(at, end) for at, end in pairwise([*heads, span[1]]))
-        self._check_numbers(entries)
-        return entries
-
-    def _entry(self, at: int, end: int) -> ThreadEntry:
-        found = ENTRY.fullmatch(self._third(at))
-        number = int(found[1]) if found and found[1] else 0
-        start, body, stop = self.offsets[at], self.offsets[at + 1], self.offsets[end]
-        marks = [mark for line, _ in self._lines(at + 1, end) if (mark := MARK.match(self.text, line))]
-        human = next((mark for mark in marks if mark["human"]), None)
-        reply = next((mark for mark in marks if not mark["human"]), None)
-        behind = [mark.start() for mark in marks if reply and mark.start() > reply.start()]
-        self._check_marks(number, (at, end), marks)
-        reply_at = reply.start() if reply else stop
-        close = behind[0] if behind else stop
-        said = read_spoken(self.text[human.end() if human else body : reply_at], newline_of(self.text))
-        assistant = read_spoken(self.text[reply.end() : close], newline_of(self.text), reply) if reply else None
-        line = self._line_at(reply_at) + lines_before(self.text[reply.end() : close]) if reply else 0
-        return ThreadEntry(number, said or "", assistant, self.blocks[at].line, line, start, reply_at, close)
-
-    def _check_marks(self, number: int, span: Span, marks: Sequence[re.Match[str]]) -> None:
-        kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
-        if kinds not in (["Human"], ["Human", "Assistant"]):
-            has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
-            wanted = "one `**Human:**` and then at most one `**Assistant:**`"
-            hint = self._unread_heading(span[0] + 1, span[1])
-            self._problem(self.blocks[span[0]].line, f"entry {number}: {wanted}; here: {has}{hint}")
-
-    def _unread_heading(self, first: int, end: int) -> str:
-        """Return a hint at a line that looks like an entry's heading but is none, or ""."""
-        found = (start for start, _ in self._lines(first, end) if _UNREAD.match(self.text, start))
-        at = next(found, None)
-        return "" if at is None else f" (line {self._line_at(at)} is no heading: it needs a blank line before it)"
-
-    def _check_numbers(self, entries: Sequence[ThreadEntry]) -> None:
+    def _entries(self, section: Heading, end: int) -> tuple[ThreadEntry, ...]:
+        heads = self._below(section, end)
+        first = self._skip_blank(section.end, heads[0].start if heads else end)
+        if first < (heads[0].start if heads else end):
+            self._problem(first, "a text that belongs to no entry: begin with `### Entry 1`")
+        entries = tuple(self._entry(*pair) for pair in zip(heads, self._ends(heads, end), strict=True))
         last = 0
         for entry in entries:
             if not entry.number:
-                self._problem(entry.line, f"this entry has no number; write `### Entry {last + 1}`")
+                self._problem(entry.start, f"this entry has no number; write `### Entry {last + 1}`")
             elif entry.number <= last:
-                self._problem(entry.line, f"entry {entry.number} comes after entry {last}: numbers have to rise")
+                self._problem(entry.start, f"entry {entry.number} comes after entry {last}: numbers have to rise")
             last = max(last, entry.number)
+        return entries
+
+    def _entry(self, heading: Heading, end: int) -> ThreadEntry:
+        name = ENTRY.fullmatch(heading.title)
+        number = int(name[1]) if name and name[1] else 0
+        marks = [mark for line in self._lines(heading.end, end) if (mark := MARK.match(self.text, line.start))]
+        human = next((mark for mark in marks if mark["human"]), None)
+        reply = next((mark for mark in marks if not mark["human"]), None)
+        self._check_marks(number, heading, end, marks)
+        reply_at = reply.start() if reply else end
+        close = next((mark.start() for mark in marks if mark.start() > reply_at), end)
+        newline = newline_of(self.text)
+        request = read_spoken(self.text[human.end() if human else heading.end : reply_at], newline)
+        assistant, line = None, 0
+        if reply:
+            source = self.text[reply.end() : close]
+            assistant, line = read_spoken(source, newline, reply), self._line(reply_at) + lines_before(source)
+        return ThreadEntry(
+            number, request or "", assistant, self._line(heading.start), line, heading.start, reply_at, close
+        )  # fmt: skip
+
+    def _check_marks(self, number: int, heading: Heading, end: int, marks: Sequence[re.Match[str]]) -> None:
+        kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
+        if kinds in (["Human"], ["Human", "Assistant"]):
+            return
+        has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
+        unread = [line.start for line in self._lines(heading.end, end) if _UNREAD.match(self.text, line.start)]
+        hint = f" (line {self._line(unread[0])} is no heading: it needs a blank line before it)" if unread else ""
+        wanted = "one `**Human:**` and then at most one `**Assistant:**`"
+        self._problem(heading.start, f"entry {number}: {wanted}; here: {has}{hint}")
 
     # Places
 
-    def _line_at(self, offset: int) -> int:
-        at = bisect_left(self.offsets, offset + 1) - 1
-        lead = self.text.count("\n", self.offsets[at], offset)
-        return (self.blocks[at].line if at else 1) + lead
+    def _line(self, offset: int) -> int:
+        return self.text.count("\n", 0, offset) + 1
 
-    def _problem(self, line: int, message: str) -> None:
-        self.problems.append(Problem(line, message))
+    def _problem(self, offset: int, message: str) -> None:
+        self.problems.append(Problem(self._line(offset), message))
 
 
 def _path(title: str) -> str:

@@ -6,11 +6,12 @@ import os
 import stat
 import sys
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LlmdError
+from ..files.gitignore import is_ignored
 from ..files.names import DEVICES
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
@@ -57,12 +58,12 @@ def _part_problem(part: str) -> str:
 class Files:
     """The files of a project that a document is about.
 
-    root: the project's folder, resolved; known: the paths in the document's code context;
-    allow: patterns for more paths, as in .gitignore; is_ignored: tells what git ignores."""
+    root: the project's folder, resolved; document: the document's own path; paths: those in its code context;
+    allow: patterns for more paths, as in .gitignore."""
 
     root: Path
-    known: Collection[str]
-    is_ignored: Callable[[str], bool]
+    document: Path
+    paths: Collection[str]
     allow: Sequence[str] = ()
 
     def locate(self, path: str) -> Path:
@@ -79,19 +80,37 @@ class Files:
             raise LlmdError(f"{path}: {problem}")
         return place
 
+    def read(self, path: str) -> str | None:
+        """Return a file's text with its line ends and byte-order mark, or None if there is no file.
+
+        Raise LlmdError if it must not be touched, cannot be read, is torn or no text."""
+        place = self.locate(path)
+        data = read_bytes(place)
+        if data is None:
+            return None
+        try:
+            problem = torn_problem(place, data)
+        except OSError as error:
+            raise LlmdError(f"{place}: {error.strerror or error}") from None
+        if problem:
+            raise LlmdError(f"{path}: {problem}")
+        return as_text(path, data)
+
     def _problem(self, path: str, place: Path) -> str:
         if not place.is_relative_to(self.root):
             return f"a link that leads out of the project, to {place}"
         real = place.relative_to(self.root).as_posix()
         if real != path and (problem := name_problem(real)):
             return f"a link to {real}: {problem}"
+        if place == self.document or is_same_file(place, self.document):
+            return "this is the document itself, which cannot be in its own code context"
         return self._rule_problem(path, real) or _kind_problem(self.root / path, place)
 
     def _rule_problem(self, path: str, real: str) -> str:
-        if path not in self.known and not self._is_allowed(path):
+        if path not in self.paths and not self._is_allowed(path):
             return f"not in the document's code context (--allow '{path}' would allow it)"
         try:
-            return "ignored by git" if self.is_ignored(path) or self.is_ignored(real) else ""
+            return "ignored by git" if is_ignored(self.root, path) or is_ignored(self.root, real) else ""
         except OSError as error:
             return f"a .gitignore cannot be read: {error.strerror}"
 
@@ -103,12 +122,6 @@ class Files:
             return bool(self.allow) and GitIgnoreSpec.from_lines(self.allow).match_file(path)
         except GitIgnorePatternError as error:
             raise LlmdError(f"--allow: {error}") from None
-
-    def read(self, path: str) -> str | None:
-        """Return a file's text with its line ends and byte-order mark, or None if there is no file.
-
-        Raise LlmdError if it cannot be read or is torn."""
-        return read_whole(path, self.locate(path))
 
 
 def _kind_problem(place: Path, real: Path) -> str:
@@ -126,6 +139,14 @@ def _kind_problem(place: Path, real: Path) -> str:
     return "" if stat.S_ISREG(mode) else "no regular file"
 
 
+def is_same_file(place: Path, other: Path) -> bool:
+    """Tell whether two paths are one file: by a hard link, or on a disk that ignores case."""
+    try:
+        return place.samefile(other)
+    except OSError:
+        return False
+
+
 def shown_path(path: str) -> str:
     """Return a path on one line, whatever it holds."""
     return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
@@ -139,20 +160,6 @@ def read_bytes(place: Path) -> bytes | None:
         return None
     except OSError as error:
         raise LlmdError(f"{place}: {error.strerror or error}") from None
-
-
-def read_whole(path: str, place: Path) -> str | None:
-    """Return a file's text, or None. Raise LlmdError if it is torn or no text."""
-    data = read_bytes(place)
-    if data is None:
-        return None
-    try:
-        problem = torn_problem(place, data)
-    except OSError as error:
-        raise LlmdError(f"{place}: {error.strerror or error}") from None
-    if problem:
-        raise LlmdError(f"{path}: {problem}")
-    return as_text(path, data)
 
 
 def as_text(path: str, data: bytes) -> str:

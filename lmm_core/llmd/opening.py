@@ -5,19 +5,16 @@ A document is read together with the root of its project, from which its paths s
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from ..errors import LlmdError
-from ..files.gitignore import is_ignored
 from ..logging import LoggerBase
 from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
 from ..models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
 from . import Llmd, append_entry, make_llmd, parse_llmd, set_file
-from .files import Files, read_whole
+from .files import Files
 from .journal import Journal
 
 
@@ -41,26 +38,7 @@ class OpenedDocument:
 
     def files(self, allow: Sequence[str] = ()) -> Files:
         """Return the files that may be read and changed; `allow` adds patterns."""
-        return Files(self.root, self.llmd.files, partial(is_ignored, self.root), allow)
-
-    def locate(self, path: str, allow: Sequence[str] = ()) -> Path:
-        """Return the place of a file of the document, see `Files.locate`. Raise LlmdError, also for the document."""
-        place = self.files(allow).locate(path)
-        if place == self.path or is_same_file(place, self.path):
-            raise LlmdError(f"{path}: this is the document itself, which cannot be in its own code context")
-        return place
-
-    def read(self, path: str, allow: Sequence[str] = ()) -> str | None:
-        """Return the text of a file, or None if it does not exist. Raise LlmdError."""
-        return read_whole(path, self.locate(path, allow))
-
-
-def is_same_file(place: Path, other: Path) -> bool:
-    """Tell whether two paths are one file: by a hard link, or on a disk that ignores case."""
-    try:
-        return place.samefile(other)
-    except FileNotFoundError:
-        return False
+        return Files(self.root, self.path, self.llmd.files, allow)
 
 
 def root_of(path: Path) -> Path:
@@ -84,27 +62,9 @@ def recover(root: Path, logger: LoggerBase) -> None:
     """Finish what a killed run has left. Raise LlmdError and OSError."""
     journal = Journal(root)
     if journal.unfinished:
-        with lock_journal(journal):
+        with journal.lock():
             for said in journal.recover():
                 logger.warning(said)
-
-
-@contextlib.contextmanager
-def lock_journal(journal: Journal) -> Iterator[None]:
-    """Hold the journal for this process alone. Raise LlmdError if another process holds it."""
-    from ..errors import StoreError
-    from ..store.folder_lock import FolderLock
-
-    journal.prepare()
-    lock = FolderLock(journal.folder)
-    try:
-        lock.take()
-    except StoreError:
-        raise LlmdError(f"{journal.root}: another run is changing files here; try again when it has ended") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 # New
@@ -121,7 +81,7 @@ def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase
         raise LlmdError(f"{path}: there is no folder {path.parent}; nothing was written")
     root = root_of(path)
     llmd = make_llmd(name, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS)
-    files = Files(root, (), partial(is_ignored, root), ("*",))
+    files = Files(root, path.resolve(), (), ("*",))
     for file in code:
         try:
             llmd = _with_file(llmd, files, file, root)

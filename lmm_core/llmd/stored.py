@@ -12,17 +12,16 @@ import re
 import sys
 from collections.abc import Iterator
 
-from ..markdown.blocks import BOM, HeadingBlock, Problem, blank, trim_blank_lines
-from ..markdown.parse import parse_markdown_text
+from ..markdown.blocks import BOM, blank, trim_blank_lines
+from ..markdown.regions import Regions
+from .headings import read_lines
 
 MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant(?P<escaped> \(escaped\))?):\*\*")
 _FENCED = re.compile(r"(`{3,})reply\r?")
 _REFERENCE = re.compile(r"&#([0-9]{1,7});")
 _INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:\n|\Z)|\Z)")
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
-_TAG = re.compile(r"<([A-Za-z]+)")
-_BEGIN = re.compile(r"\\begin\{([A-Za-z]+\*?)\}")
-_PROBE = "### Entry 1\n\n**Human:** text\n\n"
+_OPENER = re.compile(r"[ ]{0,3}(?:<[A-Za-z?!]|\\begin\{)")
 
 
 def spellings(reply: str, newline: str) -> Iterator[str]:
@@ -97,39 +96,11 @@ def _character(found: re.Match[str]) -> str:
 
 
 def stands_alone(text: str) -> bool:
-    """Return True if a text is read the same whatever follows it.
+    """Return True if a text leaves nothing open that what follows it could close: code, a comment, a tag, a div.
 
-    It also must not hold anything that the thread is read by."""
-    problems: list[Problem] = []
-    parse_markdown_text(text, problems)
-    if problems or "{#lmm-" in text or text.startswith(BOM):  # a byte-order mark counts only at the start of a file
-        return False
-    return all(_still_behind(text, closer) for closer in _closers(text))
-
-
-def _still_behind(text: str, closer: str) -> bool:
-    """Return True if a heading behind the text is read as one, although `closer` follows it."""
-    at = len(text) + 2
-    for block in parse_markdown_text(f"{text}\n\n{_PROBE}{closer}\n"):
-        if at == 0:
-            return isinstance(block, HeadingBlock)
-        at -= len(block.source)
-    return False
-
-
-def _closers(text: str) -> Iterator[str]:
-    """Yield what could close something that a text leaves open."""
-    yield ""
-    for opener, closer in (("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")):
-        if opener in text:
-            yield closer
-    for sign in "`~":
-        if sign * 3 in text:
-            yield fence_for(text, sign)
-    if ":::" in text:
-        yield ":::\n" * text.count(":::")
-    if "---" in text:
-        yield from ("---", "'\n---", '"\n---')
-    ends = [f"</{name}>" for name in _TAG.findall(text)] + [f"\\end{{{name}}}" for name in _BEGIN.findall(text)]
-    if ends:
-        yield "\n".join(ends)
+    It may be False for a text of which nobody knows without reading on."""
+    regions = Regions(text)
+    prose = [text[line.start : line.end] for line in read_lines(text, regions) if not line.is_region]
+    return not (
+        regions.unclosed or text.startswith(BOM) or any(_OPENER.match(line) or "<!--" in line for line in prose)
+    )

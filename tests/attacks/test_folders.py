@@ -2,7 +2,6 @@
 them is removed or changed, and a sentence says what to do."""
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -13,9 +12,9 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.course.create import create_course
-from lmm_core.errors import LlmdError, QuartoError, StoreError
+from lmm_core.errors import QuartoError, StoreError
 from lmm_core.files.marked import MARK, make_marked
-from lmm_core.llmd.journal import JOURNAL, Journal, change
+from lmm_core.llmd.journal import Journal, change
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.render import post_render
 from lmm_core.store.opening import open_store
@@ -29,7 +28,7 @@ NOTES = document("oak")
 SAYS_WHAT_TO_DO = re.compile(
     r"[Nn]ame (a|another) (new or empty )?folder|remove it and run this again|move (it|them) away|should (be|lie|differ)|"
     r"cannot be the name of|[Gg]ive them names|choose a name|does not lie in|which is none of ours|or name another folder|"
-    r"remove it$|move it away|and index again\.?$|a link; the journal has to be in the project"
+    r"remove it$|move it away|and index again\.?$"
 )
 
 
@@ -474,99 +473,15 @@ def test_a_record_of_a_collection_that_cannot_be_read(indexed, said):
 # The journal of LLMD
 
 
-def applied(project):
-    place = write(project / "code.py", "old\n")
-    Journal(project).apply([change(project, place, b"old\n", b"new\n")], "P.md")
-
-
-@pytest.mark.parametrize("target", ["..", "documents", "nowhere"])
-@pytest.mark.parametrize("way", [".lmm", ".lmm/llmd"])
-def test_a_link_in_the_place_of_the_journal(project, way, target):
-    Path(way).parent.mkdir(exist_ok=True)
-    Path(way).symlink_to((project / target).resolve())
-    write("code.py", "old\n")
-    with Unharmed(project), pytest.raises(LlmdError, match="a link"):
-        applied(project)
-
-
-def test_a_folder_of_the_journal_goes_when_it_is_done_with(project):
-    applied(project)
-    journal = Journal(project)
-    journal.undo(journal.last("P.md"))
-    assert text("code.py") == "old\n"
-    assert [path.name for path in Path(JOURNAL).iterdir()] == [".gitignore"]
-
-
-FORGED = {"document": "a.md", "entry": 0, "reply": "",
-          "changes": [{"path": ".envrc", "old": None, "new": "ZXZpbAo=", "mode": None, "folders": []}]}  # fmt: skip
-
-
-def forge(state):
-    """An entry as the journal has it, which has come along with a clone."""
-    return write(Path(JOURNAL) / f"0001.{state}", json.dumps(FORGED))
-
-
-LLMD = ["llmd check a.md", "llmd sync a.md", "llmd undo a.md", "llmd apply a.md", "llmd new b.md documents/a.md"]
-
-
-@pytest.mark.parametrize("state", ["open", "done"])
-@pytest.mark.parametrize("command", LLMD)
-def test_a_journal_that_comes_with_a_clone_writes_nothing(project, command, state):
-    write("a.md", "# A\n\nText.\n")
-    folder = forge(state)
-    write(".envrc", "evil\n")  # to undo it is to remove the file
-    with Unharmed(project):
-        done = CliRunner().invoke(cli, command.split())
-    assert isinstance(done.exception, SystemExit | None), repr(done.exception)
-    assert Path(".envrc").exists()
-    told = done.stderr
-    if command == "llmd undo a.md":
-        assert str(folder) in told
-    if state != "done" and "new" not in command:
-        assert f"{folder}: says that changes were begun here, but not by you" in told
-        assert "mv " in told and SAYS_WHAT_TO_DO.search(told)
-
-
-@pytest.mark.parametrize("state", ["open", "done"])
-def test_what_was_begun_here_and_was_changed_or_moved_since_is_not_ours(project, state):
-    applied(project)
-    journal, [done] = Journal(project), Path(JOURNAL).glob("*.done")
-    whole = done.read_bytes()
-    done.write_bytes(whole.replace(b'"b2xkCg=="', b'"ZXZpbAo="'))
-    done.rename(folder := done.with_suffix(f".{state}"))
-    with Unharmed(project):
-        assert journal.last("P.md") is None
-        assert len(journal.recover()) == (state == "open")
-    folder.write_bytes(whole)
-    folder.rename(done)
-    assert journal.last("P.md")
-    shutil.copytree(project, moved := project.parent / "copy")
-    assert Journal(moved).last("P.md") is None and len(Journal(moved).unknown) == 1
-    assert len([*Journal(moved).recorded("P.md")]) == 1  # so that no reply is applied twice
-    write(moved / JOURNAL / "0001.done", "[" * 100_000)
-    assert [*Journal(moved).recorded("P.md")] == []
-
-
-def test_another_users_journal_stays_and_work_goes_on(project, monkeypatch, tmp_path):
-    folder = forge("open")
-    applied(project)
-    assert text("code.py") == "new\n" and folder.exists()
-    journal = Journal(project)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
-    assert journal.last("P.md") is None
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    journal.undo(journal.last("P.md"))
-    assert text("code.py") == "old\n"
-    assert [path.name for path in (tmp_path / "cache/lmm/journals").iterdir()] == []
-
-
 def test_a_file_of_another_owner_stays_so_in_the_journal(project, monkeypatch):
     """Only root may give files away: what is asked of the system is what is tried."""
     asked = []
     monkeypatch.setattr(os, "chown", lambda path, user, group: asked.append((user, group)))
-    applied(project)
-    found = os.stat("code.py")
-    assert asked[-2:] == [(found.st_uid, -1), (-1, found.st_gid)]
+    place, journal = write(project / "code.py", "old\n"), Journal(project)
+    with journal.lock():
+        journal.apply([change(project, place, b"old\n", b"new\n")], "P.md")
+    owner = os.stat("code.py")
+    assert asked[-2:] == [(owner.st_uid, -1), (-1, owner.st_gid)]
 
 
 # Scripts, and the one place where folders are removed

@@ -19,6 +19,7 @@ from lmm_core.cli.diffs import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd import parse_llmd
 from lmm_core.llmd.chat import make_request
+from lmm_core.llmd.journal import Journal
 from lmm_core.llmd.opening import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
@@ -457,7 +458,7 @@ def test_nothing_to_apply(project):
     assert "no reply to apply" in lmm("lmm llmd apply PROJECT.md", 1).stderr
     replied("I would leave it as it is.\n")
     assert "entry 1 proposes no changes" in lmm("lmm llmd apply PROJECT.md").stderr
-    assert not Path(".lmm").exists()
+    assert not Journal(Path.cwd()).folder.exists()
 
 
 def test_a_draft_in_the_thoughts_is_not_applied(project, model):
@@ -575,16 +576,11 @@ def test_undo_shows_what_has_changed_since(project):
 
 
 def test_another_run_has_the_journal(project):
-    from lmm_core.store.folder_lock import FolderLock
-
     replied(f"{CHANGE}\n{LOG}")
-    Path(".lmm/llmd").mkdir(parents=True)
-    lock = FolderLock(Path(".lmm/llmd"))
-    lock.take()
     before = tree()
-    assert "another run is changing files here" in lmm("lmm llmd apply PROJECT.md -y", 1).stderr
+    with Journal(Path.cwd()).lock():
+        assert "another run is changing files here" in lmm("lmm llmd apply PROJECT.md -y", 1).stderr
     assert tree() == before
-    lock.release()
     lmm("lmm llmd apply PROJECT.md -y")
 
 
@@ -601,7 +597,7 @@ def test_killed_while_it_applies(project):
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        while process.poll() is None and not any(Path(".lmm/llmd").glob("*.open")):
+        while process.poll() is None and not Journal(Path.cwd()).unfinished:
             time.sleep(0.0005)
         time.sleep(0.002 * moment)
         process.send_signal(signal.SIGKILL)

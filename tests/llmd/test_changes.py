@@ -125,7 +125,6 @@ REFUSED = [
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
     ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "a text file cannot have"),
     ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "a text file cannot have"),
-    ({}, block("a/b", "", "x\n") + block("a", "", "y\n"), "a/b: a is no folder, but a file of this reply"),
     ({"a": "z\n"}, block("a", "x\n", "z\n"), "was the reply applied before?"),
     ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nothing similar"),
     ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not in the file"),

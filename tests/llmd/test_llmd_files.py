@@ -4,7 +4,6 @@ import os
 import random
 import socket
 import subprocess
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from tests.commands import write
 
 def files(known=(), allow=("*",), root="."):
     root = Path(root).resolve()
-    return Files(root, known, partial(is_ignored, root), allow)
+    return Files(root, root / "PROJECT.md", known, allow)
 
 
 def refusal(path, **options):
