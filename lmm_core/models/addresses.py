@@ -9,7 +9,7 @@ import contextlib
 import ipaddress
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _HTTPS = 443
 _PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_ROUTES = (*_PROXIES, "NO_PROXY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +149,14 @@ def usable_environment(make_error: Callable[[str], LmmError], local: bool = Fals
     try:
         yield
     except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-        hosts = next((name for name in os.environ if name.upper() == "NO_PROXY"), "")
-        cause = f" (is {hosts} in the environment right?)" if hosts else ""
-        raise make_error(f"an HTTP client cannot be opened: {error}{cause}") from None
+        doubt = doubt_environment("", (*_ROUTES, *_CERTIFICATES, "SSLKEYLOGFILE"))
+        raise make_error(f"an HTTP client cannot be opened: {error}. {doubt}".rstrip()) from None
 
 
-def proxy_variable() -> str:
-    """Return the name of the first variable that sends requests through a proxy, or ""."""
-    return next((name for name in os.environ if name.upper() in _PROXIES and os.environ[name].strip()), "")
+def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES) -> str:
+    """Return a question that names those of some variables that the environment has, or else another question."""
+    names = [name for name, value in os.environ.items() if value.strip() and name.upper() in variables]
+    return f"{'Are' if names[1:] else 'Is'} {', '.join(names)} in the environment right?" if names else otherwise
 
 
 def _fault() -> str:

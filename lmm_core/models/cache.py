@@ -11,10 +11,10 @@ import os
 import threading
 import time
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..errors import CacheError
 from ..files.user import cache_folder
@@ -27,112 +27,17 @@ PATIENCE = 10.0  # seconds to wait for another process that writes
 _CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
 _ASKED_AT_ONCE = 500  # keys in a statement
 _DAY = 86_400.0  # seconds: the time of last use is that precise, so that a run that changes nothing writes nothing
-_EVICT = (
-    "DELETE FROM {0} WHERE key IN (SELECT key FROM "
-    "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM {0}) WHERE together > ?)"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
+    "used REAL NOT NULL)",
+    # With this index, adding up sizes and finding the oldest rows reads no replies and vectors.
+    "CREATE INDEX IF NOT EXISTS cache_used ON cache (used, size, key)",
 )
-
-
-class CacheFile:
-    """A table in an SQLite file of the cache folder, safe for several processes and threads.
-
-    Its rows have a `key`, a `size` in bytes and the time they were last `used`. If the sizes
-    exceed `most_bytes` together, the rows used longest ago are removed."""
-
-    table: ClassVar[str]
-    schema: ClassVar[tuple[str, ...]]
-
-    def __init__(self, folder: Path | None, most_bytes: int) -> None:
-        self.path = (folder or cache_folder()) / f"{self.table}.sqlite"
-        self.most_bytes = most_bytes
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.RLock()
-        self._kept = 0
-        self._patience = PATIENCE
-
-    def close(self) -> None:
-        """Close the file; it is opened again when needed."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _totals(self) -> tuple[int, int]:
-        """Return the number of rows and their bytes. Raise CacheError if the file cannot be read."""
-        try:
-            self.path.stat()
-        except FileNotFoundError:
-            return 0, 0
-        except OSError as error:
-            raise CacheError(f"{self.path}: {error.strerror}") from None
-        count, total = self._run(f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM {self.table}")[0]
-        return int(count), int(total)
-
-    def _remove(self) -> tuple[int, int]:
-        """Remove the file, even if it cannot be read, and return the totals of before.
-
-        Raise CacheError if it cannot be removed."""
-        try:
-            totals = self._totals()
-        except CacheError:
-            totals = 0, 0
-        self.close()
-        try:
-            for ending in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-        except OSError as error:
-            raise CacheError(f"{self.path}: {error.strerror}") from None
-        return totals
-
-    def _limit(self) -> None:
-        """Remove old rows if there are too many. To be called whenever a row was added."""
-        if self._kept % _CHECKED_EVERY == 0 and self._may_be_full() and self._totals()[1] > self.most_bytes:
-            # Down to nine tenths of the limit, so that the next row does not evict one again.
-            self._run(_EVICT.format(self.table), self.most_bytes * 0.9)
-        self._kept += 1
-
-    def _may_be_full(self) -> bool:
-        """Return False if what the file uses is smaller than its rows may be: that is known at once, their size is not.
-        A file whose rows were removed stays as large as it was."""
-        sizes = ("page_count", "freelist_count", "page_size")
-        pages, free, size = (int(self._run(f"PRAGMA {name}")[0][0]) for name in sizes)
-        return (pages - free) * size > self.most_bytes
-
-    def _run(self, statement: str, *values: Any) -> list[Any]:
-        import sqlite3
-
-        try:
-            with self._lock, self._connection or self._open() as connection:
-                return connection.execute(statement, values).fetchall()
-        except (sqlite3.Error, OSError) as error:
-            raise self._broken(error) from None
-
-    def _run_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        import sqlite3
-
-        try:
-            with self._lock, self._connection or self._open() as connection:
-                connection.executemany(statement, rows)
-        except (sqlite3.Error, OSError) as error:
-            raise self._broken(error) from None
-
-    def _broken(self, error: Exception) -> CacheError:
-        self.close()
-        self._patience = 0  # a file that is locked that long may stay so: it is waited for once
-        return CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.")
-
-    def _open(self) -> sqlite3.Connection:
-        import sqlite3
-
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(self.path, timeout=self._patience, check_same_thread=False)
-        os.chmod(self.path, 0o600)
-        with suppress(sqlite3.OperationalError):  # another process is switching it right now
-            self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        for statement in self.schema:
-            self._connection.execute(statement)
-        return self._connection
+_EVICT = (
+    "DELETE FROM cache WHERE key IN (SELECT key FROM "
+    "(SELECT key, SUM(size) OVER (ORDER BY used DESC, key) AS together FROM cache) WHERE together > ?)"
+)
+Result = TypeVar("Result")
 
 
 class CacheSize(NamedTuple):
@@ -143,19 +48,19 @@ class CacheSize(NamedTuple):
     bytes: int
 
 
-class Cache(CacheFile):
-    """Replies, and vectors of 32-bit numbers. All methods raise CacheError if the file cannot be read or written."""
+class Cache:
+    """Replies, and vectors of 32-bit numbers, safe for several processes and threads.
 
-    table = "cache"
-    schema = (
-        "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
-        "used REAL NOT NULL)",
-        # With this index, adding up sizes and finding the oldest rows reads no replies and vectors.
-        "CREATE INDEX IF NOT EXISTS cache_used ON cache (used, size, key)",
-    )
+    If they exceed `most_bytes` together, those used longest ago are removed. All methods raise CacheError
+    if the file cannot be read or written."""
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
-        super().__init__(folder, most_bytes)
+        self.path = (folder or cache_folder()) / "cache.sqlite"
+        self.most_bytes = most_bytes
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        self._kept = 0
+        self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
         """Return the reply to a request, or None."""
@@ -168,18 +73,6 @@ class Cache(CacheFile):
         return {key: array("f", data).tolist() for key, data in found.items()
                 if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
 
-    def _find(self, keys: Sequence[bytes], column: str) -> dict[bytes, Any]:
-        found, now, old = {}, time.time(), []
-        for start in range(0, len(keys), _ASKED_AT_ONCE):
-            some = keys[start : start + _ASKED_AT_ONCE]
-            places = ",".join("?" * len(some))
-            for key, value, used in self._run(f"SELECT key, {column}, used FROM cache WHERE key IN ({places})", *some):
-                found[key] = value
-                old += [(now, key)] if used < now - _DAY else []
-        if old:
-            self._run_many("UPDATE cache SET used = ? WHERE key = ?", old)
-        return found
-
     def keep_reply(self, key: bytes, reply: str) -> None:
         """Write a reply to disk."""
         self._keep([(key, reply, None, len(reply.encode()), time.time())])
@@ -190,18 +83,19 @@ class Cache(CacheFile):
         made = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
         self._keep((key, None, data, len(data), now) for key, data in made)
 
-    def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
-        self._run_many("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
-        self._limit()
-
     def forget(self, key: bytes) -> None:
         """Remove a reply, if it is there."""
-        self._run("DELETE FROM cache WHERE key = ?", key)
+        self._run("DELETE FROM cache WHERE key = ?", [(key,)])
 
     def size(self) -> CacheSize:
         """Return how much the cache holds."""
-        count, total = self._totals()
-        replies = int(self._run("SELECT COUNT(reply) FROM cache")[0][0]) if count else 0
+        try:
+            self.path.stat()
+        except FileNotFoundError:
+            return CacheSize(0, 0, 0)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
+        replies, count, total = self._ask("SELECT COUNT(reply), COUNT(*), COALESCE(SUM(size), 0) FROM cache")[0]
         return CacheSize(replies, count - replies, total)
 
     def clear(self) -> CacheSize:
@@ -210,8 +104,69 @@ class Cache(CacheFile):
             held = self.size()
         except CacheError:
             held = CacheSize(0, 0, 0)
-        self._remove()
+        self.close()
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        except OSError as error:
+            raise CacheError(f"{self.path}: {error.strerror}") from None
         return held
+
+    def close(self) -> None:
+        """Close the file; it is opened again when needed."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _find(self, keys: Sequence[bytes], column: str) -> dict[bytes, Any]:
+        found, now, old = {}, time.time(), []
+        for start in range(0, len(keys), _ASKED_AT_ONCE):
+            some = keys[start : start + _ASKED_AT_ONCE]
+            places = ",".join("?" * len(some))
+            for key, value, used in self._ask(f"SELECT key, {column}, used FROM cache WHERE key IN ({places})", *some):
+                found[key] = value
+                old += [(now, key)] if used < now - _DAY else []
+        if old:
+            self._run("UPDATE cache SET used = ? WHERE key = ?", old)
+        return found
+
+    def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
+        self._run("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
+        if self._kept % _CHECKED_EVERY == 0 and self._ask("SELECT TOTAL(size) FROM cache")[0][0] > self.most_bytes:
+            # Down to nine tenths of the limit, so that the next row does not evict one again.
+            self._run(_EVICT, [(self.most_bytes * 0.9,)])
+        self._kept += 1
+
+    def _ask(self, question: str, *values: Any) -> list[Any]:
+        return self._do(lambda connection: connection.execute(question, values).fetchall())
+
+    def _run(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._do(lambda connection: connection.executemany(statement, rows))
+
+    def _do(self, work: Callable[[sqlite3.Connection], Result]) -> Result:
+        import sqlite3
+
+        try:
+            with self._lock, self._connection or self._open() as connection:
+                return work(connection)
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            self._patience = 0  # a file that is locked that long may stay so: it is waited for once
+            raise CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.") from None
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._connection = sqlite3.connect(self.path, timeout=self._patience, check_same_thread=False)
+        os.chmod(self.path, 0o600)
+        with suppress(sqlite3.OperationalError):  # another process is switching it right now
+            self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
+        for statement in _SCHEMA:
+            self._connection.execute(statement)
+        return self._connection
 
 
 def request_key(parts: Sequence[Any]) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_TAGS = "think|thinking|thoughts?|reasoning|seed:think"
+_TAGS = "think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think"
 _OPENER = re.compile(
     rf"(?i:<(?:{_TAGS})>)|\[THINK\]|◁think▷|<\|START_THINKING\|>"
     r"|<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>|<\|channel>thought\b"
@@ -59,13 +59,17 @@ def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
 
 
 def thinks(text: str) -> bool:
-    """Return True if the text of a reply begins with thoughts."""
-    return _OPENER.match(text.lstrip()) is not None
+    """Return True if the text of a reply begins with thoughts, also with such whose first tag is missing."""
+    return _OPENER.match(text.lstrip()) is not None or _thinks_untagged(text)
+
+
+def _thinks_untagged(text: str) -> bool:
+    return _CLOSER.search(text) is not None and unwrap(text) != text
 
 
 def may_think_untagged(model: str, text: str = "") -> bool:
     """Return True if a model's thoughts may come without their first tag, by its name or by one of its replies."""
-    return bool(_THINKERS.search(model) or (_CLOSER.search(text) and not thinks(text) and unwrap(text) != text))
+    return bool(_THINKERS.search(model) or (not _OPENER.match(text.lstrip()) and _thinks_untagged(text)))
 
 
 class UnwrappedStream:

@@ -12,6 +12,8 @@ THOUGHTS = [
     "\n<think>\n\n</think>\n\n",
     "<thinking>Hm.</thinking>",
     "<THINK>Hm.</THINK>",
+    "<analysis>\nHm.\n</analysis>\n\n",
+    "<reflection>Hm.</reflection>",
     "<thought>\nHm <b>.\n</thought>\n",
     "[THINK]Hm.[/THINK]",
     "◁think▷Hm.◁/think▷",

@@ -104,12 +104,6 @@ class FastEmbedder:
             return found
 
 
-# Models that are got
-
-
-# Models in a folder
-
-
 def _register(files: ModelFiles) -> str:
     """Make a folder known to fastembed, and return its name there."""
     from fastembed import TextEmbedding

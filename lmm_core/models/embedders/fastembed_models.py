@@ -13,13 +13,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from ...errors import ModelError
 from ...files.user import cache_folder
+from ..addresses import doubt_environment, usable_environment
 from ..sources import FASTEMBED
-from .known_models import KnownModel, known_models
 
 if TYPE_CHECKING:
     from fastembed.common.model_description import BaseModelDescription, DenseModelDescription
@@ -60,19 +61,8 @@ def models_folder() -> Path:
 
 def list_models() -> list[ListedModel]:
     """Return all embedding models that fastembed knows, by name."""
-    known = sorted(known_models(_ask_fastembed), key=lambda one: one.name.lower())
-    here = _present() if any(_repository(one.repository).is_dir() for one in known) else set()
-    return [ListedModel(one.name, one.dimensions, one.size, one.name in here) for one in known]
-
-
-def _ask_fastembed() -> Iterator[KnownModel]:
-    for one in _descriptions():
-        yield KnownModel(one.model, one.dim or 0, one.size_in_GB, _repository_name(one))
-
-
-def _present() -> set[str]:
-    """Return the names of the models that are on this machine."""
-    return {one.model for one in _descriptions() if _find(one)}
+    known = sorted(_descriptions(), key=lambda one: one.model.lower())
+    return [ListedModel(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None) for one in known]
 
 
 def get_model(name: str) -> str:
@@ -95,7 +85,9 @@ def _download(model: BaseModelDescription) -> None:
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
-    with fastembed_errors(f"{model.model} cannot be downloaded: the model hub cannot be reached"):
+    with usable_environment(partial(ModelError, stop=True)):
+        unreachable = f"{model.model} cannot be downloaded: the model hub cannot be reached. {doubt_environment()}"
+    with fastembed_errors(unreachable.rstrip(" .")):
         HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
     with fastembed_errors(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):
         models_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -145,18 +137,13 @@ def _describe(name: str, models: Sequence[Known]) -> Known:
 
 def _find(model: BaseModelDescription) -> Path | None:
     """Return the folder of a model if it was downloaded completely, or None."""
-    if not _repository(_repository_name(model)).is_dir():
+    if not (models_folder() / f"models--{_repository_name(model).replace('/', '--')}").is_dir():
         return None
     from fastembed import TextEmbedding
 
     with suppress(OSError, ValueError):
         return TextEmbedding.download_model(model, str(models_folder()), local_files_only=True)  # type: ignore[arg-type]
     return None
-
-
-def _repository(name: str) -> Path:
-    """Return the folder in which a repository of the hub is kept on this machine."""
-    return models_folder() / f"models--{name.replace('/', '--')}"
 
 
 def _repository_name(model: BaseModelDescription) -> str:

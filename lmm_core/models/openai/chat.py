@@ -6,9 +6,7 @@ The server is OpenAI's or any that speaks its protocol (Ollama, vLLM, llama.cpp,
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -38,11 +36,6 @@ from .parameters import Parameters
 if TYPE_CHECKING:
     from openai import APIError, APIStatusError, AsyncOpenAI
 
-# Seconds that further requests wait for the reply to the first. Servers refuse a wrong key faster
-# than they answer, and then nothing more is sent.
-HEAD_START = 0.1
-AT_ONCE = 16  # requests of one client, because for each it looks through all its connections
-
 
 class OpenAIChat:
     """A chat model on a server, with at most `limits.max_concurrency` requests at once.
@@ -60,10 +53,8 @@ class OpenAIChat:
         self.stopped: ModelError | None = None
         self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
         self._key = require_key(name, source)
-        self._clients: list[AsyncOpenAI] = []  # used in turn
-        self._sent = 0
+        self._client: AsyncOpenAI | None = None
         self._slots: asyncio.Semaphore | None = None
-        self._first: asyncio.Event | None = None
         self._schemas = True
         self._parameters, self._warn = Parameters(), warn
         self._answered = False
@@ -74,30 +65,15 @@ class OpenAIChat:
 
         show: called with each part of what the model says as it arrives. The client repeats requests by
         itself after time-outs, 429 and 5xx, with increasing waits."""
-        self._clients = self._clients or self._open()  # before the head start, because it takes time
-        first = await self._let_first_go_ahead()
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)
         async with self._slots:
             if self.stopped:
                 raise self.stopped
             try:
-                reply = await self._complete(request, show)
+                return await self._complete(request, show)
             except ModelError as error:
                 self.stopped = error if error.stop else self.stopped
                 raise
-            finally:
-                first.set()
-        return reply
-
-    async def _let_first_go_ahead(self) -> asyncio.Event:
-        if self._first is None:
-            self._first = asyncio.Event()
-        elif not self._first.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(HEAD_START):
-                    await self._first.wait()
-            self._first.set()
-        return self._first
 
     async def _complete(self, request: Request, show: Show | None, limited: bool = True) -> Reply:
         """Return the reply to a request, which is sent again without what the server refuses."""
@@ -139,7 +115,7 @@ class OpenAIChat:
         return self._parameters.learn(refused, said_in(error))
 
     async def _send(self, request: Request, body: dict[str, Any], show: Show | None) -> Reply:
-        client = self._next_client()
+        self._client = client = self._client or open_client(self._source, self._key, self._limits)
         stream = UnwrappedStream(show, request.text, self._untagged) if show else None
         try:
             completion = await stream_completion(client, body, stream, self.name) if stream else None
@@ -190,7 +166,7 @@ class OpenAIChat:
         self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
         if not text.strip() and not (reply.calls and request.tools):
-            raise ModelError(f"{self.name}: the model said nothing" + _beside(content, completion, reply))
+            raise ModelError(f"{self.name}: the model said nothing" + _beside(completion, reply))
         return reply
 
     def _count(self, reply: Reply) -> None:
@@ -210,24 +186,10 @@ class OpenAIChat:
         if ended == "content_filter":
             raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
-    def _next_client(self) -> AsyncOpenAI:
-        self._clients = self._clients or self._open()
-        self._sent += 1
-        return self._clients[self._sent % len(self._clients)]
-
-    def _open(self) -> list[AsyncOpenAI]:
-        count = math.ceil(self._limits.max_concurrency / AT_ONCE)
-        try:
-            return [open_client(self._source, self._key, self._limits) for _ in range(count)]
-        except ModelError as error:
-            self.stopped = error
-            raise
-
     async def close(self) -> None:
         """Close all connections, and forget everything that belongs to the running event loop."""
-        self._slots = self._first = None
-        clients, self._clients = self._clients, []
-        for client in clients:
+        client, self._client, self._slots = self._client, None, None
+        if client:
             await client.close()
 
     def _explain(self, error: APIError) -> ModelError:
@@ -247,11 +209,11 @@ def _thought_in(completion: Any) -> bool:
     return bool(said) or thinks(text_in(value_at(message, "content")))
 
 
-def _beside(content: str, completion: Any, reply: Reply) -> str:
+def _beside(completion: Any, reply: Reply) -> str:
     """Return what an empty reply has beside a text."""
     if reply.calls:
         return " but called a tool, of which it has none"
-    return ": it sent nothing but its thoughts" if content.strip() or _thought_in(completion) else ""
+    return ": it sent nothing but its thoughts" if _thought_in(completion) else ""
 
 
 def _mend(error: APIError) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..addresses import is_address, proxy_variable, shown_address, usable_environment
+from ..addresses import doubt_environment, is_address, shown_address, usable_environment
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
 
@@ -105,8 +105,8 @@ def explain(
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: the server has not answered within {timeout:g} s")
     if isinstance(error, openai.APIConnectionError):
-        proxy = "" if source.local else proxy_variable()
-        doubt = f"Is the proxy right that {proxy} names?" if proxy else "Is the server running?"
+        running = "Is the server running?"
+        doubt = running if source.local else doubt_environment(running)
         return ModelError(f"{name}: {address} cannot be reached. {doubt}", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
         return ModelError(f"{name}: {without_key(said_in(error), key)}")

@@ -219,7 +219,7 @@ def test_a_folder_that_cannot_be(tmp_path):
 def test_a_vector_that_is_no_vector_is_made_again(cache):
     model = Lengths()
     embed(cached(model, cache)[0], ["a"])
-    cache._run("UPDATE cache SET vector = ?", b"abc")
+    cache._ask("UPDATE cache SET vector = ?", b"abc")
     embed(cached(model, cache)[0], ["a"])
     assert model.seen == ["a", "a"]
 
@@ -247,15 +247,15 @@ def test_what_is_used_on_one_day_is_written_once(cache):
     changes = cache._connection.total_changes
     cache.find_vectors([b"k"])
     assert cache._connection.total_changes == changes
-    cache._run("UPDATE cache SET used = used - 100000")
+    cache._ask("UPDATE cache SET used = used - 100000")
     cache.find_vectors([b"k"])
-    assert time.time() - cache._run("SELECT used FROM cache")[0][0] < 60
+    assert time.time() - cache._ask("SELECT used FROM cache")[0][0] < 60
 
 
 def test_the_vectors_used_longest_ago_go(tmp_path):
     cache = Cache(tmp_path, most_bytes=40_000)
     cache.keep_vectors({b"old": [0.0] * 100})
-    cache._run("UPDATE cache SET used = used - 100000")
+    cache._ask("UPDATE cache SET used = used - 100000")
     for number in range(200):
         cache.keep_vectors({b"%d" % number: [1.0] * 100})
     cache.close()
@@ -268,7 +268,7 @@ def test_the_vectors_used_longest_ago_go(tmp_path):
 
 def test_sizes_are_added_up_without_reading_vectors(cache):
     cache.keep_vectors({b"k": [1.0]})
-    plan = cache._run("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM cache")
+    plan = cache._ask("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM cache")
     assert "COVERING INDEX" in plan[0][3]
 
 

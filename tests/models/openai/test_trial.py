@@ -42,12 +42,6 @@ def test_a_model_that_answers():
     assert (request["model"], request["max_tokens"]) == ("m", 1)
 
 
-def test_the_server_names_the_model_that_answered():
-    reply = json.dumps({"model": "m-2026\x1b[2J", "choices": [{"message": {"content": ""}, "finish_reason": "length"}]})
-    with ModelServer(reply=reply.encode()) as server:
-        assert " as m-2026" in tried(server.url).said
-
-
 def test_a_key_that_is_refused(monkeypatch):
     monkeypatch.setenv("TEST_API_KEY", KEY)
     with ModelServer(key="another") as server:
@@ -111,9 +105,9 @@ def test_a_model_that_has_no_answer_of_one_token():
 def test_an_embedding_model():
     with ModelServer(reply=b'{"model": "m", "data": [{"index": 0, "embedding": [1.0]}]}') as server:
         assert tried(server.url, embeds=True).answered
-    assert server.requests == [{"model": "m", "input": ["one"]}]
+    assert [request["input"] for request in server.requests] == [["one"]]
     with ModelServer(reply="yes") as server:
-        assert "(no vectors)" in tried(server.url, embeds=True).said
+        assert "0 vectors for 1 texts" in tried(server.url, embeds=True).said
 
 
 def test_a_server_that_is_not_there():
@@ -122,7 +116,7 @@ def test_a_server_that_is_not_there():
 
 def test_a_server_that_is_slow():
     with ModelServer(delay=1.0) as server:
-        assert tried(server.url, seconds=0.1).said == "test/m: the server has not answered within 0.1 s"
+        assert tried(server.url, seconds=0.1).said.startswith("test/m: the server has not answered within 0.1 s")
 
 
 def test_a_server_at_an_address_that_is_none():
