@@ -40,13 +40,13 @@ from lmm_core.errors import ConfigError
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import BUDGET, Context, build_context
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.queries import PlainQueries
 from lmm_core.retrieve.retriever import Retrieval, Retriever
 from lmm_core.settings.project import Project, load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import VectorStore
-from lmm_core.workflows.ask import open_library
 
 ENCODINGS = ("bm25", "hybrid")
 CHUNKS = 20_000

@@ -28,12 +28,12 @@ from tables import machine, print_table, say
 from texts import CORPORA
 
 from lmm_core.errors import ConfigError, MarkdownError
+from lmm_core.index.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown
 from lmm_core.quarto.ask_box import SitePage, write_box
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
-from lmm_core.workflows.encode import encode_file
 
 QUERIES = (
     "why is the mean misleading",

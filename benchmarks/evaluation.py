@@ -15,6 +15,7 @@ from tables import say
 from texts import CORPORA as DISTRACTORS
 from texts import ROOT
 
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder
@@ -22,7 +23,6 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions
 from lmm_core.store.vector_store import VectorStore
-from lmm_core.workflows.indexing.run import Upload
 
 EVAL = ROOT.parent / "shared" / "eval"
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
@@ -190,7 +190,7 @@ async def index_project(folder: Path, store: VectorStore, encoding: str) -> tupl
     project = Project(folder, embeddings=EmbeddingOptions(encoding=encoding), database=database)
     project.models["embedding"] = f"fastembed/{MODEL}"
     models = Models(warn=say)
-    await Upload(project, store, models, logger=ListLogger()).run(find_markdown([folder]))
+    await Refresh(project, store, models, logger=ListLogger()).run(find_markdown([folder]))
     return project, models
 
 

@@ -29,12 +29,11 @@ from questions import make_book
 
 from lmm_core.errors import ModelError
 from lmm_core.retrieve.context import build_context
-from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.library import Library, open_library
 from lmm_core.retrieve.queries import Expander, ModelQueries, PlainQueries, keyword_form
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, load_project
-from lmm_core.workflows.ask import open_library
 
 FOLLOW_UPS = ROOT / "tests" / "retrieve" / "gold" / "follow_ups.jsonl"
 BUDGET, FEW = 1000, 3

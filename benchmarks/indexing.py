@@ -22,7 +22,9 @@ from typing import Any
 from tables import machine, print_table, say
 from texts import ROOT, corpora
 
-from lmm_core.index.refresh import Counts
+from lmm_core.index.documents import blocklist_encode
+from lmm_core.index.records import Counts
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.embedders.embedder import Embedder
@@ -34,8 +36,6 @@ from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.encode import blocklist_encode
-from lmm_core.workflows.indexing.run import Upload
 
 MODEL = ROOT.parent / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 CHAPTERS = 100
@@ -111,7 +111,7 @@ def index(project: Project, files: list[Path], models: Models) -> Run:
     """Index files, and close the store."""
     begun = time.perf_counter()
     store = Timed(project.root / project.storage.folder)
-    counts = asyncio.run(Upload(project, store, models, logger=ListLogger()).run(files))
+    counts = asyncio.run(Refresh(project, store, models, logger=ListLogger()).run(files))
     store.close()
     return Run(time.perf_counter() - begun, store.writing, counts)
 
@@ -178,7 +178,7 @@ def own_work(project: Project, files: list[Path], runs: int) -> float:
     for _ in range(runs):
         begun = time.process_time()
         with working_in(project.root):
-            asyncio.run(Upload(project, Nowhere(), Models(), logger=ListLogger()).run(files))
+            asyncio.run(Refresh(project, Nowhere(), Models(), logger=ListLogger()).run(files))
         times.append(time.process_time() - begun)
     return median(times)
 

@@ -18,10 +18,10 @@ from evaluation import EVAL, index_project, keep_cache, without_model
 from tables import machine, print_table, say
 
 from lmm_core.index.passages import Passage
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.ask import open_library
 
 LANGUAGES = ("de", "ru", "zh")
 ENCODINGS = ("bm25", "hybrid")

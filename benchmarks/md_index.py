@@ -33,7 +33,7 @@ from lmm_core.crawl.ranking import MOST_SHOWN, Match
 from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
-from lmm_core.index.workers import Workers
+from lmm_core.index.cutting.workers import Workers
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.models import Models

@@ -20,12 +20,12 @@ from tables import machine, print_table, say
 from texts import ROOT
 
 sys.path.insert(0, str(ROOT))
+from lmm_core.index.refresh import Refresh
+from lmm_core.index.stores import open_index
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.indexing.stores import open_index
 from tests.retrieve.questions import (
     SETS,
     Asked,
@@ -55,7 +55,7 @@ def index_book(book: Path) -> None:
 
     async def index() -> None:
         async with open_index(project, models) as store:
-            await Upload(project, store, models, logger=ListLogger()).run(sorted(book.glob("*md")))
+            await Refresh(project, store, models, logger=ListLogger()).run(sorted(book.glob("*md")))
 
     run(index())
 

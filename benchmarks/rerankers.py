@@ -19,12 +19,12 @@ from lmm_core.models.chat import run
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.names import ModelName
 from lmm_core.models.sources import ModelSource
+from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.rerank import NoReranker, Reranker
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import AskOptions
-from lmm_core.workflows.ask import make_conversation
 
 NONE, LOOPBACK = "none", "loopback"  # a reranker, and the source of another
 

@@ -34,6 +34,7 @@ from evaluation import (
 from tables import machine, print_table, say
 
 from lmm_core.index.collection import aquery
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import estimate_tokens
@@ -43,7 +44,6 @@ from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions, SplitOpt
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint, VectorStore
-from lmm_core.workflows.indexing.run import Upload
 
 # With annotations alone in a vector: there are only titles here, and those of the articles and distractors alone.
 ON_TITLES = ("sparse", "sparse_content", "sparse_merged", "sparse_multivector")
@@ -110,7 +110,7 @@ class Bench:
         project = Project(self.folder, database=database, embeddings=embeddings, split=split_options(size))
         project.models["embedding"] = f"fastembed/{MODEL}"
         models = Models(warn=say)
-        upload = Upload(project, self.store, models, logger=ListLogger())
+        upload = Refresh(project, self.store, models, logger=ListLogger())
         await upload.run(find_markdown([self.folder]))
         assert upload.encoder is not None
         stored = [point.payload["page_content"] for point in self.store.scroll(name)]

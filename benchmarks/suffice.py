@@ -25,12 +25,12 @@ from texts import ROOT
 sys.path.insert(0, str(ROOT))
 from lmm_core.models.chat import run
 from lmm_core.retrieve.context import BUDGET, build_context
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.retriever import ENOUGH, Retrieval, Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.ask import open_library
 from tests.retrieve.questions import SETS, questions, section
 
 SHARES = (0.5, 0.6, 0.7, 0.8, ENOUGH, 0.99)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 
 from lmm_core.errors import LmmError
+from lmm_core.index.refresh import Refresh
+from lmm_core.index.sources import STDIN
+from lmm_core.index.stores import open_index
 from lmm_core.markdown.blocks import Block, HeaderBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.scan.documents.document import docid_of
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
-from lmm_core.workflows.indexing.documents import STDIN
-from lmm_core.workflows.indexing.reports import describe_counts
-from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.indexing.stores import open_index
 
 from .errors import FilterError
 from .pandoc.document import FilterDocument, FilterOutput, read_elements
@@ -88,8 +87,8 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
 
     async def work() -> str:
         async with open_index(project, models) as store:
-            counts = await Upload(project, store, models, logger=document.logger).send(blocks, docid, source)
-            return describe_counts(counts)
+            counts = await Refresh(project, store, models, logger=document.logger).send(blocks, docid, source)
+            return counts.describe()
 
     try:
         document.logger.info(run(work()))

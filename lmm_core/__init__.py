@@ -22,15 +22,19 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .errors import ReportedError as ReportedError
     from .errors import RetrieveError as RetrieveError
     from .errors import StoreError as StoreError
+    from .index.api import client_from_config as client_from_config
+    from .index.api import global_client_from_config as global_client_from_config
+    from .index.api import markdown_upload as markdown_upload
     from .index.chunks import AnnotationModel as AnnotationModel
     from .index.chunks import Chunk as Chunk
     from .index.chunks import blocks_to_chunks as blocks_to_chunks
     from .index.collection import points_to_blocks as points_to_blocks
+    from .index.cutting.split import scan_split as scan_split
+    from .index.documents import blocklist_encode as blocklist_encode
     from .index.encoding import Encoder as Encoder
     from .index.encoding import EncodingModel as EncodingModel
     from .index.encoding import QdrantEmbeddingModel as QdrantEmbeddingModel
     from .index.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
-    from .index.split import scan_split as scan_split
     from .logging import ConsoleLogger as ConsoleLogger
     from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
     from .logging import ExceptionLogger as ExceptionLogger
@@ -75,6 +79,8 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .models.prompts import Prompt as Prompt
     from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
+    from .retrieve.library import SharedLibrary as SharedLibrary
+    from .retrieve.library import open_library as open_library
     from .retrieve.retriever import Retriever as Retriever
     from .scan.chat import scan_messages as scan_messages
     from .scan.documents.own_pass import load_pass as load_pass
@@ -100,19 +106,15 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .vector_store_qdrant import query as query
     from .vector_store_qdrant import query_grouped as query_grouped
     from .vector_store_qdrant import upload as upload
-    from .workflows.ask import SharedLibrary as SharedLibrary
-    from .workflows.ask import open_library as open_library
-    from .workflows.encode import blocklist_encode as blocklist_encode
-    from .workflows.indexing.stores import client_from_config as client_from_config
-    from .workflows.indexing.stores import global_client_from_config as global_client_from_config
-    from .workflows.indexing.upload import markdown_upload as markdown_upload
 
 _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
     "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
     "index.collection": "points_to_blocks",
     "index.encoding": "Encoder EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
-    "index.split": "scan_split",
+    "index.cutting.split": "scan_split",
+    "index.documents": "blocklist_encode",
+    "index.api": "client_from_config global_client_from_config markdown_upload",
     "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger FileLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",
@@ -137,10 +139,7 @@ _MODULES = {
     "store.opening": "open_store",
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
-    "workflows.ask": "SharedLibrary open_library",
-    "workflows.encode": "blocklist_encode",
-    "workflows.indexing.stores": "client_from_config global_client_from_config",
-    "workflows.indexing.upload": "markdown_upload",
+    "retrieve.library": "SharedLibrary open_library",
     "settings.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
     "scan.documents.own_pass": "load_pass",
     "scan.documents.passes": "markdown_knit markdown_rag markdown_scan",

@@ -27,16 +27,16 @@ from typing import Self
 
 from pydantic import ConfigDict, PrivateAttr
 
+from .index.api import Client, Config, Model, aencoder_from, client_from_config
 from .index.chunks import CONTEXT_SUMMARY
 from .index.collection import aquery, aquery_grouped
 from .index.encoding import Encoder
+from .index.stores import shared_store
 from .logging import ConsoleLogger
 from .models.chat import run
+from .settings.project import project_from
 from .store.opening import as_store
 from .store.vector_store import ScoredPoint
-from .workflows.encode import project_from
-from .workflows.indexing.arguments import Client, Config, Model, aencoder_from
-from .workflows.indexing.stores import client_from_config, shared_store
 
 __all__ = [
     "AsyncQdrantVectorStoreRetriever", "AsyncQdrantVectorStoreRetrieverGrouped", "QdrantVectorStoreRetriever",

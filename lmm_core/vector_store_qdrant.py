@@ -22,6 +22,7 @@ from dataclasses import replace
 
 from .arguments import validated
 from .index import collection
+from .index.api import Client, Model, aencoder_from, client_from_config, global_client_from_config, reported
 from .index.chunks import Chunk
 from .index.collection import points_to_blocks
 from .index.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
@@ -29,8 +30,6 @@ from .logging import ConsoleLogger, LoggerBase
 from .models.chat import run
 from .store.opening import as_store
 from .store.vector_store import Point, ScoredPoint, Where
-from .workflows.indexing.arguments import Client, Model, aencoder_from, reported
-from .workflows.indexing.stores import client_from_config, global_client_from_config
 
 __all__ = [
     "QdrantEmbeddingModel", "ScoredPoint", "ainitialize_collection", "aquery", "aquery_grouped", "aupload",

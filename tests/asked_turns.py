@@ -4,11 +4,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+from lmm_core.retrieve.library import open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.study.asked.overview import make_overview
 from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
-from lmm_core.workflows.ask import open_library
 from tests.indexing import document
 
 OAK, ELM, ASH = (f"trees.md#about-{word}" for word in ("oak", "elm", "ash"))

@@ -8,13 +8,13 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import StoreError
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.indexing.run import Upload
 
 MINILM = Path(__file__).parents[2] / "shared" / "models" / "all-MiniLM-L6-v2-int8"
 WRITES = ("write_ahead", "upsert", "set_payload", "delete", "create", "drop")  # of a store
@@ -75,7 +75,7 @@ def send(store, *paths, project=None, logger=None, **options):
     """Index files in a store, in this process."""
     logger = logger or ListLogger()
     project = project or load_project(None)
-    return run_async(Upload(project, store, Models(), logger=logger, **options).run([Path(path) for path in paths]))
+    return run_async(Refresh(project, store, Models(), logger=logger, **options).run([Path(path) for path in paths]))
 
 
 def make_earlier(folder=".lmm/index", version=None, sparse="bm25/english"):

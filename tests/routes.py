@@ -19,13 +19,13 @@ from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
 from filters.pandoc.runs.run import PandocRun
 from filters.pandoc.source import Source
+from lmm_core.index.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.quarto.ask_box import SitePage, write_box
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.scan.documents.passes import markdown_knit
 from lmm_core.settings.project import Project, load_project
-from lmm_core.workflows.encode import encode_file
 from tests.commands import write
 
 TYPES = ("exercise", "topic", "definition")

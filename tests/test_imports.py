@@ -18,8 +18,8 @@ CORE = ROOT / "lmm_core"
 LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "index", "retrieve")
 BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "arguments", "ending", "errors", "installation", "logging"}  # what every module may import
-BELOW_WORKFLOWS = {*LAYERS, *BESIDE}
-BELOW_CLI = {*BELOW_WORKFLOWS, "ending", "workflows", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
+LIBRARY = {*LAYERS, *BESIDE}
+BELOW_CLI = {*LIBRARY, "ending", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
     "arguments": set(),
     "ending": set(),
@@ -28,10 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "logging": {"errors"},
     **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
     **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
-    "workflows": ANYWHERE | BELOW_WORKFLOWS | {"ending"},
-    **{part: ANYWHERE | BELOW_WORKFLOWS | {"workflows"} for part in ("serving", "langchain", "vector_store_qdrant")},
-    "quarto": ANYWHERE | BELOW_WORKFLOWS | {"ending", "workflows"},
-    "course": ANYWHERE | BELOW_WORKFLOWS | {"workflows", "quarto"},
+    **dict.fromkeys(("serving", "langchain", "vector_store_qdrant"), ANYWHERE | LIBRARY),
+    "quarto": ANYWHERE | LIBRARY | {"ending"},
+    "course": ANYWHERE | LIBRARY | {"quarto"},
     "cli": ANYWHERE | BELOW_CLI,
     "filters": ANYWHERE | BELOW_CLI,
     "lmm_core": ANYWHERE | BELOW_CLI,  # the API by name
@@ -54,7 +53,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4929,
+    "cli": 5168,
     "course": 2411,
     "crawl": 2350,
     "ending": 19,
@@ -62,7 +61,7 @@ MOST_LINES = {
     "files": 1546,
     "filters": 3011,
     "importing": 198,
-    "index": 3455,
+    "index": 4803,
     "installation": 113,
     "langchain": 149,
     "llmd": 2482,
@@ -72,14 +71,13 @@ MOST_LINES = {
     "models": 5542,
     "quarto": 3623,
     "quarto-ext": 94,
-    "retrieve": 4115,
+    "retrieve": 4356,
     "scan": 5823,
     "serving": 2147,
-    "settings": 2611,
+    "settings": 2620,
     "store": 2338,
-    "study": 2768,
+    "study": 3044,
     "vector_store_qdrant": 184,
-    "workflows": 2320,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
@@ -241,11 +239,12 @@ def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
 
 
 def test_packages_beside_one_another_do_not_import_each_other(tmp_path):
-    tree(tmp_path, study__plan="from ..crawl import tools\n", crawl__tools="", langchain="from .workflows import ask\n",
-         workflows__ask="from ..crawl import tools\nfrom ..quarto import render\n", quarto__render="")  # fmt: skip
+    tree(tmp_path, study__plan="from ..crawl import tools\n", crawl__tools="", langchain="from .course import run\n",
+         quarto__render="from ..crawl import tools\nfrom ..serving import app\n", course__run="", serving__app="")  # fmt: skip
     assert [message.partition(";")[0] for message in wrong_imports(tmp_path)] == [
+        "lmm_core/langchain.py:1 imports lmm_core.course.run",
+        "lmm_core/quarto/render.py:2 imports lmm_core.serving.app",
         "lmm_core/study/plan.py:1 imports lmm_core.crawl.tools",
-        "lmm_core/workflows/ask.py:2 imports lmm_core.quarto.render",
     ]
 
 

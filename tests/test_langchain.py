@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from lmm_core.errors import StoreError
+from lmm_core.index.api import markdown_upload
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.workflows.indexing.upload import markdown_upload
 from tests.commands import write
 from tests.indexing import document
 

@@ -1,4 +1,4 @@
-"""The command `lmm`: read arguments, call the workflows, print what comes of them.
+"""The command `lmm`: read arguments, call what does the work, print what comes of them.
 
 Messages go to standard error, data to standard output. The exit status is 0 when all is done, 1
 when something could not be done (or, with `--check`, would change), and 2 for wrong usage. May

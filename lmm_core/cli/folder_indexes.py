@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, FolderError
 from ..files.marked import own_place
-from ..index.encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense
-from ..index.workers import most_workers
+from ..index.cutting.workers import most_workers
+from ..index.encoding import (
+    Encoder,
+    EncodingModel,
+    embedding_source,
+    encoding_to_qdrantembedding_model,
+    has_dense,
+    make_encoder,
+)
 from ..markdown.blocks import HeaderBlock, HeadingBlock
 from ..markdown.parse import parse_markdown_text
 from ..models.addresses import shown_address
 from ..models.languages.stemming import language_code
 from ..models.names import DEFAULT
-from ..models.sources import known_sources
 from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 from ..store.places import RemoteSource
-from ..workflows.encode import make_encoder
 
 if TYPE_CHECKING:
     from ..crawl.catalogue import Database
@@ -110,11 +115,10 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
 def _announced_encoder(project: Project, models: Models, known: Mapping[str, Any]) -> Encoder:
     """Return the encoder for an index that is about to be written; say first where texts are sent."""
     encoder = encoder_for(project, models, known)
-    if encoder.embedder is not None:
-        name = encoder.embedder.name
-        source = known_sources(project.sources).get(name.partition("/")[0])
-        if source is not None and not source.local:
-            models.inform(f"embedding with {name}: new and changed texts are sent to {shown_address(source.base_url)}")
+    source = embedding_source(encoder, project)
+    if source is not None and not source.local and encoder.embedder is not None:
+        address = shown_address(source.base_url)
+        models.inform(f"embedding with {encoder.embedder.name}: new and changed texts are sent to {address}")
     return encoder
 
 

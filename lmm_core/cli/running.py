@@ -11,10 +11,9 @@ from ..logging import LoggerBase, say
 from .arguments import config_checked
 
 if TYPE_CHECKING:
-    from ..retrieve.library import Library
+    from ..retrieve.library import Library, SharedLibrary
     from ..settings.models import Models
     from ..settings.project import Project
-    from ..workflows.ask import SharedLibrary
 
 Result = TypeVar("Result")
 
@@ -49,7 +48,7 @@ def with_shared_library(
 ) -> Result | None:
     """Return the result of work that uses the project's index from time to time, or None if it failed."""
     from ..errors import RetrieveError
-    from ..workflows.ask import SharedLibrary
+    from ..retrieve.library import SharedLibrary
 
     async def opened() -> Result:
         library = SharedLibrary(project, models)
@@ -66,7 +65,7 @@ def with_library(
 ) -> Result | None:
     """Return the result of work on the project's index, which is open meanwhile, or None if it failed."""
     from ..errors import RetrieveError
-    from ..workflows.ask import PATIENCE, open_library
+    from ..retrieve.library import PATIENCE, open_library
 
     async def opened() -> Result:
         try:

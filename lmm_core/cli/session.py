@@ -15,7 +15,7 @@ from ..markdown.files import find_markdown
 from ..settings.quarto_inputs import DocumentFinder
 
 if TYPE_CHECKING:
-    from ..workflows.ask import SharedLibrary
+    from ..retrieve.library import SharedLibrary
 
 SECONDS_BETWEEN_LOOKS = 0.3
 

@@ -213,9 +213,8 @@ def index(course: Course) -> str:
     """Refresh the index."""
     if not project_options(course.folder).index:
         return "not wanted (index: false under lmm: in _quarto.yml)"
-    from ..index.workers import most_workers
 
-    refresh_index(course.pages(), course.folder, course.logger, prune=True, workers=most_workers())
+    refresh_index(course.pages(), course.folder, course.logger, prune=True)
     return ""
 
 

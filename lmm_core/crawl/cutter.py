@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ..index.cutting.workers import Workers
 from ..index.encoding import Encoder, EncodingModel, weigh_words
-from ..index.workers import Workers
 from ..models.embedders.embedder import Sparse, SparseEncoder
 from .points import as_text, snippet_from, texts_of
 from .snippets import Snippet, slice_text, write_snippet

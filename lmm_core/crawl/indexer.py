@@ -23,8 +23,9 @@ from typing import Any
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped
 from ..index.collection import ainitialize_collection
+from ..index.cutting.workers import Workers, in_order
 from ..index.encoding import DENSE, SPARSE, VERSION, Encoder, differing, is_earlier, is_later
-from ..index.refresh import (
+from ..index.records import (
     FILES,
     FileRecord,
     begin_files,
@@ -33,7 +34,6 @@ from ..index.refresh import (
     remove_files,
     write_record,
 )
-from ..index.workers import Workers, in_order
 from ..models.embedders.embedder import Sparse
 from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
 from .cutter import Cut, CutSnippet, CutText, TextCutter

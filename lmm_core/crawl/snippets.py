@@ -21,8 +21,8 @@ from ..files.marked import write_own
 from ..index.chunks import AnnotationModel, annotations_of, titles_paths
 from ..index.cutting.cut_points import UnitCutter
 from ..index.cutting.pieces import Piece, add_frame, cut_text
+from ..index.cutting.split import BlocksText
 from ..index.cutting.units import NO_FRAME, ChunkLimits, Frame
-from ..index.split import BlocksText
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import BOM, Block, ErrorBlock, TextBlock, blank, trim_blank_lines
 from ..markdown.divs import cut

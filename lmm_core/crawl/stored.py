@@ -16,7 +16,7 @@ from typing import Any
 from ..files.marked import write_own
 from ..files.writing import sync_folder
 from ..index.encoding import SPARSE, ChunkTexts, Encoder, has_dense
-from ..index.refresh import FILES
+from ..index.records import FILES
 from ..store.vector_store import Point, Vector, Where
 from .catalogue import SNIPPETS, UNFINISHED, Database, OpenIndex
 from .cutter import CutSnippet

@@ -26,9 +26,9 @@ from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
+from .cutting.merge import div_type
+from .cutting.split import ChunkBlock, ParentDocument
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
-from .merge import div_type
-from .split import ChunkBlock, ParentDocument
 
 SUMMARY = "summary"
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of

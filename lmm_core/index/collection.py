@@ -21,7 +21,7 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
 from .chunks import SUMMARY, Chunk
 from .encoding import Compared, Encoder, compare_identity, is_earlier
-from .refresh import FILES, INDEXES, Changes, read_records, write_changes
+from .records import FILES, INDEXES, Changes, read_records, write_changes
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
 GROUP = "document"

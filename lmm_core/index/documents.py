@@ -1,20 +1,338 @@
-"""The documents that a search returns: what their sections' annotations say of them, and a markdown to look at."""
+"""A document as it is stored: its chunks, the larger texts that they are parts of, and what is said of these."""
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..markdown.blocks import Block, TextBlock
+from ..errors import ConfigError, MarkdownError
+from ..logging import ConsoleLogger, LoggerBase, in_file
+from ..markdown.anchors import without_anchors
+from ..markdown.blocks import Block, TextBlock, header_content
+from ..markdown.files import MarkdownFile, read_markdown
 from ..markdown.metadata.body import dump_entry
 from ..markdown.originals import restore_originals
+from ..markdown.parse import parse_markdown_text
 from ..markdown.spelling import make_block
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
 from ..markdown.visibility import is_indexed
-from .split import ParentDocument
+from ..models.embedders.bm25 import USUAL_LANGUAGE
+from ..models.embedders.embedder import Embedder
+from ..models.languages.recognize import recognize_language
+from ..models.languages.stemming import Stemmers, language_code
+from ..models.names import DEFAULT
+from ..scan.documents.document import docid_in, docid_of, project_of
+from ..settings.models import Models
+from ..settings.project import Project, project_from
+from ..settings.quarto_project import quarto_language
+from ..settings.tables import NO_DOCUMENTS, SplitOpts
+from ..store.vector_store import ScoredPoint
+from .chunks import SUMMARY, AnnotationModel, Chunk, document_chunks, make_chunks
+from .collection import GROUP
+from .cutting.split import ChunkBlock, Count, ParentDocument, Split, transform
+from .cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
+from .encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense, make_encoder
+from .passages import build_material
+from .statistics import TermStatistics, count_terms
+
+if TYPE_CHECKING:
+    from ..scan.documents.passes import Work
+    from ..settings.config import ConfigSettings
 
 _TITLES = "titles"  # a document has its own path of titles
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A document ready to be stored: its chunks, and the larger texts that they are parts of.
+
+    too_long: how many of the chunks the embedding model cuts, since they exceed its window; language:
+    its code, "" if it is not known; named_by: what says so, see `language_of`; system: the system message in
+    its header; statistics: see `FileRecord`."""
+
+    docid: str
+    source: str
+    chunks: list[Chunk]
+    documents: list[Chunk]
+    too_long: int = 0
+    language: str = ""
+    named_by: str = ""
+    system: str = ""
+    statistics: str = ""
+
+
+def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
+    """Return the code of a document's language, and by what it is known.
+
+    That is "lang" of its header, "project" (`[embeddings] language`, or `lang` of Quarto's project), or
+    else "recognized". Both are "" if the text does not tell plainly."""
+    if said := language_code(str(header_content(blocks).get("lang") or "")):
+        return said, "lang"
+    if said := language_code(project.embeddings.language or quarto_language(project.root)):
+        return said, "project"
+    text = "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
+    found = recognize_language(text)
+    return found, "recognized" if found else ""
+
+
+def blocklist_encode(
+    blocks: Sequence[Block],
+    config: ConfigSettings | Project | None = None,
+    logger: LoggerBase | None = None,
+    *,
+    encoding: EncodingModel | None = None,
+    docid: str = "",
+    source: str = "",
+    embedder: Embedder | None = None,
+) -> Encoded:
+    """Return a document as it will be stored. No model is asked.
+
+    encoding: by default the one that is configured, or else `bm25`; docid: used if the header has none;
+    source: the document's file; embedder: the one that will embed the chunks. If it can count tokens, it
+    counts them for sizes in tokens, and chunks of the default sizes are made to fit its window. Raise
+    ConfigError for a wrong `split` in the header."""
+    project, logger = project_from(config), logger or ConsoleLogger()
+    encoding = encoding or _plain_encoding(project)
+    header, blocks = header_content(blocks), without_anchors(blocks)
+    opts = _split_options_of(header, project)
+    annotations = _annotation_model(project)
+    window = window_of(embedder, encoding)
+    split = split_blocks(blocks, opts, window, annotations, logger)
+    language, named_by = language_of(blocks, project)
+    chunks = make_chunks(
+        split.blocks,
+        encoding,
+        annotations,
+        logger,
+        docid=docid,
+        source=source,
+        rules=project.rules,
+        language=language,
+    )
+    if window is not None and has_default_sizes(opts):
+        chunks = fit_annotations(chunks, window)
+    too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
+    docid = docid_in(header) or docid
+    documents = document_chunks(split.documents, docid, source, EncodingModel(project.database.companion_encoding))
+    said = document_annotations(blocks, split.documents, _annotation_names(annotations))
+    documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
+    chunks = _linked(chunks, split.documents, documents)
+    statistics = _count_terms(chunks, project).packed()
+    return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system, statistics)
+
+
+def _count_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
+    material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
+    return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
+
+
+@cache
+def _usual_stemmers(language: str) -> Stemmers:
+    return Stemmers(language)
+
+
+def encode_passages(
+    blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
+) -> list[Chunk]:  # fmt: skip
+    """Return the chunks that `blocklist_encode` returns without an embedding model, for who looks at nothing else: of
+    no language, without the documents that they are parts of, and with the headings that Pandoc sees (those under
+    anchors are none on a page). Raise ConfigError as it does."""
+    opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
+    alone = replace(opts, documents=opts.documents or NO_DOCUMENTS)  # those with a size say where chunks end
+    split = transform(blocks, alone, logger=logger)
+    return make_chunks(
+        split.blocks,
+        _plain_encoding(project),
+        annotations,
+        logger,
+        docid=docid,
+        source=source,
+        rules=project.rules,
+        language="",
+    )
+
+
+def _plain_encoding(project: Project) -> EncodingModel:
+    """Return the encoding that is configured, or else that of words."""
+    named = project.embeddings.encoding
+    return EncodingModel.BM25 if named == DEFAULT else EncodingModel(named)
+
+
+def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
+    """Return how a document is cut, given its header. Raise ConfigError."""
+    return replace(split_options(project.split, header.get("split")), rules=project.rules)
+
+
+def _annotation_model(project: Project) -> AnnotationModel:
+    return AnnotationModel(project.embeddings.annotations, project.embeddings.own_annotations)
+
+
+def _annotation_names(model: AnnotationModel) -> list[str]:
+    return [*model.inherited_properties, *model.own_properties, SUMMARY]
+
+
+def split_blocks(
+    blocks: Sequence[Block], opts: SplitOpts, window: Window | None, annotations: AnnotationModel, logger: LoggerBase
+) -> Split:
+    """Return the chunks and documents of a document, chunks of the default sizes made to fit a window."""
+    if window is None or not has_default_sizes(opts):
+        return transform(blocks, opts, count=window.count if window else None, logger=logger)
+    sizes = default_sizes(opts, window)
+    split = transform(blocks, sizes, count=window.count, logger=logger)
+    return replace(split, blocks=fit_blocks(split.blocks, sizes, window, annotations))
+
+
+def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
+    """Return what an embedding model reads of each text, or None if it does not say, or none is used."""
+    count: Count | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
+    if embedder is None or count is None or not has_dense(encoding_to_qdrantembedding_model(encoding)):
+        return None
+    return Window(embedder.window, count, encoding)
+
+
+def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
+    """Return the chunks, each with the id of the document that it stands in.
+
+    A summary gets the id of the first text of its section."""
+    linked = []
+    starts = [text.line for text in texts]
+    for chunk in chunks:
+        start, end = chunk.payload["line_start"], chunk.payload["line_end"]
+        if chunk.payload.get("type") == SUMMARY:
+            at = bisect_left(starts, start)
+            found = at < len(starts) and starts[at] <= end
+        else:
+            at = bisect_right(starts, start) - 1
+            while at >= 0 and texts[at].line_end < start:  # a text of its own may lie between the lines of another
+                at -= 1
+            found = at >= 0
+        payload = {**chunk.payload, GROUP: documents[at].uuid} if found else chunk.payload
+        linked.append(replace(chunk, payload=payload))
+    return linked
+
+
+def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
+    """Return the options with what a header says under `split`. Raise ConfigError."""
+    if header is None:
+        return opts
+    if not isinstance(header, dict):
+        raise ConfigError(f"`split`: should be a mapping, not {header!r}")
+    known = [field.name for field in fields(opts) if field.name != "rules"]
+    if unknown := [key for key in header if key not in known]:
+        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(known)})")
+    try:
+        return replace(opts, **header)
+    except ValueError as error:
+        raise ConfigError(f"`split`: {_first_problem(error)}") from None
+
+
+def _first_problem(error: ValueError) -> str:
+    """Return an error's message in one line; pydantic says it in several."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    return f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}"
+
+
+# Files
+
+
+def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:
+    """Return the chunks of a file as they would be indexed with an encoder, or else by their words alone.
+
+    Raise OSError, MarkdownError and ConfigError."""
+    file = read_markdown(path)
+    blocks = parse_markdown_text(file.text)
+    found = project_of(blocks, project, in_file(logger, path))
+    if found is None:
+        return []
+    made = blocklist_encode(
+        blocks,
+        found,
+        in_file(logger, path),
+        encoding=encoder.encoding if encoder is not None else None,
+        docid=docid_of(path),
+        source=source_of(path, project),
+        embedder=encoder.embedder if encoder is not None else None,
+    )
+    return made.chunks
+
+
+def encode_files(
+    paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
+) -> list[Chunk]:
+    """Return the chunks of files as they would be put into a new index. Files that cannot be read are reported.
+
+    models: give the embedding model that chunks are made to fit; without them, chunks are as for
+    words alone. Raise ModelError and StoreError."""
+    found: list[Chunk] = []
+    encoders: dict[Path, Encoder] = {}
+    for path in paths:
+        try:
+            project = project_for(path)
+            if models is not None and project.root not in encoders:
+                encoders[project.root] = make_encoder(project, models, {}, project.embeddings.encoding)
+            found += encode_file(path, project, logger, encoders.get(project.root))
+        except OSError as error:
+            in_file(logger, path).error(error.strerror or str(error))
+        except MarkdownError as error:
+            logger.error(str(error))
+        except ConfigError as error:
+            in_file(logger, path).error(str(error), 1)
+    return found
+
+
+def source_of(path: Path, project: Project, place: Path | None = None) -> str:
+    """Return a file's path from the root of the project that is indexed. place: the path with links followed, if that
+    is known.
+
+    It tells files of several projects in one index apart."""
+    return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
+
+
+def split_work(project_for: Callable[[Path], Project], models: Models, documents: bool = False) -> Work:
+    """Return the work that cuts a file as for a new index, with a remark before each chunk.
+
+    documents: the larger texts in place of the chunks, each after a block with what is said of it."""
+
+    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
+        project = project_for(file.path)
+        try:
+            opts = split_options(project.split, header_content(blocks).get("split"))
+        except ConfigError as error:
+            raise MarkdownError(f"{file.path}:1: {error}") from None
+        encoder = make_encoder(project, models, {}, project.embeddings.encoding)
+        window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
+        annotations = _annotation_model(project)
+        split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)
+        if not documents:
+            return _with_remarks(split.blocks)
+        said = document_annotations(blocks, split.documents, _annotation_names(annotations))
+        return documents_to_blocks(split.documents, said)
+
+    return work
+
+
+def _with_remarks(blocks: list[Block]) -> list[Block]:
+    """Return the blocks with a remark before each chunk, because some end in the middle of a paragraph."""
+    shown: list[Block] = []
+    for block in blocks:
+        if isinstance(block, ChunkBlock):
+            lines, size = f"{block.line}-{block.line_end}", len(block.content)
+            gap = "" if not shown or shown[-1].source.endswith("\n\n") else "\n\n"
+            shown.append(TextBlock(f"{gap}<!-- chunk: lines {lines}, {size} characters -->\n\n"))
+        shown.append(block)
+    return shown
+
+
+# What is said of documents
 
 
 def document_annotations(

@@ -7,12 +7,17 @@ collection has for them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
 from ..models.embedders.embedder import Embedder, Sparse, SparseEncoder
+from ..models.names import DEFAULT
+from ..models.sources import ModelSource, known_sources
+from ..settings.models import Models
+from ..settings.project import Project
+from ..settings.tables import BM25
 from ..store.threads import out_of_turn
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
@@ -306,3 +311,86 @@ def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, An
             f"The collection {name!r} was made otherwise ({said}). Use what it was made with, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )
+
+
+# As configured
+
+
+def make_encoder(
+    project: Project, models: Models, known: Mapping[str, Any], encoding: str, reads: bool = False
+) -> Encoder:
+    """Return an encoder as the configuration says. reads: see `_embedder`.
+
+    What the configuration leaves open is as in `known`, the identity of the encoder that a
+    collection was made with (empty for a new one). `encoding` may be `default`. Raise
+    StoreError and ModelError."""
+    if encoding == DEFAULT:
+        encoding = _known_encoding(known)
+    embedder = None
+    if encoding == DEFAULT or has_dense(encoding_to_qdrantembedding_model(EncodingModel(encoding))):
+        embedder = _embedder(project, models, known, reads)
+    if encoding == DEFAULT:
+        encoding = "hybrid" if embedder else "bm25"
+    kind = EncodingModel(encoding)
+    return Encoder(encoding_to_qdrantembedding_model(kind), embedder, _sparse(project), kind)
+
+
+def make_encoder_of(
+    project: Project, models: Models, known: Mapping[str, Any], wanted: QdrantEmbeddingModel | EncodingModel
+) -> Encoder:
+    """Return the encoder of an encoding, or of vectors alone; see `make_encoder`.
+
+    For vectors, the encoding is that of the collection if it has the same."""
+    if isinstance(wanted, EncodingModel):
+        return make_encoder(project, models, known, str(wanted))
+    embedder = _embedder(project, models, known) if has_dense(wanted) else None
+    stored = EncodingModel(known["encoding"]) if known.get("encoding") else None
+    same = stored is not None and encoding_to_qdrantembedding_model(stored) is wanted
+    return Encoder(wanted, embedder, _sparse(project), stored if same else None)
+
+
+def _known_encoding(known: Mapping[str, Any]) -> str:
+    """Return the encoding of a collection, the plainest with its vectors if they are all that it remembers."""
+    fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == known.get("vectors"))
+    return str(known.get("encoding") or next(fitting, DEFAULT))
+
+
+def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
+    """Return the embedding model that is configured, or else that of the collection, with the cache of vectors
+    before it.
+
+    reads: the collection is only read, so that one that cannot be had is an error when it is asked."""
+    named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
+    wanted = replace(project, models=project.models | {"embedding": named}) if named else project
+    try:
+        embedder = models.embedder(wanted)
+    except ModelError as error:
+        if not reads:
+            raise
+        from ..models.embedders.embedder import AbsentEmbedder
+
+        return AbsentEmbedder(str(models.name(wanted, "embedding")), error)
+    if embedder is None:
+        return None
+    from ..models.cache import Cache
+    from ..models.embedders.cached_embedder import CachedEmbedder
+
+    return CachedEmbedder(embedder, Cache(), models.warn, project.requests["embedding"].max_concurrency)
+
+
+def _sparse(project: Project) -> SparseEncoder:
+    """Return the encoder of words that is configured. Raise ModelError if its model is not on this machine."""
+    if project.embeddings.sparse_model != BM25:
+        from ..models.embedders.splade import SpladeEncoder
+
+        return SpladeEncoder(project.embeddings.sparse_model)
+    from ..models.embedders.bm25 import Bm25Encoder
+
+    return Bm25Encoder(project.embeddings.language)
+
+
+def embedding_source(encoder: Encoder | None, project: Project) -> ModelSource | None:
+    """Return the source of an encoder's embedding model, None for none."""
+    if encoder is None or encoder.embedder is None:
+        return None
+    return known_sources(project.sources).get(encoder.embedder.name.partition("/")[0])

@@ -23,7 +23,7 @@ from ..logging import counted
 from ..store.vector_store import VectorStore
 from .collection import ainitialize_collection
 from .encoding import Encoder, compare_choices, is_earlier
-from .refresh import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
+from .records import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
 
 if TYPE_CHECKING:
     from ..store.qdrant_store import ServerStore

@@ -27,7 +27,7 @@ from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
 if TYPE_CHECKING:
-    from ..index.refresh import Counts
+    from ..index.records import Counts
     from .ask_box import SitePage
     from .leaks import Findings, Leak
 
@@ -73,20 +73,18 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 # The index
 
 
-def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool, workers: int = 1) -> None:
-    """Bring the index to the state of some pages. prune: remove documents that are gone from it; workers: processes
-    that cut many pages at most, which import the program that is run. Raise StoreError, ModelError and ConfigError."""
+def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
+    """Bring the index to the state of some pages. prune: remove documents that are gone from it. Raise
+    StoreError, ModelError and ConfigError."""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
     if paths:
         import asyncio
 
-        from ..workflows.indexing.reports import describe_counts
-
         project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
-        counts = asyncio.run(_index(paths, project, logger, prune, workers))
-        logger.info(f"index: {describe_counts(counts)}")
+        counts = asyncio.run(_index(paths, project, logger, prune))
+        logger.info(f"index: {counts.describe()}")
 
 
 def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
@@ -103,29 +101,21 @@ def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
     return lambda path: replace(project.rules, div_types=rules_of(path, {}).div_types)
 
 
-async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool, workers: int) -> Counts:
+async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
     Raise StoreError, ModelError and ConfigError."""
-    from ..index.workers import Workers
+    from ..index.refresh import Refresh
+    from ..index.stores import open_index
     from ..settings.models import Models
-    from ..workflows.indexing.run import Upload
-    from ..workflows.indexing.stores import open_index
 
     models = Models(warn=logger.warning)
     async with open_index(project, models) as store:
-        upload = Upload(
-            project,
-            store,
-            models,
-            logger=logger,
-            rules_of=_indexed_rules(project),
-            workers=Workers(workers),
-        )
+        refresh = Refresh(project, store, models, logger=logger, rules_of=_indexed_rules(project))
         finder = DocumentFinder()
         # what is no page may be one in another profile
-        upload.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
-        counts = await upload.run(paths)
-        counts.removed += upload.drop_left_out() + upload.prune() if prune else 0
+        refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
+        counts = await refresh.run(paths)
+        counts.removed += refresh.drop_left_out() + refresh.prune() if prune else 0
         return counts
 
 

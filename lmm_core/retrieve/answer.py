@@ -14,22 +14,34 @@ from typing import Any
 
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
+from ..models.names import parse_name
+from ..models.own_prompts.known import own_prompt
 from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
-from ..models.sources import STAND_IN_NAME
+from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens
 from ..models.validation.answers import AnswerWatch
+from ..scan.exchange.requests import REPLY_TOKENS
+from ..settings.models import Models
+from ..settings.project import Project
 from .agents.library_tools import Result
 from .agents.tools import Tools
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
+from .library import PATIENCE, Lender
+from .queries import Expander, ModelQueries, PlainQueries
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
+from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
 from .retriever import Retrieval, Retriever
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named if there is no answer
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
+NOT_CHECKED = (
+    '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
+    "what is answered is quoted from the notes"
+)
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 
 
@@ -341,3 +353,74 @@ def _kinds(found: Retrieval) -> tuple[str, ...]:
 
 def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
     return found.sections[:NEAREST]
+
+
+# As configured
+
+
+def make_conversation(
+    project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None,
+    patience: float = PATIENCE,
+) -> Conversation:  # fmt: skip
+    """Return a conversation about a library, as configured under `[ask]`.
+
+    with_model: False to ask no model; then, and if none is configured, the best passages are
+    the answer; tools: those that the model may use; patience: see `Retriever`. Raise ModelError
+    and ConfigError."""
+    ask = project.ask
+    chats = with_model and models.name(project, "major").source != STAND_IN
+    asker = models.asker(project, "major") if chats else None
+    return Conversation(
+        Retriever(
+            library,
+            _expander(project, models, chats),
+            _reranker(project, models, chats),
+            models.warn,
+            patience,
+            checks=chats and bool(ask.refused_beside),
+        ),
+        asker,
+        tools if asker else None,
+        ask.context,
+        ask.level,
+        ask.budget,
+        ask.tool_calls,
+        max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
+        prompt=own_prompt("answer", project.prompts),
+    )
+
+
+def _expander(project: Project, models: Models, chats: bool) -> Expander:
+    """Return what makes queries. If questions about other subjects are refused, that is a model, which tells them."""
+    ask = project.ask
+    prompt, has_aux = own_prompt("queries", project.prompts), models.name(project, "aux").source != STAND_IN
+    if chats and ask.refused_beside:
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
+    if ask.queries == "keywords" or not (chats and has_aux):
+        return PlainQueries()
+    return ModelQueries(models.asker(project, "aux"), prompt=prompt)
+
+
+def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
+    """Return a sentence if questions about other subjects should be refused, and no model can tell them; else ""."""
+    chats = with_model and models.name(project, "major").source != STAND_IN
+    return NOT_CHECKED if project.ask.refused_beside and not chats else ""
+
+
+def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
+    """Return the reranker that `ask.rerank` names. Raise ModelError."""
+    wanted = project.ask.rerank.strip()
+    if wanted in ("", "none"):
+        return NoReranker()
+    if wanted == "model":
+        prompt = own_prompt("rerank", project.prompts)
+        return ModelReranker(models.asker(project, "aux"), prompt) if chats else NoReranker()
+    sources = known_sources(project.sources)
+    name = parse_name(wanted, sources)
+    if name.source == FASTEMBED:
+        from ..models.embedders.cross_encoder import CrossEncoder
+
+        return CrossEncoderReranker(CrossEncoder(name, project.root))
+    if name.source not in sources:
+        raise ModelError(f"ask.rerank: {wanted!r} cannot rerank; say none, model, fastembed/MODEL or source/MODEL")
+    return EndpointReranker(name, models.source(project, name), project.requests["aux"].timeout)

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
+from typing import Any, Protocol
 
-from ..errors import IndexChangedError, ModelError, RetrieveError
+from ..errors import IndexChangedError, LmmError, ModelError, QuartoError, RetrieveError, StoreError
 from ..index.collection import aquery_many
-from ..index.encoding import Compared, Encoder, compare_identity
+from ..index.encoding import Compared, Encoder, compare_identity, make_encoder
 from ..index.passages import Material, Passage, build_material
-from ..index.refresh import FILES, FileRecord, read_records
+from ..index.records import FILES, FileRecord, read_records
 from ..index.statistics import TermStatistics, count_terms, unpack_statistics
+from ..index.stores import project_store
 from ..models.languages.stemming import Stemmers
+from ..settings.models import Models
+from ..settings.project import Project
+from ..settings.quarto_inputs import find_inputs
+from ..store.folder_lock import Lending
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where, revision_of
 from .ranking.lexical import LexicalIndex
 from .ranking.synonyms import Synonymous
+
+NOTHING = "nothing is indexed yet: lmm index FILES"
+IDLE = 1.0  # seconds without use after which a shared library releases the index
+CLOSING = 3.0  # seconds that closing may take
+PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
 
 Hits = list[list[Passage]]
 State = frozenset[FileRecord | int]  # the records of files, or, without records, the number of points
@@ -244,3 +255,125 @@ class Lender(Protocol):
 
         Raise StoreError, ModelError or RetrieveError."""
         ...
+
+
+async def open_library(
+    project: Project, models: Models, store: VectorStore | None = None, patience: float | None = None
+) -> Library:
+    """Return the project's collection, to be read and searched. The caller closes its `store`.
+
+    patience: see `Encoder`. Raise StoreError, ModelError, and RetrieveError if nothing is
+    indexed."""
+    database = project.database
+    opened: VectorStore = store if store is not None else await asyncio.to_thread(project_store, project)
+    try:
+        known = await asyncio.to_thread(opened.metadata, database.collection_name)
+        if known is None:
+            raise RetrieveError(NOTHING)
+        encoder = make_encoder(project, models, known, project.embeddings.encoding, reads=True)
+        encoder.patience = patience
+    except LmmError:
+        opened.close()
+        raise
+    return Library(
+        opened, database.collection_name, encoder, reading_order(project), project.synonyms, project.ask.system.strip()
+    )
+
+
+def reading_order(project: Project) -> list[str]:
+    """Return the sources of a Quarto project in the order of its chapters.
+
+    An empty list means that names give the order."""
+    if not (project.root / "_quarto.yml").is_file():
+        return []
+    try:
+        inputs = find_inputs(project.root)
+    except QuartoError:  # what is indexed can be read all the same
+        return []
+    return [path.relative_to(project.root).as_posix() for path in inputs]
+
+
+class SharedLibrary:
+    """A project's library in a process that goes on, for one event loop.
+
+    The index is open only while it is used, so that other processes (`lmm index`) can have it
+    in between; each use sees it as it is then. What was read is kept until the index changes.
+    patience: see `Encoder`."""
+
+    def __init__(self, project: Project, models: Models, patience: float = PATIENCE) -> None:
+        self.project, self.models, self.patience = project, models, patience
+        self._library: Library | None = None
+        self._known: dict[str, Any] | None = None
+        self._opening: asyncio.Task[Library] | None = None
+        self._lending = Lending(self._close, lambda: [project.root / project.storage.folder], IDLE)
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[Library]:
+        """Open the library within the block. Raise StoreError, ModelError and RetrieveError.
+
+        Many tasks can use it at once, but a block cannot stand within another."""
+        async with self._lending.use():
+            if self._opening is None:
+                self._opening = asyncio.create_task(self._open())
+                self._opening.add_done_callback(self._opened)
+            library = await asyncio.shield(self._opening)  # if one user gives up, it goes on for the others
+            try:
+                yield library
+            except IndexChangedError:
+                self._open_again(library.store)
+                raise
+
+    def _open_again(self, store: VectorStore) -> None:
+        """Look at the index anew for the next use, since it changed while it was open, as on a server it may."""
+        if self._opening is not None and self._opening.done():
+            self._opening = asyncio.create_task(self._open(store))
+            self._opening.add_done_callback(self._opened)
+
+    async def _open(self, opened: VectorStore | None = None) -> Library:
+        """Open the library. opened: the store, if it is open."""
+        order = await asyncio.to_thread(reading_order, self.project)
+        store: VectorStore = await asyncio.to_thread(project_store, self.project) if opened is None else opened
+        known = await asyncio.to_thread(_metadata, store, self.project.database.collection_name)
+        if known is None and self._known is not None:
+            store.close()
+            raise IndexChangedError("The index, which was there, is being made anew.")
+        if self._library is None or known is None or known != self._known:
+            self._library = await open_library(self.project, self.models, store, self.patience)
+        self._library.store, self._library.order = store, order
+        self._known = known or self._known
+        return self._library
+
+    def _opened(self, opening: asyncio.Task[Library]) -> None:
+        if opening.cancelled() or opening.exception():
+            self._opening = None
+        else:
+            self._lending.watch()
+
+    def _close(self) -> None:
+        self._opening = None
+        if self._library is not None:
+            self._library.store.close()
+
+    async def release(self, wait: float | None = None) -> None:
+        """Release the index at once, until the next `use`.
+
+        This is for callers that will block the event loop. wait: seconds for a server that is
+        being asked to open the index, None for as long as that takes."""
+        if self._opening is not None:
+            await asyncio.wait([self._opening], timeout=wait)
+            self._lending.close()
+        self._lending.stop()
+
+    async def close(self) -> None:
+        """Release the index and close the models, without waiting long for a server that hangs."""
+        await self.release(CLOSING)
+        await self.models.close()
+
+
+def _metadata(store: VectorStore, collection: str) -> dict[str, Any] | None:
+    """Return `VectorStore.metadata`, and close the store if that fails."""
+    try:
+        return store.metadata(collection)
+    except StoreError:
+        store.close()
+        raise

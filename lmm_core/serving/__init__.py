@@ -1,5 +1,5 @@
 """The servers: `lmm serve` for the pages of a course, and the tools for agents (MCP).
 
-May import `workflows` and everything below. `lmm serve` needs the packages `starlette` and
+May import `study` and everything below. `lmm serve` needs the packages `starlette` and
 `uvicorn` (the extra `serve`).
 """

@@ -14,20 +14,19 @@ from starlette.exceptions import HTTPException
 
 from ..errors import CutOffError, ModelError, RecordingError, RetrieveError, StoreError
 from ..index.passages import Material, Passage
+from ..index.stores import index_info
 from ..models.chat import Asker
 from ..models.sources import STAND_IN, STAND_IN_NAME
 from ..retrieve.agents.tools import Tools
-from ..retrieve.answer import Answer, Conversation
+from ..retrieve.answer import Answer, Conversation, make_conversation
 from ..retrieve.context import CitedSource, Context
-from ..retrieve.library import Library
+from ..retrieve.library import Library, SharedLibrary
 from ..retrieve.ranking.spans import best_spans
 from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.threads import THREADS, Turns
 from ..study.outline import make_outline
-from ..workflows.ask import SharedLibrary, make_conversation
-from ..workflows.indexing.stores import index_info
 from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of

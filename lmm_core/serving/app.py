@@ -25,14 +25,13 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..errors import LmmError
 from ..index.passages import Material
 from ..models.chat import metered
-from ..retrieve.library import Library
+from ..retrieve.library import Library, SharedLibrary
 from ..settings.project import Project
 from ..study.asked.grouping import FEWEST
 from ..study.asked.overview import make_overview
 from ..study.asked.page import asked_page, asked_policy
 from ..study.asked.recordings import Recordings, recordings_path
 from ..study.asked.turns import RecordedTurn
-from ..workflows.ask import SharedLibrary
 from .access import TEXTS, Guard, Rates, SignIn, needs_token, refusal
 from .answers import MOST_HITS, SLOW, Answers, Looked, ServedModels, event_bytes
 from .log import LibraryHandler, Log

@@ -96,6 +96,15 @@ def project_finder() -> Callable[[Path], Project]:
     return lambda path: project_in(root_at(path))
 
 
+def project_from(config: ConfigSettings | Project | None) -> Project:
+    """Return the project that a configuration makes, or that of the working folder. Raise ConfigError."""
+    if isinstance(config, Project):
+        return config
+    if config is None:
+        return load_project(None)
+    return project_from_settings(config, project_root(Path.cwd() / "-"))
+
+
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
     """Return the project in a folder that has these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}

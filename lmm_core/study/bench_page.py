@@ -13,7 +13,7 @@ from .measures import FOUND, by_section, describe_rank, hit_at, mean_reciprocal_
 
 if TYPE_CHECKING:
     from ..index.passages import Section
-    from ..workflows.bench import BenchReport, EncodingResult
+    from ..study.bench import BenchReport, EncodingResult
     from .measures import QuestionResult
     from .words import MissingWord
 

@@ -92,10 +92,10 @@ class Writes:
         server, each file that is opened to be written, made, renamed or removed, and the
         middle of a file."""
         from lmm_core.crawl import indexer, stored
-        from lmm_core.index import refresh
+        from lmm_core.index import records
         from lmm_core.store import edge_store, qdrant_store
 
-        refresh.BATCH = indexer.BATCH = stored.BATCH = SMALL
+        records.BATCH = indexer.BATCH = stored.BATCH = SMALL
         edge_store.in_batches, qdrant_store.in_batches = self._batches, _small_batches
         edge_store.EdgeStore._settle = self._before(edge_store.EdgeStore._settle)
         self._count_requests()
@@ -105,9 +105,9 @@ class Writes:
     def count_records(self):
         """Count the writes that say of a file that its points are in place."""
         from lmm_core.crawl import indexer
-        from lmm_core.workflows.indexing import run
+        from lmm_core.index import refresh
 
-        for module in (run, indexer):
+        for module in (refresh, indexer):
             module.write_record = self._before(module.write_record)
 
     def _batches(self, things, size):

@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from lmm_core.cli.folder_indexes import encoder_for
 from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Database
 from lmm_core.crawl.search import Indexes
-from lmm_core.index.refresh import FILES
+from lmm_core.index.records import FILES
+from lmm_core.index.stores import project_store
 from lmm_core.models.chat import run as run_async
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.places import RemoteSource
-from lmm_core.workflows.ask import open_library
-from lmm_core.workflows.indexing.stores import project_store
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page

@@ -16,19 +16,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
 from lmm_core.index.passages import Passage
+from lmm_core.index.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.trust import add_pair, read_pair, trust_file, trusted_pairs
+from lmm_core.retrieve.answer import _reranker
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
-from lmm_core.workflows.ask import _reranker
-from lmm_core.workflows.doctor import examine
-from lmm_core.workflows.indexing.stores import project_store
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import QdrantServer

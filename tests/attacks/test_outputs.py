@@ -277,8 +277,8 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         raise AssertionError("work was done")
 
     for place in (
-        "lmm_core.workflows.bench.Bench.run",  # imported first: it keeps the real encode_files
-        "lmm_core.workflows.encode.encode_files",
+        "lmm_core.study.bench.Bench.run",  # imported first: it keeps the real encode_files
+        "lmm_core.index.documents.encode_files",
         "lmm_core.cli.commands.publish.work_file",
     ):
         monkeypatch.setattr(place, ask)

@@ -507,8 +507,8 @@ def test_lookups_that_hang_give_their_places_back(course, far_end, released):
 
 
 def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, monkeypatch, released):
-    monkeypatch.setattr("lmm_core.workflows.ask.PATIENCE", 0.5)
-    monkeypatch.setattr("lmm_core.workflows.ask.make_conversation.__defaults__", (True, None, 0.5))
+    monkeypatch.setattr("lmm_core.retrieve.library.PATIENCE", 0.5)
+    monkeypatch.setattr("lmm_core.retrieve.answer.make_conversation.__defaults__", (True, None, 0.5))
     monkeypatch.chdir(course)
     with ModelServer(reply="The oak [1].") as model:
         far_end(model)
@@ -529,10 +529,10 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
     from lmm_core.retrieve.agents.tools import Tools
+    from lmm_core.retrieve.library import SharedLibrary
     from lmm_core.serving.agents.mcp_server import serve_http
     from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
-    from lmm_core.workflows.ask import SharedLibrary
 
     monkeypatch.setattr(Connection, "asking", 0.3)
     told = []

@@ -269,9 +269,9 @@ def test_what_agents_are_told_is_printable(notes):
     import asyncio
 
     from lmm_core.retrieve.agents.tools import Tools
+    from lmm_core.retrieve.library import SharedLibrary
     from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
-    from lmm_core.workflows.ask import SharedLibrary
 
     CliRunner().invoke(cli, ["index", "."])
     project = load_project(None)

@@ -11,7 +11,7 @@ from lmm_core.crawl.search import Indexes
 from lmm_core.crawl.snippets import Snippet
 from lmm_core.crawl.terms import Tally
 from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
-from lmm_core.index.refresh import FILES
+from lmm_core.index.records import FILES
 from lmm_core.models.chat import run
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import write

@@ -22,8 +22,8 @@ from lmm_core.crawl.points import as_text, payload_of, snippet_of
 from lmm_core.crawl.snippets import slice_text
 from lmm_core.crawl.stored import StoredSnippets
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.index import workers
-from lmm_core.index.refresh import FILES
+from lmm_core.index.cutting import workers
+from lmm_core.index.records import FILES
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource

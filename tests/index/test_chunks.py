@@ -6,13 +6,13 @@ import subprocess
 import pytest
 
 from lmm_core.index.chunks import DEFAULT_MODEL, AnnotationModel, blocks_to_chunks
+from lmm_core.index.cutting.split import scan_split
 from lmm_core.index.encoding import (
     EncodingModel,
     QdrantEmbeddingModel,
     encoding_to_qdrantembedding_model,
     texts_to_encode,
 )
-from lmm_core.index.split import scan_split
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 

@@ -1,11 +1,10 @@
 """Documents carry the annotations of their sections, and can be looked at as markdown."""
 
-from lmm_core.index.documents import document_annotations, documents_to_blocks
-from lmm_core.index.split import ParentDocument, split_documents, transform
+from lmm_core.index.cutting.split import ParentDocument, split_documents, transform
+from lmm_core.index.documents import blocklist_encode, document_annotations, documents_to_blocks
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text, sections, serialize_blocks
 from lmm_core.settings.tables import SplitOpts
-from lmm_core.workflows.encode import blocklist_encode
 from tests.strategies import LONG
 
 NAMES = ["titles", "questions", "summary"]

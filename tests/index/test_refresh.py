@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.index.refresh import (
+from lmm_core.index.records import (
     BEGUN,
     Counts,
     FileRecord,
@@ -19,6 +19,8 @@ from lmm_core.index.refresh import (
     remove_files,
     write_record,
 )
+from lmm_core.index.refresh import Refresh
+from lmm_core.index.stores import drop_collections
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
@@ -26,8 +28,6 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.vector_store import Point, VectorSpec
-from lmm_core.workflows.indexing.run import Upload
-from lmm_core.workflows.indexing.stores import drop_collections
 from tests.commands import write
 from tests.indexing import WRITES, FailingStore, document, send, without_time
 
@@ -164,7 +164,7 @@ def filled(**files):
 
 
 def prune(store):
-    return Upload(load_project(None), store, Models(), logger=ListLogger()).prune()
+    return Refresh(load_project(None), store, Models(), logger=ListLogger()).prune()
 
 
 def test_a_file_that_goes_back_is_what_it_was():
@@ -187,7 +187,7 @@ def test_a_file_that_the_filter_sends_and_that_goes_back_is_what_it_was():
 
     def sent(store):
         blocks = parse_markdown_text(document("alpha", "gamma"))
-        upload = Upload(load_project(None), store, Models(), logger=ListLogger())
+        upload = Refresh(load_project(None), store, Models(), logger=ListLogger())
         run(upload.send(blocks, "notes.md", "notes.md"))
 
     for store in ended_runs(lambda: filled(notes=old), sent):

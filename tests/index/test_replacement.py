@@ -18,14 +18,14 @@ from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
 from lmm_core.index.rebuild import names_in_service
+from lmm_core.index.stores import drop_collections
+from lmm_core.retrieve.library import SharedLibrary
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from lmm_core.store.vector_store import VectorSpec, is_server
-from lmm_core.workflows.ask import SharedLibrary
-from lmm_core.workflows.indexing.stores import drop_collections
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found, lmm

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.index.merge import div_type, is_equation, merge_blocks
-from lmm_core.index.split import (
+from lmm_core.index.cutting.merge import div_type, is_equation, merge_blocks
+from lmm_core.index.cutting.split import (
     DEFAULT_STRATEGY,
     NULL_SPLITTER,
     ChunkBlock,

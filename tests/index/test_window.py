@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from lmm_core.index.chunks import DEFAULT_MODEL, blocks_to_chunks
+from lmm_core.index.cutting.split import ChunkBlock, scan_split
+from lmm_core.index.cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
+from lmm_core.index.documents import blocklist_encode
 from lmm_core.index.encoding import EncodingModel
-from lmm_core.index.split import ChunkBlock, scan_split
-from lmm_core.index.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.blocks import MetadataBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import SplitOpts
-from lmm_core.workflows.encode import blocklist_encode
 from tests.commands import write
 from tests.indexing import MINILM, lmm, stored
 

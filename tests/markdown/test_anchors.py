@@ -2,10 +2,10 @@
 
 import pytest
 
+from lmm_core.index.documents import blocklist_encode
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
 from lmm_core.markdown.anchors import without_anchors
 from lmm_core.markdown.blocks import Attributes
-from lmm_core.workflows.encode import blocklist_encode
 
 
 def read(text):

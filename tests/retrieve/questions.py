@@ -10,12 +10,13 @@ from lmm_core.index.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data, data_files
 from lmm_core.quarto.ask_box.page_html import PageText
 from lmm_core.quarto.ask_box.rows import BoxRows, section_rows
+from lmm_core.retrieve.answer import make_conversation
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.ask import make_conversation, open_library
 
 ROOT = Path(__file__).parents[2]
 GOLD = Path(__file__).parent / "gold"

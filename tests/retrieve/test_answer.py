@@ -10,11 +10,11 @@ from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker, Reply, ToolCall
 from lmm_core.models.chat import run as run_async
 from lmm_core.retrieve.agents.tools import Tools
-from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer
+from lmm_core.retrieve.answer import NO_MORE_CALLS, NO_ROOM, BrokenAnswer, make_conversation
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.queries import OffTopic
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.ask import make_conversation, open_library
 from tests.commands import write
 from tests.indexing import lmm
 from tests.talk import Sayer

@@ -8,18 +8,18 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
-from lmm_core.workflows.ask import open_library
-from lmm_core.workflows.indexing.run import Upload
 from tests.retrieve.materials import words
 
 SAID = [
@@ -56,7 +56,7 @@ class Notes:
 
     async def _retrieve(self, asked):
         models, store = Models(), open_store(":memory:")
-        upload = Upload(self.project, store, models, logger=ListLogger())
+        upload = Refresh(self.project, store, models, logger=ListLogger())
         for docid, text in self.texts.items():
             await upload.send(parse_markdown_text(text), docid, f"{docid}.md")
         library = await open_library(self.project, models, store)

@@ -6,13 +6,13 @@ import pytest
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import run
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.queries import OffTopic
 from lmm_core.retrieve.retriever import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.ask import open_library
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import document, lmm

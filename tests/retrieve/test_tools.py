@@ -16,13 +16,12 @@ from lmm_core.index.passages import build_material
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.agents.tools import DATA, Tools
-from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.library import Library, SharedLibrary, open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.store.vector_store import ScoredPoint
-from lmm_core.workflows.ask import SharedLibrary, open_library
 from tests.commands import copy_folder, write
 from tests.indexing import LONG, document, lmm, section
 
@@ -437,7 +436,7 @@ def _take(folder):
 
 
 def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
-    monkeypatch.setattr("lmm_core.workflows.ask.IDLE", 0.1)
+    monkeypatch.setattr("lmm_core.retrieve.library.IDLE", 0.1)
 
     async def work():
         async with shared(notes) as (library, tools):

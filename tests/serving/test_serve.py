@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lmm_core.index.stores import project_store
 from lmm_core.installation import install_command
 from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
 from lmm_core.retrieve.library import Library
@@ -24,7 +25,6 @@ from lmm_core.serving.access import ADDRESSES, Rates
 from lmm_core.serving.page import box_files, home_page, with_our_texts
 from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
-from lmm_core.workflows.indexing.stores import project_store
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm, section

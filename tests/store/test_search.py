@@ -6,11 +6,14 @@ import json
 import pytest
 
 from lmm_core.errors import ReportedError
+from lmm_core.index.api import client_from_config, global_client_from_config, markdown_upload
+from lmm_core.index.documents import blocklist_encode
 from lmm_core.index.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
+from lmm_core.settings.project import project_from
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.vector_store_qdrant import (
@@ -24,9 +27,6 @@ from lmm_core.vector_store_qdrant import (
     query_grouped,
     upload,
 )
-from lmm_core.workflows.encode import blocklist_encode, project_from
-from lmm_core.workflows.indexing.stores import client_from_config, global_client_from_config
-from lmm_core.workflows.indexing.upload import markdown_upload
 from tests.commands import text, write
 from tests.indexing import LONG, MINILM, counts, document, found, lmm, section, send
 

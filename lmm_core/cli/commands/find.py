@@ -44,7 +44,7 @@ from ..session import Saved, SavedFiles
 if TYPE_CHECKING:
     from ...index.chunks import Chunk
     from ...index.encoding import Encoder
-    from ...index.refresh import Counts
+    from ...index.records import Counts
     from ...retrieve.library import Library
     from ...store.vector_store import ScoredPoint
 
@@ -133,10 +133,8 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
-        from ...index.workers import Workers, most_workers
-        from ...workflows.indexing.reports import describe_gone
-        from ...workflows.indexing.run import Upload
-        from ...workflows.indexing.stores import open_index
+        from ...index.refresh import Refresh
+        from ...index.stores import open_index
 
         project = project_at(files[0] if files else self.paths[0] / "-")
         models = Models(warn=warn)
@@ -144,32 +142,29 @@ class _IndexRun:
         async def work() -> Counts:
             async with open_index(project, models) as store:
                 with ProgressBar(logger.quiet, "index") as bar:
-                    upload = Upload(
+                    refresh = Refresh(
                         project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
                         is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
-                        workers=Workers(most_workers()),
                     )  # fmt: skip
-                    counts = await upload.run(files)
-                counts.removed += upload.drop_left_out() + upload.prune(None if self.prune else self.paths)
-                if gone := [] if self.prune else upload.gone():
-                    logger.warning(describe_gone(gone))
-                self.languages, self.encoder = upload.languages, upload.encoder
+                    counts = await refresh.run(files)
+                counts.removed += refresh.drop_left_out() + refresh.prune(None if self.prune else self.paths)
+                if not self.prune:
+                    refresh.report_gone()
+                self.languages, self.encoder = refresh.languages, refresh.encoder
                 settings = project.embeddings
                 by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
                 self.named_model = settings.dense_model if by_meaning else ""
-                self.tokens, self.source = upload.tokens, upload.priced_source()
+                self.tokens, self.source = refresh.tokens, refresh.priced_source()
                 return counts
 
         return run_or_report(work(), logger)
 
     def print_counts(self, counts: Counts, seconds: float) -> None:
         """Print what was done, and how to get search by meaning if there is no embedding model."""
-        from ...workflows.indexing.reports import describe_counts, describe_languages
-
         if self.encoder is not None and self.encoder.embedder is None:
             say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
-        done = f"{counted(counts.documents, 'document')}, {describe_counts(counts, self.dry_run)}"
-        for line in filter(None, [f"{done}, {seconds:.1f} s", describe_languages(self.languages), self._money()]):
+        done = f"{counted(counts.documents, 'document')}, {counts.describe(self.dry_run)}"
+        for line in filter(None, [f"{done}, {seconds:.1f} s", _describe_languages(self.languages), self._money()]):
             say(line, err=True)
 
     def money(self) -> float | None:
@@ -183,9 +178,24 @@ class _IndexRun:
         return f"about {self.tokens:,} tokens to embed: {at_most(money, [self.source.name])}"
 
 
+def _describe_languages(numbers: Mapping[tuple[str, str], int]) -> str:
+    """Return in words the languages of documents, given by code and by what names them, with their numbers.
+
+    Only those that were recognized are marked, since they may be wrong."""
+    from ...models.languages.stemming import language_name
+
+    shown = Counter[str]()
+    for (code, named_by), count in numbers.items():
+        mark = ", recognized" if named_by == "recognized" else ""
+        shown[f"{language_name(code) if code else 'unknown'} ({{}}{mark})"] += count
+    order = sorted(shown.items(), key=lambda one: (-one[1], one[0]))
+    listed = [name.format(counted(count, "file")) for name, count in order]
+    return f"languages: {', '.join(listed)}" if listed else ""
+
+
 def _print_info(as_json: bool) -> None:
     """Print what is in the index that is searched from the working folder."""
-    from ...workflows.indexing.stores import index_info
+    from ...index.stores import index_info
 
     project, logger = searched_project(), ReportPrinter()
     try:
@@ -202,13 +212,11 @@ def _print_info(as_json: bool) -> None:
 
 def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
     """Index what was saved, and print what has changed. Return False if it failed."""
-    from ...workflows.indexing.reports import describe_counts
-
     counts: list[Counts | None] = []
     done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
     for one in counts:
         if one is not None and (one.written or one.moved or one.removed) and not quiet:
-            say_at(f"{counted(one.documents, 'document')}, {describe_counts(one)}")
+            say_at(f"{counted(one.documents, 'document')}, {one.describe()}")
     return done and None not in counts
 
 
@@ -339,7 +347,7 @@ def _page(payload: Mapping[str, Any]) -> str:
 @output_option("-o", "--output", help="The file to write (default: standard output).")
 def split(path: Path, documents: bool, output: Path | None) -> None:
     """Write a document as it is cut for the index, as markdown to look at."""
-    from ...workflows.encode import split_work
+    from ...index.documents import split_work
 
     logger = ReportPrinter()
     if output is not None:
@@ -364,7 +372,7 @@ def split(path: Path, documents: bool, output: Path | None) -> None:
 @json_option
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
-    from ...workflows.encode import encode_files
+    from ...index.documents import encode_files
     from ..chunk_page import chunk_page
 
     logger = ReportPrinter()

@@ -22,8 +22,8 @@ from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
+    from ...cli.doctor import MachineFinding
     from ...models.own_prompts.known import KnownPrompt
-    from ...workflows.doctor import MachineFinding
 
 Result = TypeVar("Result")
 
@@ -38,7 +38,7 @@ def doctor(as_json: bool, online: bool) -> None:
 
     Each line begins with ok, with -- for what is missing or does not work, or with .. for what is not
     there and optional. The exit status is 1 if there is a line with --."""
-    from ...workflows.doctor import examine
+    from ...cli.doctor import examine
 
     findings = examine(online)
     missing = [finding for finding in findings if not (finding.ok or finding.optional)]

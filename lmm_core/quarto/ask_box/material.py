@@ -10,6 +10,7 @@ from typing import Any
 
 from ...files.walk import NOTEBOOK
 from ...index.chunks import anchor_of
+from ...index.documents import encode_passages, source_of
 from ...index.passages import Material, build_material
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
@@ -24,7 +25,6 @@ from ...scan.rag_parts import extract_parts
 from ...settings.project import Project
 from ...settings.quarto_project import active_profiles, page_rules, page_settings
 from ...store.vector_store import ScoredPoint
-from ...workflows.encode import encode_passages, source_of
 from .visibility import PageConditions
 
 RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run

@@ -7,18 +7,23 @@ what is in the collection: a name is looked up there, and is never taken for a p
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from ...errors import ToolError
 from ...index.passages import Material, Passage, Section, place
+from ...index.stores import index_info
 from ...logging import one_line
 from ..items import EXERCISE
-from ..library import Library
+from ..library import Library, SharedLibrary
 from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
 from ..retriever import Retriever, kinds_there
@@ -161,6 +166,26 @@ LIBRARY_TOOLS: Mapping[Function, str] = {
     mentions: "Find all mentions of a term",
     exercises: "Find exercises",
 }  # with their titles
+
+
+def status_tool(library: SharedLibrary) -> Function:
+    """Return the tool that says what is indexed."""
+
+    async def status() -> Result:
+        """Say what is indexed: how many documents, since when, where, and with which models."""
+        async with library.use() as opened:
+            info = await asyncio.to_thread(index_info, library.project, opened.store)
+            kinds = dict(sorted((await opened.material()).kinds.items()))
+        said = {
+            key: value for key, value in asdict(info).items() if key not in ("others", "written") and value is not None
+        }
+        if info.written:
+            said["written"] = datetime.fromtimestamp(info.written, UTC).isoformat(timespec="seconds")
+            said["age_hours"] = round((time.time() - info.written) / 3600, 1)
+        model = str(library.models.name(library.project, "major"))
+        return {**said, "kinds": kinds, "model": model, "summary": info.summary()}
+
+    return status
 
 
 def _check_filled(name: str, value: str) -> None:

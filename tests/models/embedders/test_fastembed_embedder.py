@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli.commands.models import models as models_command
+from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.models.cache import Cache
 from lmm_core.models.embedders.cached_embedder import CachedEmbedder
@@ -27,7 +28,6 @@ from lmm_core.settings.models import Models, embedder_from_config
 from lmm_core.settings.project import for_document, load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.doctor import examine
 from tests.indexing import lmm
 
 ROOT = Path(__file__).parents[3]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import Answer, Conversation
     from ....retrieve.context import CitedSource
-    from ....workflows.ask import SharedLibrary
+    from ....retrieve.library import SharedLibrary
 
 PROMPT = "? "
 # The ask box says the same (words.js).
@@ -47,7 +47,7 @@ def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
     from ....errors import StoreError
     from ....index.collection import find_types
-    from ....workflows.indexing.stores import project_store
+    from ....index.stores import project_store
 
     try:
         project = searched_project()
@@ -83,7 +83,7 @@ def ask(
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....retrieve.agents.tools import Tools
-    from ....workflows.ask import make_conversation, not_checked
+    from ....retrieve.answer import make_conversation, not_checked
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")

@@ -22,9 +22,9 @@ from ...running import run_or_report
 
 if TYPE_CHECKING:
     from ....index.passages import Section
+    from ....study.bench import BenchReport, EncodingResult, ThenAndNow
     from ....study.measures import QuestionResult
     from ....study.words import MissingWord
-    from ....workflows.bench import BenchReport, EncodingResult, ThenAndNow
 
 SECTIONS_SHOWN = 10
 WORDS_SHOWN = 20
@@ -77,7 +77,7 @@ def _measure(
 
     Raise UsageError for a file of questions that cannot be used."""
     from ....errors import QuestionsError, RecordingError, RetrieveError
-    from ....workflows.bench import Bench
+    from ....study.bench import Bench
 
     models = Models(warn=warn)
 

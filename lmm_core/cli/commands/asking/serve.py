@@ -14,11 +14,12 @@ import click
 
 from ....errors import LmmError, TokenError
 from ....logging import one_line, say
+from ....retrieve.answer import not_checked
+from ....retrieve.library import SharedLibrary
 from ....serving.tokens import read_tokens, tokens_path
 from ....settings.models import Models
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
-from ....workflows.ask import SharedLibrary, not_checked
 from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
 from ...reports import warn
 from .tokens import token as token_commands
@@ -202,8 +203,8 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
+    from ....retrieve.agents.library_tools import status_tool
     from ....retrieve.agents.tools import Tools
-    from ....workflows.ask import status_tool
     from ...folder_indexes import add_tools
 
     if folder is not None:

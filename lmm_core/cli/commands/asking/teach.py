@@ -171,10 +171,10 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     """Return the material of files as it would be indexed, in the order of the project.
 
     Files that cannot be read are reported."""
+    from ....index.documents import encode_files
     from ....index.passages import build_material
+    from ....retrieve.library import reading_order
     from ....store.vector_store import ScoredPoint
-    from ....workflows.ask import reading_order
-    from ....workflows.encode import encode_files
 
     points = [ScoredPoint(chunk.uuid, chunk.payload) for chunk in encode_files(files, project_at, logger)]
     return build_material(points, reading_order(project))

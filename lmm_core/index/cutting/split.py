@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from ..errors import MarkdownError
-from ..logging import ConsoleLogger, LoggerBase
-from ..markdown.blocks import (
+from ...errors import MarkdownError
+from ...logging import ConsoleLogger, LoggerBase
+from ...markdown.blocks import (
     BOM,
     Block,
     ErrorBlock,
@@ -29,18 +29,18 @@ from ..markdown.blocks import (
     source_line,
     trim_blank_lines,
 )
-from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
-from ..markdown.originals import restore_originals
-from ..markdown.spelling import edit_block
-from ..markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
-from ..markdown.visibility import header_rules, in_notes, is_indexed
-from ..models.tokens import estimate_tokens
-from ..scan.annotations.sections import nearest_summary
-from ..scan.rag_parts import Excerpt, extract_parts
-from ..settings.tables import SplitOpts
-from .cutting.pieces import Piece, add_frame, cut_text
-from .cutting.units import NO_FRAME, ChunkLimits
+from ...markdown.metadata.body import DELETED, MESSAGE_KEYS
+from ...markdown.originals import restore_originals
+from ...markdown.spelling import edit_block
+from ...markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
+from ...markdown.visibility import header_rules, in_notes, is_indexed
+from ...models.tokens import estimate_tokens
+from ...scan.annotations.sections import nearest_summary
+from ...scan.rag_parts import Excerpt, extract_parts
+from ...settings.tables import SplitOpts
 from .merge import TextRun, div_type, find_runs, merge_blocks
+from .pieces import Piece, add_frame, cut_text
+from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
 Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..markdown.blocks import (
+from ...markdown.blocks import (
     BOM,
     Attributes,
     Block,
@@ -18,11 +18,11 @@ from ..markdown.blocks import (
     parse_attributes,
     source_line,
 )
-from ..markdown.divs import find_parts
-from ..markdown.regions import DIV_OPEN, Regions
-from ..markdown.visibility import KnitRules, type_of_div
-from ..scan.rag_parts import Excerpt
-from ..settings.tables import SplitOpts
+from ...markdown.divs import find_parts
+from ...markdown.regions import DIV_OPEN, Regions
+from ...markdown.visibility import KnitRules, type_of_div
+from ...scan.rag_parts import Excerpt
+from ...settings.tables import SplitOpts
 
 _LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
 _EQUATION = re.compile(

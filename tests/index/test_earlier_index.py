@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import StoreError
+from lmm_core.index.api import blocklist_upload, client_from_config, global_client_from_config
 from lmm_core.index.encoding import VERSION, differing, is_earlier
 from lmm_core.index.rebuild import find_unfinished
-from lmm_core.index.refresh import BEGUN, FileRecord
+from lmm_core.index.records import BEGUN, FileRecord
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import load_project
-from lmm_core.workflows.indexing.stores import client_from_config, global_client_from_config
-from lmm_core.workflows.indexing.upload import blocklist_upload
 from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import (

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.index import sources as files_to_index
 from lmm_core.markdown.files import read_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.project import load_project
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
-from lmm_core.workflows.indexing import documents
 from tests.commands import BIN, counting, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, send, stored
@@ -50,7 +50,10 @@ def test_what_holds_for_all_files_is_read_once(monkeypatch):
     for name in ("a.md", "b.md", "c.md"):
         write(name, document(name))
     counts("a.md b.md c.md")
-    settings, links = counting(monkeypatch, documents, "quarto_language"), counting(monkeypatch, os.path, "realpath")
+    settings, links = (
+        counting(monkeypatch, files_to_index, "quarto_language"),
+        counting(monkeypatch, os.path, "realpath"),
+    )
     assert counts("a.md b.md c.md")[3] == 3
     of_three = links.count((Path("a.md"),))
     links.clear()
@@ -371,7 +374,7 @@ def test_a_file_that_is_not_indexed_has_no_docid():
 @pytest.mark.parametrize("words", [("alpha",), ()], ids=["chunks", "none"])
 def test_the_header_alone_says_the_docid(header, docid, words):
     write("notes.md", document(*words, header=header))
-    assert documents.find_docid(read_markdown(Path("notes.md")), load_project(Path("notes.md"))) == docid
+    assert files_to_index.find_docid(read_markdown(Path("notes.md")), load_project(Path("notes.md"))) == docid
     counts("notes.md")
     assert [one["docid"] for one in stored("chunks.files").values()] == [docid]
     assert {one["docid"] for one in stored().values()} == {docid} if words else not stored()
@@ -819,9 +822,8 @@ def test_git_leaves_an_index_alone():
 
 
 def test_a_document_is_indexed_by_its_blocks():
+    from lmm_core.index.api import blocklist_upload, global_client_from_config
     from lmm_core.markdown import parse_markdown_text
-    from lmm_core.workflows.indexing.stores import global_client_from_config
-    from lmm_core.workflows.indexing.upload import blocklist_upload
 
     blocks = parse_markdown_text("---\ntitle: T\ndocid: by-blocks\n---\n\n# A\n\nA mean is a sum by a count.\n")
     assert blocklist_upload(blocks).written == 1

@@ -5,59 +5,28 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from ...arguments import validated
-from ...errors import FolderError, StoreError
-from ...files.marked import own_place
-from ...files.walk import size_on_disk
-from ...index.collection import IndexInfo, read_info
-from ...index.refresh import FILES, check_collections
-from ...logging import ConsoleLogger, LoggerBase, report_failure
-from ...models.addresses import shown_address
-from ...settings.models import Models
-from ...settings.project import Project
-from ...store.vector_store import VectorStore
-from ..encode import project_from
-from .arguments import Config
+from ..errors import FolderError, StoreError
+from ..files.marked import own_place
+from ..files.walk import size_on_disk
+from ..models.addresses import shown_address
+from ..settings.models import Models
+from ..settings.project import Project
+from ..store.vector_store import VectorStore
+from .collection import IndexInfo, read_info
+from .records import FILES, check_collections
 
 _open: dict[str, VectorStore] = {}
 
 
-@validated
-def client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the store that the configuration names, by default that of the working folder; the caller closes it.
-
-    None if it cannot be opened, which is reported. Raise ConfigError, and pydantic's ValidationError
-    for wrong arguments."""
-    return _reported(project_store, config, logger)
-
-
-@validated
-def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the store that the configuration names, the same one each time; it is closed when the program ends.
-
-    See `client_from_config`."""
-    return _reported(shared_store, config, logger)
-
-
-def _reported(
-    open_one: Callable[[Project], VectorStore], config: Config, logger: LoggerBase | None
-) -> VectorStore | None:  # fmt: skip
-    try:
-        return open_one(project_from(config))
-    except (StoreError, OSError) as error:
-        report_failure(error, logger or ConsoleLogger())
-        return None
-
-
 def project_store(project: Project) -> VectorStore:
     """Open the store of a project; the caller closes it. Raise StoreError."""
-    from ...store.opening import open_store
-    from ...store.places import LocalStorage, RemoteSource
+    from ..store.opening import open_store
+    from ..store.places import LocalStorage, RemoteSource
 
     database = project.database
     storage = project.storage

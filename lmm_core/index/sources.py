@@ -9,23 +9,22 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ...errors import ConfigError, MarkdownError, StoreError
-from ...files.walk import name_problem, shown_name
-from ...index.encoding import VERSION, Encoder, EncodingModel
-from ...index.refresh import BEGUN, FileRecord
-from ...logging import LoggerBase, in_file
-from ...markdown.blocks import Problem, serialize_blocks
-from ...markdown.files import NOT_ANNOTATED, MarkdownDocument, MarkdownFile, is_notebook, read_markdown
-from ...markdown.metadata.lmm_options import report_refused
-from ...markdown.parse import parse_markdown_text
-from ...models.embedders.embedder import Embedder
-from ...scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
-from ...scan.documents.document import docid_in, docid_of, project_of, reporting
-from ...scan.header import report_errors
-from ...settings.models import Models
-from ...settings.project import Project, for_document
-from ...settings.quarto_project import quarto_language
-from ..encode import Encoded, blocklist_encode, source_of, split_options
+from ..errors import ConfigError, MarkdownError, StoreError
+from ..files.walk import name_problem, shown_name
+from ..logging import LoggerBase, in_file
+from ..markdown.blocks import Problem, serialize_blocks
+from ..markdown.files import NOT_ANNOTATED, MarkdownDocument, MarkdownFile, is_notebook, read_markdown
+from ..markdown.metadata.lmm_options import report_refused
+from ..markdown.parse import parse_markdown_text
+from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
+from ..scan.documents.document import docid_in, docid_of, project_of, reporting
+from ..scan.header import report_errors
+from ..settings.models import Models
+from ..settings.project import Project, for_document
+from ..settings.quarto_project import quarto_language
+from .documents import Encoded, blocklist_encode, source_of, split_options
+from .encoding import VERSION, Encoder
+from .records import BEGUN, FileRecord
 
 _CONTENT_HASH = 20  # bytes
 STDIN = "stdin:"  # before the id of a document that has no file
@@ -46,7 +45,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
     """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
-    from ...scan.documents.passes import RagWork, save_as
+    from ..scan.documents.passes import RagWork, save_as
 
     located = in_file(logger, file.path)
     if is_notebook(file.path):
@@ -64,17 +63,11 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
 
 
 def encode_document(
-    file: MarkdownFile,
-    project: Project,
-    encoding: EncodingModel | None,
-    embedder: Embedder | None,
-    is_annotated: bool,
-    logger: LoggerBase,
+    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
 ) -> Encoded | None:
     """Return a file's chunks, or None for a wrong setting in its header, which is reported.
 
-    project: with the knit rules of this file; encoding, embedder: see `blocklist_encode`; is_annotated: whether the run
-    made its annotations."""
+    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -89,7 +82,9 @@ def encode_document(
         return None
     docid, source = docid_of(file.path), source_of(file.path, project)
     try:
-        return blocklist_encode(blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder)
+        return blocklist_encode(
+            blocks, own, located, encoding=encoder.encoding, docid=docid, source=source, embedder=encoder.embedder
+        )
     except ConfigError as error:
         located.error(str(error), 1)
         return None

@@ -16,8 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import RetrieveError
+from ..index.documents import encode_files
 from ..index.encoding import Encoder, has_dense
 from ..index.passages import Key, Material, build_material, section_address, split_questions
+from ..index.refresh import Refresh
 from ..logging import ListLogger, LoggerBase
 from ..retrieve.answer import quoted_answer
 from ..retrieve.context import build_context
@@ -30,12 +32,10 @@ from ..store.opening import open_store
 from ..store.places import LocalStorage
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore
-from ..study.asked.turns import RecordedTurn, answering_section
-from ..study.measures import ANNOTATED, FOUND, Labelled, QuestionResult, judge, share_within
-from ..study.questions import annotated_questions, label_questions, label_turns, read_questions, read_turns
-from ..study.words import CourseWords, MissingWord, missing_words
-from .encode import encode_files
-from .indexing.run import Upload
+from .asked.turns import RecordedTurn, answering_section
+from .measures import ANNOTATED, FOUND, Labelled, QuestionResult, judge, share_within
+from .questions import annotated_questions, label_questions, label_turns, read_questions, read_turns
+from .words import CourseWords, MissingWord, missing_words
 
 QUESTIONS = "questions"
 EVERY = "all"  # names the encodings below, as far as they can be had
@@ -175,7 +175,7 @@ class Bench:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
                 # the errors in the documents have been reported
-                upload = Upload(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
+                upload = Refresh(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
                 points = await run_in_thread(lambda: list(store.scroll(database.collection_name)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..markdown.blocks import Block, MetadataBlock, TextBlock
-from ..markdown.tree import TextNode, blocks_to_tree, traverse
-from ..scan.rag_parts import Excerpt
-from ..settings.tables import SplitOpts
-from .chunks import AnnotationModel, Chunk, annotations_of, titles_paths, with_texts
-from .encoding import EncodingModel, texts_to_encode
+from ...markdown.blocks import Block, MetadataBlock, TextBlock
+from ...markdown.tree import TextNode, blocks_to_tree, traverse
+from ...scan.rag_parts import Excerpt
+from ...settings.tables import SplitOpts
+from ..chunks import AnnotationModel, Chunk, annotations_of, titles_paths, with_texts
+from ..encoding import EncodingModel, texts_to_encode
 from .split import ChunkBlock, Count, split_chunks
 
 SIZE = 220  # tokens of a chunk: measured, see benchmarks/README.md

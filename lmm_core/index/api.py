@@ -1,0 +1,231 @@
+"""The functions on an index that programs call, with checked arguments: clients, uploads.
+
+A client, a model and a configuration come each in several forms. For type checkers they are these forms; when a
+function is called, its argument is checked, and a text that names an encoding becomes what it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+
+from ..arguments import Checked, validated
+from ..errors import LmmError, ModelError, ReportedError, StoreError
+from ..logging import ConsoleLogger, LoggerBase, one_line, report_failure
+from ..markdown.blocks import Block, header_content
+from ..markdown.parse import parse_markdown_text
+from ..models.chat import run
+from ..scan.documents.document import docid_in
+from ..settings.models import Models
+from ..settings.project import Project, project_from
+from ..store.opening import as_store
+from ..store.vector_store import VectorStore
+from .encoding import Encoder, EncodingModel, QdrantEmbeddingModel, make_encoder, make_encoder_of
+from .records import Counts
+from .refresh import Refresh
+from .sources import STDIN
+from .stores import project_store, shared_store
+
+if TYPE_CHECKING:
+    from ..settings.config import ConfigSettings
+    from ..store.opening import Client as Client
+
+    Model: TypeAlias = QdrantEmbeddingModel | EncodingModel | Encoder | ConfigSettings | Project | str
+    Config: TypeAlias = ConfigSettings | Project | None
+    Documents: TypeAlias = str | Path | Sequence[str | Path] | Sequence[Block]
+
+Document: TypeAlias = str | Path | list[Block]
+Result = TypeVar("Result")
+
+
+def as_model(value: Any) -> Encoder | QdrantEmbeddingModel | EncodingModel | ConfigSettings | Project:
+    """Return what says how a collection is encoded. Raise ValueError if the value does not."""
+    from ..settings.config import ConfigSettings
+
+    if isinstance(value, Encoder | QdrantEmbeddingModel | EncodingModel | ConfigSettings | Project):
+        return value
+    for kind in (QdrantEmbeddingModel, EncodingModel):
+        if isinstance(value, str) and value in set(kind):
+            return kind(value)
+    names = dict.fromkeys([*map(str, QdrantEmbeddingModel), *map(str, EncodingModel)])
+    raise ValueError(f"{value!r:.80} should be an encoding ({', '.join(names)}), a ConfigSettings or an Encoder")
+
+
+def as_config(value: Any) -> ConfigSettings | Project | None:
+    """Return a configuration. Raise ValueError if it is none."""
+    from ..settings.config import ConfigSettings
+
+    if value is None or isinstance(value, ConfigSettings | Project):
+        return value
+    raise ValueError(f"{value!r:.80} should be a ConfigSettings, or nothing for the one of the working folder")
+
+
+def as_documents(value: Any) -> list[Document]:
+    """Return documents, each a file, a text or its blocks. Raise ValueError if the value is none of these."""
+    if isinstance(value, str | Path):
+        return [value]
+    if not isinstance(value, Sequence) or isinstance(value, bytes):
+        raise ValueError(f"{value!r:.80} should be a file, a text, a list of these, or the blocks of a document")
+    if value and all(isinstance(one, Block) for one in value):
+        return [list(value)]
+    if wrong := [one for one in value if not isinstance(one, str | Path | list)]:
+        raise ValueError(f"{wrong[0]!r:.80} should be the path of a file, or a document's text")
+    return list(value)
+
+
+if not TYPE_CHECKING:
+    Client = Annotated[Any, Checked(as_store)]
+    Model = Annotated[Any, Checked(as_model)]
+    Config = Annotated[Any, Checked(as_config)]
+    Documents = Annotated[Any, Checked(as_documents)]
+
+
+async def aencoder_from(client: Client, collection_name: str, model: Model, logger: LoggerBase) -> Encoder:
+    """Return the encoder for a collection; warnings go to the logger. Raise StoreError, ModelError and ConfigError."""
+    wanted, store = as_model(model), as_store(client)
+    if isinstance(wanted, Encoder):
+        return wanted
+    models, known = Models(warn=logger.warning), await asyncio.to_thread(store.metadata, collection_name) or {}
+    if isinstance(wanted, QdrantEmbeddingModel | EncodingModel):
+        return make_encoder_of(project_from(None), models, known, wanted)
+    project = project_from(wanted)
+    return make_encoder(project, models, known, project.embeddings.encoding)
+
+
+async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:
+    """Return the result of work on a store, or something else if the store, a model or the system fails.
+
+    That is reported, so that it rises if the logger raises."""
+    try:
+        return await work
+    except (StoreError, ModelError, OSError) as error:
+        report_failure(error, logger)
+        return otherwise
+
+
+# Clients
+
+
+@validated
+def client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
+    """Return the store that the configuration names, by default that of the working folder; the caller closes it.
+
+    None if it cannot be opened, which is reported. Raise ConfigError, and pydantic's ValidationError
+    for wrong arguments."""
+    return _opened(project_store, config, logger)
+
+
+@validated
+def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
+    """Return the store that the configuration names, the same one each time; it is closed when the program ends.
+
+    See `client_from_config`."""
+    return _opened(shared_store, config, logger)
+
+
+def _opened(
+    open_one: Callable[[Project], VectorStore], config: Config, logger: LoggerBase | None
+) -> VectorStore | None:  # fmt: skip
+    try:
+        return open_one(project_from(config))
+    except (StoreError, OSError) as error:
+        report_failure(error, logger or ConsoleLogger())
+        return None
+
+
+# Uploads
+
+
+@validated
+def markdown_upload(
+    documents: Documents, config: Config = None, annotate: bool = False, logger: LoggerBase | None = None
+) -> Counts | None:
+    """Index documents: each is read, encoded and uploaded; only what has changed is embedded.
+
+    documents: a file, a document's text (a text with line breaks), a list of these, or the blocks of one
+    document; annotate: make missing annotations first, and write them into the files. What names no file
+    is reported. Return what was done, or None if the store or a model failed, which is reported.
+    Raise ConfigError."""
+    told = logger or ConsoleLogger()
+    return _upload(config, annotate, told, lambda upload: _send_all(upload, as_documents(documents), told))
+
+
+async def _send_all(upload: Refresh, documents: Sequence[Document], logger: LoggerBase) -> Counts:
+    """Index files in one run, then each text."""
+    files = [Path(one) for one in documents if isinstance(one, str | Path) and _is_file(one, logger)]
+    counts = await upload.run(files) if files else Counts()
+    for one in documents:
+        if isinstance(one, list) or _is_text(one):
+            blocks = one if isinstance(one, list) else parse_markdown_text(str(one))
+            docid = _docid_of(blocks, logger)
+            counts += await upload.send(blocks, docid, f"{STDIN}{docid}")
+    return counts
+
+
+def _is_text(document: str | Path) -> bool:
+    return isinstance(document, str) and any(sign in document for sign in "\n\r")
+
+
+def _is_file(document: str | Path, logger: LoggerBase) -> bool:
+    """Return True for the path of a file; that there is none is reported."""
+    if _is_text(document):
+        return False
+    try:
+        found = Path(document).is_file()
+    except OSError:  # a text in one line is too long for a name
+        found = False
+    if not found:
+        name = one_line(str(document), 200)
+        logger.error(f"There is no file {name!r}. (The text of a document can be given, too: it has line breaks.)")
+    return found
+
+
+def _docid_of(blocks: Sequence[Block], logger: LoggerBase) -> str:
+    """Return the id of a document that has no file: that of its header, or one made of its text, which is said."""
+    if named := docid_in(header_content(blocks)):
+        return named
+    source = "".join(block.source for block in blocks).encode("utf-8", "surrogatepass")
+    docid = f"text-{hashlib.blake2b(source, digest_size=6).hexdigest()}"
+    logger.warning(
+        f"A text has no `docid` in its header and is indexed as {docid!r}: with one, a changed text replaces this one."
+    )
+    return docid
+
+
+def blocklist_upload(
+    blocks: Sequence[Block],
+    config: Config = None,
+    docid: str = "",
+    source: str = "",
+    logger: LoggerBase | None = None,
+) -> Counts | None:
+    """Index one document by its blocks; see `markdown_upload`.
+
+    docid: used if the header names none; source: the file that the blocks are from."""
+    told = logger or ConsoleLogger()
+    return _upload(config, False, told, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
+
+
+def _upload(
+    config: Config, annotate: bool, logger: LoggerBase, work: Callable[[Refresh], Awaitable[Counts]]
+) -> Counts | None:
+    project = project_from(config)
+    models = Models(warn=logger.warning)
+
+    async def upload() -> Counts:
+        try:
+            store = shared_store(project)
+            return await work(Refresh(project, store, models, annotate, logger=logger))
+        finally:
+            await models.close()
+
+    try:
+        return run(upload())
+    except ReportedError:
+        raise
+    except (LmmError, OSError) as error:
+        report_failure(error, logger)
+        return None
