@@ -16,7 +16,7 @@ from typing import Literal
 from .. import __version__
 from ..errors import ConfigError, FolderError
 from ..files.create import create_files
-from ..files.gitignore import ignored_on_the_way, is_ignored
+from ..files.gitignore import is_ignored
 from ..files.marked import check_inside
 from ..installation import ADDRESS, PACKAGE, requirement
 from ..quarto.check import check_project
@@ -122,13 +122,12 @@ def _plan(folder: Path, with_quarto: bool, editors: Sequence[str]) -> list[_Plan
     notes = _notes(folder)
     site = _site(folder)
     schema = SCHEMA_LINE if "vscode" in editors else ""
-    taken_back = _taken_back(folder, with_quarto)
     planned = [
         _Planned(CONFIG_NAME, schema + _text("config.toml"), lambda text: "" if schema in text else schema),
         _Planned(
             ".gitignore",
-            _lines(_ignored(site) + taken_back),
-            lambda text: _lines(_unignored(folder, site) + taken_back),
+            _lines(_ignored(site)),
+            lambda text: _lines(_unignored(folder, site)),
         ),
         *([] if notes else [_Planned("index.md", _text("index.md"))]),
         _Planned(REQUIREMENTS, _requirements(notes, with_quarto), _lacking_requirement),
@@ -177,15 +176,6 @@ def _ignored(site: str) -> list[str]:
 def _unignored(folder: Path, site: str) -> list[str]:
     """Return the lines about what git is to ignore that `.gitignore` lacks."""
     return [line for line in _ignored(site) if not is_ignored(folder.resolve(), f"{line.strip('/')}/x")]
-
-
-def _taken_back(folder: Path, with_quarto: bool) -> list[str]:
-    """Return the lines that take back what git ignores, but a workflow needs. The extension's files all go with one."""
-    root, extension = folder.resolve(), extension_place(folder).relative_to(folder).as_posix()
-    in_root = [HOOKS, WORKFLOW] if repository_of(folder) in (None, root) else []  # else they are not in this folder
-    needed = [CONFIG_NAME, REQUIREMENTS, *in_root, *([f"{extension}/lmm.lua"] if with_quarto else [])]
-    places = dict.fromkeys(place for name in needed for place in ignored_on_the_way(root, name))
-    return [f"!/{place}".replace(f"{extension}/lmm.lua", f"{extension}/**") for place in places]
 
 
 def _requirements(notes: list[Path], with_quarto: bool) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,47 +16,24 @@ from .schemas import config_schema
 
 CONFIG_SCHEMA = ".vscode/lmm-config.schema.json"
 SCHEMA_LINE = f"#:schema {CONFIG_SCHEMA}\n"  # read by Even Better TOML (taplo) at the top of a file
-_TOML_EXTENSION = "tamasfe.even-better-toml"
 _LANGUAGES = "markdown,quarto,rmd"
-_EXPANDING = {"editor.tabCompletion": "onlySnippets"}  # in markdown, VS Code offers nothing unasked
-_SETTINGS = {
-    "[markdown]": _EXPANDING,
-    "[quarto]": _EXPANDING,
-    # Tasks find an `lmm` in the course's own environment (python -m venv .venv), too
-    "terminal.integrated.env.linux": {"PATH": "${workspaceFolder}/.venv/bin:${env:PATH}"},
-    "terminal.integrated.env.osx": {"PATH": "${workspaceFolder}/.venv/bin:${env:PATH}"},
-    "terminal.integrated.env.windows": {"PATH": "${workspaceFolder}\\.venv\\Scripts;${env:PATH}"},
-}
+_FILES = Path(__file__).with_name("files")
 
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A text to insert. word: what is typed for it; body: with fields (`${1:…}`), `$0` where typing goes on."""
+    """A text to insert, see `files/snippets.toml`. word: what is typed for it; rstudio: RStudio has it anyway."""
 
     word: str
     what: str
     body: str
+    rstudio: bool = False
 
 
-def _block(body: str) -> str:
-    return f"::: {{.lmm .content-hidden}}\n``` yaml\n{body}\n```\n:::\n"
-
-
-SNIPPETS = (
-    Snippet("lmm-ask", "a question to the model", _block("?: ${1:your question}") + "$0"),
-    Snippet("lmm-edit", "an edit that the model is to propose", _block("=: ${1:what to change}") + "$0"),
-    Snippet("lmm-exercise", "an exercise, left out of the notes", "::: exercise\n${1:The exercise}\n:::\n$0"),
-    Snippet("lmm-topic", "a topic, left out of the notes", "::: topic\n${1:The topic}\n:::\n$0"),
-    Snippet(
-        "lmm-definition",
-        "a definition for the index alone",
-        "::: {.rag-only type=definition}\n${1:The definition}\n:::\n$0",
-    ),
-    Snippet("lmm-type", "the type of what follows", _block("type: ${1:exercise}") + "$0"),
-    Snippet("lmm-questions", "questions that what follows answers", _block("questions:\n  - ${1:A question?}") + "$0"),
-    Snippet("lmm-skip", "not annotated, not in the index", _block("skip: true") + "$0"),
-    Snippet("lmm-frozen", "annotations stay as they are", _block("frozen: true") + "$0"),
-)
+def read_snippets() -> list[Snippet]:
+    """Return all snippets, ours first."""
+    snippets = tomllib.loads((_FILES / "snippets.toml").read_text("utf-8"))["snippet"]
+    return [Snippet(**values) for values in snippets]
 
 
 # VS Code
@@ -66,8 +44,8 @@ def vscode_files() -> dict[str, str]:
     return {
         ".vscode/tasks.json": as_file(vscode_tasks()),
         ".vscode/lmm.code-snippets": as_file(vscode_snippets()),
-        ".vscode/settings.json": as_file(_SETTINGS),
-        ".vscode/extensions.json": as_file({"recommendations": [_TOML_EXTENSION]}),
+        ".vscode/settings.json": (_FILES / "vscode-settings.json").read_text("utf-8"),
+        ".vscode/extensions.json": (_FILES / "vscode-extensions.json").read_text("utf-8"),
         CONFIG_SCHEMA: as_file(config_schema()),
     }
 
@@ -76,7 +54,7 @@ def lacking_in_vscode(name: str, text: str) -> str:
     """Return the lines that a file for VS Code lacks, or ""."""
     wanted = vscode_files()[name]
     signs = {".vscode/tasks.json": ['"lmm: '], ".vscode/settings.json": ["editor.tabCompletion", "/.venv/bin"],
-             ".vscode/extensions.json": [_TOML_EXTENSION]}  # fmt: skip
+             ".vscode/extensions.json": ["even-better-toml"]}  # fmt: skip
     if name in signs:
         return "" if all(sign in text for sign in signs[name]) else "".join(wanted.splitlines(keepends=True)[1:-1])
     return "" if text == wanted else wanted
@@ -127,18 +105,11 @@ def _matcher(owner: str, severity: str, pattern: Mapping[str, Any]) -> dict[str,
 
 def vscode_snippets() -> dict[str, Any]:
     """Return the snippets of VS Code, each by what it is for, which VS Code shows beside its word."""
-    return {one.what: {"scope": _LANGUAGES, "prefix": one.word, "body": one.body.split("\n")} for one in SNIPPETS}
+    snippets = [one for one in read_snippets() if not one.rstudio]
+    return {one.what: {"scope": _LANGUAGES, "prefix": one.word, "body": one.body.split("\n")} for one in snippets}
 
 
 # RStudio
-
-# RStudio takes a file of ours in place of its own snippets for markdown, so that these are in it, too.
-_RSTUDIOS_OWN = (
-    Snippet("[", "a link", "[${1:label}](${2:location})"),
-    Snippet("![", "a picture", "![${1:label}](${2:location})"),
-    Snippet("r", "a cell of R", "```{r ${1:label}, ${2:options}}\n${0}\n```"),
-    Snippet("rcpp", "a cell of C++", "```{r engine='Rcpp'}\n#include <Rcpp.h>\nusing namespace Rcpp;\n\n${0}\n\n```"),
-)
 
 
 def rstudio_snippets_file() -> Path:
@@ -153,8 +124,10 @@ def rstudio_snippets_file() -> Path:
 
 
 def rstudio_snippets(with_own: bool = True) -> str:
-    """Return the snippets as RStudio reads them. with_own: those that come with RStudio as well."""
-    return "\n".join(_as_rstudio(one) for one in (*(_RSTUDIOS_OWN if with_own else ()), *SNIPPETS))
+    """Return the snippets as RStudio reads them. with_own: those that come with RStudio as well, since it takes a
+    file of ours in place of its own."""
+    snippets = sorted(read_snippets(), key=lambda one: not one.rstudio)
+    return "\n".join(_as_rstudio(one) for one in snippets if with_own or not one.rstudio)
 
 
 def _as_rstudio(snippet: Snippet) -> str:
@@ -164,4 +137,4 @@ def _as_rstudio(snippet: Snippet) -> str:
 
 def lacking_in_rstudio(text: str) -> str:
     """Return the snippets that RStudio's file lacks, or ""."""
-    return "" if f"snippet {SNIPPETS[0].word}" in text else rstudio_snippets(with_own=False)
+    return "" if "snippet lmm-" in text else rstudio_snippets(with_own=False)

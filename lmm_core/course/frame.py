@@ -53,7 +53,7 @@ def framed(text: str, entry: Entry, title: str, contents: Sequence[Entry], words
         "window-title": html.escape(window),
         "up": up,
         "head": f'{home}<a class="to-pages" href="#lmm-pages">{words["pages"]}</a>',
-        "pages": _list(contents, up, entry.page),
+        "pages": contents_list(contents, up, entry.page),
         "toc-title": words["toc"],
         "turn": _turn(entry, [one for one in contents if one.page], up, words),
     }
@@ -66,11 +66,13 @@ def framed(text: str, entry: Entry, title: str, contents: Sequence[Entry], words
 
 def first_page(title: str, contents: Sequence[Entry], words: Mapping[str, str], language: str) -> str:
     """Return the first page of a course that has none: its title and its table of contents."""
-    shown = _list(contents, "", "")
+    shown = contents_list(contents, "", "")
     return _FIRST_PAGE.format(title=html.escape(title), contents=shown, language=html.escape(language))
 
 
-def _list(contents: Sequence[Entry], up: str, current: str) -> str:
+def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
+    """Return the table of contents of a course as a list of links. up: the way to its folder; current: the page that
+    shows it."""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)

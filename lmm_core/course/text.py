@@ -45,6 +45,7 @@ from ..settings.quarto_project import (
 )
 
 _CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
+_INLINE = re.compile(r"(?<!`)`\{[A-Za-z][\w-]*\}[ \t]+[^`]+`(?!`)")
 _NOT_RUN = re.compile(r"^[ \t]*(?:#|//|--|%%)\|[ \t]*eval:[ \t]*false\b|\beval[ \t]*=[ \t]*F(?:ALSE)?\b", re.M)
 _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
@@ -135,15 +136,17 @@ def _named_files(
 
 
 def count_unrun_cells(file: MarkdownFile, folder: Path, settings: Mapping[str, Any]) -> int:
-    """Return how many cells of a document Quarto would run whose results it has not kept."""
+    """Return how many cells and inline expressions of a document Quarto would run whose results it has not kept."""
     path = file.path
     if path.suffix.lower() not in RUN or is_notebook(path) or _frozen(path, folder):
         return 0
     header = header_content(parse_markdown_text(file.text))
     if mapping_in(page_settings(path, header, settings), "execute").get("eval") is False:
         return 0
-    codes = [piece for is_code, piece in split_fences(file.text) if is_code]
-    return sum(bool(_CELL.match(code)) and not _NOT_RUN.search(code) for code in codes)
+    pieces = split_fences(file.text)
+    inline = sum(len(_INLINE.findall(piece)) for is_code, piece in pieces if not is_code)
+    cells = [piece for is_code, piece in pieces if is_code and _CELL.match(piece)]
+    return inline + sum(not _NOT_RUN.search(cell) for cell in cells)
 
 
 def frozen_folder(path: Path, folder: Path) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -70,20 +70,15 @@ def is_ignored(root: Path, path: str) -> bool:
     """Return True if a file of a project, or a folder that it lies in, is ignored.
 
     path: from the root, with `/`. Raise OSError if a .gitignore cannot be read."""
-    return next(ignored_on_the_way(root, path), None) is not None
-
-
-def ignored_on_the_way(root: Path, path: str) -> Iterator[str]:
-    """Yield the folders that a file of a project lies in, each with `/` behind it, and the file, as far as a rule
-    ignores them themselves. path, errors: as in `is_ignored`."""
     rules, folder = rules_above(root), ""
     for name in path.split("/"):
         lines = rules_of(root / folder)
         rules = rules if lines is None else [*rules, read_rules(lines, len(folder))]
         here = folder + name + ("/" if folder + name != path else "")
         if says_ignored(rules, here):
-            yield here
+            return True
         folder = here
+    return False
 
 
 def read_patterns(patterns: Iterable[str]) -> Rules:

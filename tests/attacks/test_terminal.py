@@ -140,7 +140,7 @@ LINES = {
     "prompts show": ["prompts show questions", "prompts show no\x1b[2J"],
     "prompts init": ["prompts init plan", "prompts init no\x1b[2J"],
     "config show": ["config show", "config show no\x1b[2J"],
-    "config schema": ["config schema", "config schema --metadata"],
+    "config schema": ["config schema"],
     "completion": ["completion bash", "completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "cache": ["cache"],

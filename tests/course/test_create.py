@@ -167,46 +167,6 @@ def test_no_file_is_changed_and_what_it_lacks_pasted_is_all(monkeypatch):
     assert [next(iter(step.values())) for step in steps][2:] == ["pip install -r requirements.txt", "lmm course"]
 
 
-def test_what_git_would_not_take_along_is_taken_back():
-    git("init")
-    write(".gitignore", "*.txt\n_extensions/\n/.lmm/\n/.quarto/\n/.venv/\n/_site/\n")
-    write("_quarto.yml", "project:\n  type: website\n")
-    paste = pasted(create_course(Path(), quarto=True), ".gitignore")
-    assert paste == "!/requirements.txt\n!/_extensions/\n"
-    write(".gitignore", text(".gitignore") + paste)
-    git("add", ".")
-    taken = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout
-    assert "requirements.txt" in taken and "_extensions/lmm/lmm.lua" in taken
-    assert states(create_course(Path(), quarto=True))[".gitignore"] == "left alone"
-
-
-@pytest.mark.parametrize("ignored", ["*", ".*\n_extensions/*", ".github/*\n_extensions/**"])
-def test_a_file_is_taken_back_with_each_folder_on_the_way_that_a_rule_ignores(ignored):
-    git("init")
-    write(".gitignore", f"{ignored}\n/.lmm/\n/.quarto/\n/.venv/\n/_site/\n")
-    write("_quarto.yml", "project:\n  type: website\n")
-    write(".gitignore", text(".gitignore") + pasted(create_course(Path(), quarto=True), ".gitignore"))
-    git("add", ".")
-    taken = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
-    extension = [file.as_posix() for file in Path("_extensions").rglob("*") if file.is_file()]
-    assert {"config.toml", "requirements.txt", create.HOOKS, create.WORKFLOW, *extension} <= {*taken}
-    assert states(create_course(Path(), quarto=True))[".gitignore"] == "left alone"
-
-
-def test_nothing_is_taken_back_that_lies_above_the_course():
-    git("init")
-    write(".gitignore", ".*\n")
-    create_course(Path("course"), quarto=False)
-    assert "!" not in text("course/.gitignore")
-
-
-def test_a_course_in_a_repository_that_ignores_some_of_its_files():
-    git("init")
-    write(".gitignore", "requirements.txt\n")
-    create_course(Path("course"))
-    assert text("course/.gitignore").endswith("/_site/\n!/requirements.txt\n")
-
-
 def test_a_workflow_of_another_name_that_makes_the_course_is_enough():
     write(".github/workflows/pages.yml", "jobs: {a: {steps: [{run: lmm course}]}}\n")
     assert states(create_course(Path()))[".github/workflows/pages.yml"] == "left alone"

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from lmm_core.course.create import create_course
-from lmm_core.course.editors import CONFIG_SCHEMA, SNIPPETS, matchers, rstudio_snippets, vscode_tasks
+from lmm_core.course.editors import CONFIG_SCHEMA, matchers, read_snippets, rstudio_snippets, vscode_tasks
 from lmm_core.scan.check.finding import CODES, ERRORS
 from tests.commands import run, text, write
 
+SNIPPETS = [one for one in read_snippets() if not one.rstudio]
 # A page for each kind of mistake: its code, the line and the text.
 MISTAKES = [
     ("unreadable-block", 5, "# A\n\n---\ntype: [x\n---\n\nText.\n"),

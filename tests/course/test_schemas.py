@@ -1,4 +1,4 @@
-"""The schemas by which editors complete and check `config.toml` and metadata blocks."""
+"""The schema by which editors complete and check `config.toml`."""
 
 import json
 import re
@@ -10,11 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lmm_core.course.create import create_course
-from lmm_core.course.schemas import config_schema, metadata_schema
-from lmm_core.markdown.metadata.body import parse_metadata
-from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.visibility import KnitRules
-from lmm_core.scan.check.near_misses import SWITCHES, TEXTS, find_near_misses
+from lmm_core.course.schemas import config_schema
 from lmm_core.settings.tables import SECTIONS, section_keys, table_class
 from tests.commands import run, text, write
 
@@ -29,14 +25,12 @@ def of_config(toml):
     return problems(config_schema(), tomllib.loads(toml))
 
 
-@pytest.mark.parametrize("schema", [config_schema(), metadata_schema()], ids=["config", "metadata"])
-def test_schemas_are_valid(schema):
-    Draft202012Validator.check_schema(schema)
+def test_the_schema_is_valid():
+    Draft202012Validator.check_schema(config_schema())
 
 
-def test_schemas_are_printed():
+def test_the_schema_is_printed():
     assert json.loads(run("lmm config schema").stdout) == config_schema()
-    assert json.loads(run("lmm config schema --metadata").stdout) == metadata_schema()
 
 
 # config.toml
@@ -95,53 +89,3 @@ def test_the_checker_of_even_better_toml_reads_the_schema():
     write("config.toml", text("config.toml") + '[minor]\nmodle = "x"\n')
     done = run("taplo check config.toml")
     assert done.returncode == 1 and b"'modle' was unexpected" in done.stderr + done.stdout
-
-
-# Metadata blocks
-
-GOOD = [
-    "type: exercise", "type: [exercise, topic]", "knit: false", "questions: Why?", "questions:\n  - Why?\n  - How?",
-    "questions=:", "~summary: It is so.\n~~hash: {summary: [a, b]}", "unit: cm", "skips: 3", "author: Me\nmy_key: 5",
-    "title: A\nmodel:\n  major: openai/gpt-4o\n  RAG: [questions]", "model:\n  - major: x\n  - minor: y",
-    "?: Is #3 right: yes or no?", "lmm:\n  div-types: [solution]",
-]  # fmt: skip
-BAD = [
-    "typ: exercise", "Type: exercise", "tpye: [exercise]", "knit: flase", "knti: true", "skp: true", "frozn: true",
-    "question: Why?", "sumary: It is so.", "~sumary: It is so.", "model:\n  majr: x", "skip: maybe", "type: 3",
-    "lmm:\n  div-type: x",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("body", GOOD)
-def test_blocks_that_are_right(body):
-    assert problems(metadata_schema(), parse_metadata(body).content) == []
-
-
-@pytest.mark.parametrize("body", BAD)
-def test_blocks_that_are_not(body):
-    assert problems(metadata_schema(), parse_metadata(body).content)
-
-
-def slips(word):
-    """All words that one slip leads to, with `x` for another letter."""
-    for at in range(len(word) + 1):
-        yield word[:at] + "x" + word[at:]
-        yield from (word[:at] + part for part in ("x" + word[at + 1 :], word[at + 1 :]) if at < len(word))
-        yield word[:at] + word[at + 1 : at + 2] + word[at : at + 1] + word[at + 2 :]
-    yield from (word.title(), word.upper())
-
-
-@pytest.mark.parametrize("key", [*SWITCHES, *TEXTS])
-def test_keys_that_the_scan_calls_slips_are_slips_to_the_schema(key):
-    value = "true" if key in SWITCHES else "words"
-    for word in {*slips(key)} - {*SWITCHES, *TEXTS}:
-        blocks = parse_markdown_text(f"# A\n\n---\n{word}: {value}\n---\n\nText.\n")
-        is_slip = any(one.code == "near-miss" for one in find_near_misses(blocks, KnitRules()))
-        assert bool(problems(metadata_schema(), parse_metadata(f"{word}: {value}").content)) is is_slip, word
-
-
-def test_every_key_of_the_docs_is_in_the_schema():
-    table = re.search(r"## Keys\n\n(.*?)\n\n", text(DOCS / "format.md"), re.S)[1]
-    named = {key for row in table.splitlines()[2:] for key in re.findall(r"`([^`]+)`", row.split("|")[1])}
-    known = metadata_schema()["properties"]
-    assert {key for key in named if not key.startswith("~")} <= known.keys()

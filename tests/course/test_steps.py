@@ -146,6 +146,13 @@ def test_cells_that_would_not_be_run_stop_it(notes, header):
     assert make_course("--steps check --no-quarto").returncode == 0
 
 
+def test_an_expression_in_a_line_is_a_cell(notes):
+    write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")
+    write("plots.qmd", "# Mean\n\nIt is `{python} mean(x)`, written ``{python} mean(x)`` or `{{python}} mean(x)`.\n")
+    done = make_course("--steps check")
+    assert done.returncode == 1 and b"Quarto is not installed; 1 cell would not be run." in done.stderr
+
+
 def test_json(notes):
     write("more.md", "# More\n\nSee @sec-nowhere.\n")
     found = json.loads(make_course("--json").stdout)

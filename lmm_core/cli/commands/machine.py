@@ -109,12 +109,11 @@ def write_config(folder: Path) -> None:
 
 
 @config.command("schema")
-@click.option("--metadata", is_flag=True, help="The schema of metadata blocks, in place of that of config.toml.")
-def print_schema(metadata: bool) -> None:
+def print_schema() -> None:
     """Print the JSON schema of config.toml, by which editors complete and check its keys."""
-    from ...course.schemas import config_schema, metadata_schema
+    from ...course.schemas import config_schema
 
-    print_json(metadata_schema() if metadata else config_schema())
+    print_json(config_schema())
 
 
 def _as_toml(value: object) -> str:

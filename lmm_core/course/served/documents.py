@@ -30,16 +30,17 @@ COARSE = 1_000_000_000  # nanoseconds by which a file system's clock may be behi
 class ServedCourse:
     """The documents that are served, in their order, and what is common to them.
 
-    stamps: the files that they depend on, with what shows a change; see `stamps_of`. is_settled: False if
-    one was changed while they were read, so that they have to be read again."""
+    indexed: the sources in the index; stamps: the files that the documents depend on, with what shows a change, see
+    `stamps_of`; began: when reading them began, in nanoseconds."""
 
     project: Project
+    indexed: Sequence[str]
     settings: Mapping[str, Any]
     title: str = ""
     contents: Sequence[Entry] = ()
     included: Mapping[Path, Sequence[Path]] = field(default_factory=dict)  # by the page that includes them
     stamps: Mapping[Path, tuple[int, int]] = field(default_factory=dict)
-    is_settled: bool = True
+    began: int = 0
 
     @property
     def folder(self) -> Path:
@@ -49,10 +50,20 @@ class ServedCourse:
     def language(self) -> str:
         return str(self.settings.get("lang") or "en")
 
+    def has_changed(self) -> bool:
+        """Return True if a file has changed since, or about when it was read: what was read may be older then."""
+        newest = max((changed for changed, _ in self.stamps.values()), default=0)
+        return newest > self.began - COARSE or stamps_of(self.stamps) != self.stamps
+
     @cached_property
     def entries(self) -> dict[str, Entry]:
         """The pages by their names, such as `part/01-data.html`."""
         return {entry.page: entry for entry in self.contents if entry.page}
+
+    def source(self, page: str) -> str:
+        """Return the path of a page's document from the course's folder."""
+        source = self.entries[page].source
+        return source.relative_to(self.folder).as_posix() if source else ""
 
     @cached_property
     def pages(self) -> list[SitePage]:
@@ -93,8 +104,7 @@ def read_course(project: Project, indexed: Sequence[str]) -> ServedCourse:
     all_pages = [page.file.path for page in pages]
     read = [*_settings_files(all_pages, folder), *all_pages, *inside]
     title = site_title(folder, settings, contents)
-    stamps = stamps_of(read)
-    return ServedCourse(project, settings, title, contents, included, stamps, _is_settled(stamps, began))
+    return ServedCourse(project, indexed, settings, title, contents, included, stamps_of(read), began)
 
 
 def _keeps_away(page: Page, folder: Path, settings: Mapping[str, Any]) -> bool:
@@ -119,13 +129,6 @@ def _settings_files(paths: Sequence[Path], folder: Path) -> Iterator[Path]:
     for place in {folder, *(one for path in paths for one in path.parents if one.is_relative_to(folder))}:
         yield place
         yield from (path for ending in ("yml", "yaml", "local") for path in place.glob(f"_*.{ending}"))
-
-
-def _is_settled(stamps: Mapping[Path, tuple[int, int]], began: int) -> bool:
-    """Return False if a file was changed about when it was read, which began at a time in nanoseconds: what
-    was read may be older than its stamp."""
-    first, last = began - COARSE, time.time_ns() + COARSE
-    return not any(first <= changed <= last for changed, _ in stamps.values())
 
 
 def stamps_of(paths: Iterable[Path]) -> dict[Path, tuple[int, int]]:
