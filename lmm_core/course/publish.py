@@ -1,16 +1,13 @@
 """Publish a site: put the folder that was rendered in the place of the one before.
 
-A site is rendered and checked in a folder of ours beside. Then the two folders change places, at
-once where the system can do that, else by renames, which the next run completes if one is killed
-between them. A folder that we have not made is kept under another name.
+A site is rendered and checked in a folder of ours beside. Then the published folder gets another name and this one
+its name; if a run is killed between the two, the next one puts the old site back. A folder that we have not made is
+kept under another name.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
-import sys
 from pathlib import Path
 
 from ..errors import CourseError
@@ -18,9 +15,6 @@ from ..files.marked import has_mark, held_in, make_marked, mark_filled, own_plac
 from ..logging import LoggerBase
 
 COURSE, SITE = "course", "site"  # the marks by which our folders are known
-_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)  # errors of file systems that cannot exchange
-_WORKING_FOLDER = -100  # AT_FDCWD
-_EXCHANGE = 2  # RENAME_EXCHANGE, on macOS RENAME_SWAP
 
 
 class Workshop:
@@ -72,14 +66,18 @@ class Workshop:
         self.published.parent.mkdir(parents=True, exist_ok=True)
         if not self.published.exists():
             self.site.rename(self.published)
-        elif self._may_remove or has_mark(self.published, SITE) or not any(self.published.iterdir()):
-            self._exchange(self.site)
-        else:
-            kept = self._free_name()
-            self.site.rename(kept)
-            self._exchange(kept)
+            return
+        may_remove = self._may_remove or has_mark(self.published, SITE) or not any(self.published.iterdir())
+        old = self._old if may_remove else self._free_name()
+        self.published.rename(old)
+        try:
+            self.site.rename(self.published)
+        except OSError:
+            old.rename(self.published)
+            raise
+        if not may_remove:
             logger.warning(
-                f"{self.published} was not made by lmm, so what was in it is kept, in {kept}: remove that if nobody "
+                f"{self.published} was not made by lmm, so what was in it is kept, in {old}: remove that if nobody "
                 "needs it"
             )
 
@@ -89,35 +87,3 @@ class Workshop:
         while (found := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
             number += 1
         return found
-
-    def _exchange(self, made: Path) -> None:
-        """Let a folder and the published one change places."""
-        if _exchange_at_once(made, self.published):
-            return
-        self.published.rename(self._old)
-        try:
-            made.rename(self.published)
-        except OSError:
-            self._old.rename(self.published)
-            raise
-        self._old.rename(made)
-
-
-def _exchange_at_once(one: Path, other: Path) -> bool:
-    """Let two folders change places in one step. Return False if the system cannot do that, and raise
-    OSError if it fails."""
-    if sys.platform == "win32":
-        return False
-    paths = os.fsencode(one), os.fsencode(other)
-    libc = ctypes.CDLL(None, use_errno=True)
-    failed: int
-    if sys.platform == "darwin" and hasattr(libc, "renamex_np"):
-        failed = libc.renamex_np(*paths, _EXCHANGE)
-    elif sys.platform == "linux" and hasattr(libc, "renameat2"):
-        failed = libc.renameat2(_WORKING_FOLDER, paths[0], _WORKING_FOLDER, paths[1], _EXCHANGE)
-    else:
-        return False
-    found = ctypes.get_errno()
-    if failed and found not in _CANNOT:
-        raise OSError(found, os.strerror(found), str(other))
-    return not failed

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.course import publish
 from lmm_core.course.publish import Workshop
 from lmm_core.errors import CourseError, FolderError
 from lmm_core.logging import ListLogger
@@ -29,10 +28,7 @@ def make(course, words, output="_site", **options):
     return [report.message for report in logger.reports]
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["exchanged", "renamed"])
-def test_a_site_takes_the_place_of_the_one_before(course, monkeypatch, at_once):
-    if not at_once:
-        monkeypatch.setattr(publish, "_exchange_at_once", lambda one, other: False)
+def test_a_site_takes_the_place_of_the_one_before(course):
     assert make(course, "first") == []
     write("_site/gone.html", "of a page that is gone")
     assert make(course, "second") == []
@@ -41,10 +37,7 @@ def test_a_site_takes_the_place_of_the_one_before(course, monkeypatch, at_once):
     assert os.listdir(".lmm") == []
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["exchanged", "renamed"])
-def test_what_we_have_not_made_is_kept(course, monkeypatch, at_once):
-    if not at_once:
-        monkeypatch.setattr(publish, "_exchange_at_once", lambda one, other: False)
+def test_what_we_have_not_made_is_kept(course):
     write("docs/thesis.txt", "mine")
     assert "is kept" in make(course, "first", "docs")[0]
     assert text("docs/page.html") == "first"
@@ -59,7 +52,7 @@ def test_what_quarto_removes_at_each_render_is_not(course):
     assert os.listdir(".lmm") == []
 
 
-def test_a_run_that_was_killed_between_two_renames(course, monkeypatch):
+def test_a_run_that_was_killed_between_two_renames(course):
     """The next run begins by putting the site back, and it is there even if that run fails."""
     make(course, "first")
     shop = Workshop(course, course / "_site")
