@@ -34,6 +34,15 @@ FALSE = {
     "in a div": ("::: note\n ---\n type: exercise\n ---\n\nText.\n:::", 7),
     "CRLF": ("---\r\n\r\ntype: exercise\r\n---\r", 7),
     "directly under a text": ("Text.\n---\ntype: exercise\n---", 6),
+    "a paragraph": ("type: exercise", 5),
+    "a paragraph of several keys": ("~summary: S\nskip: true", 5),
+    "a comment": ("<!-- type: exercise -->", 5),
+    "a long comment": ("<!--\ntype: [exercise, topic]\n-->", 5),
+    "a code block": ("```yaml\ntype: exercise\n```", 5),
+    "a code block in an item": ("- a\n\n  ``` {.yaml}\n  type: exercise\n  knit: false\n  ```", 7),
+    "an attribute of HTML": ('<div data-type="exercise">\n\nText.\n\n</div>', 5),
+    "an attribute of a div": ("::: {data-type=exercise}\nText.\n:::", 5),
+    "a switch as an attribute": ("::: {data-knit=false}\nText.\n:::", 5),
 }
 
 
@@ -79,7 +88,13 @@ def test_an_equals_sign_in_place_of_the_colon(text, line):
         "Text where\ntype = x\n---\n",  # an underlined heading
         "Text.\n\n***\ntype: an exercise\nwith prose\n***\n",
         "Text.\n\n***\n\nKnit: two, purl: three\n\n***\n",
-        "Text.\n\ntype: exercise\n\nText.\n",
+        "Text.\n\ntype: of an exercise\n\nText.\n",
+        "Text.\n\ntype: exercise\nsize: small\n\nText.\n",
+        "Text.\n\nsummary: this\n\nText.\n",
+        "Text.\n\n```yaml\ntitle: T\n```\n",
+        "Text.\n\n```yaml\ntype: exercise\nsize: small\n```\n",
+        "Text.\n\n```yaml example\ntype: exercise\n```\n",
+        "Text.\n\n<!-- type of exercise -->\n\n<!-- note: type -->\n",
     ],
 )
 def test_what_is_no_block(text):

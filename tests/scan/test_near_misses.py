@@ -6,7 +6,8 @@ import pytest
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, nearest, slips_between, types_in
+from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
+from lmm_core.scan.check.words import nearest, slips_between
 from tests.real_files import markdown_files
 from tests.strategies import knitted
 

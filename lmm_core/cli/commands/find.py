@@ -19,7 +19,7 @@ from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
 from ...models.names import DEFAULT, NO_MODEL
 from ...models.sources import ModelSource
-from ...scan.check.near_misses import nearest
+from ...scan.check.words import nearest
 from ...scan.documents.passes import work_on
 from ...settings.models import Models
 from ...settings.project import Project

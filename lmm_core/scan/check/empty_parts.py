@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...markdown.blocks import Attributes, Block, HeadingBlock, MetadataBlock
+from ...markdown.blocks import Block, HeadingBlock, MetadataBlock
 from ...markdown.metadata.keys import ABOUT_TEXT
-from ...markdown.originals import restore_originals
-from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
+from ...markdown.tree import HeaderNode, HeadingNode, MarkdownTree, Node, TextNode, traverse
 from .finding import Finding
 
 NO_TEXT = "this metadata is about a section without text: write the text, or take the block out"
@@ -15,14 +14,13 @@ NO_TEXT_AT_END = "this metadata is about nothing, because no text follows: put i
 NO_TITLE = "a heading without a title: write one after the {}, or take the line out"
 
 
-def find_empty_parts(blocks: Sequence[Block]) -> Iterator[Finding]:
+def find_empty_parts(blocks: Sequence[Block], tree: MarkdownTree) -> Iterator[Finding]:
     """Yield the blocks about sections and places without text, and the headings without a title.
 
     A block that asks something is passed over: a writer may ask for a text that is not there yet."""
     for block in blocks:
-        if isinstance(block, HeadingBlock) and not block.title and block.attributes == Attributes():
+        if isinstance(block, HeadingBlock) and not block.source.strip("\ufeff# \t\r\n"):
             yield Finding(block.line, "no-title", NO_TITLE.format("#" * block.level))
-    tree = blocks_to_tree(restore_originals(blocks).blocks)
     for node in traverse(tree):
         if node.metadata and not isinstance(node, HeaderNode) and not _has_text(node) and _describes(node.metadata):
             message = NO_TEXT if isinstance(node, HeadingNode) else NO_TEXT_AT_END

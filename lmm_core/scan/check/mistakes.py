@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, Problem, header_content
 from ...markdown.edits import broken_edits
+from ...markdown.originals import restore_originals
 from ...markdown.parse import DIV_UNDER_TEXT
+from ...markdown.tree import blocks_to_tree
 from ...markdown.visibility import KnitRules, header_rules
 from .empty_parts import find_empty_parts
 from .finding import ERRORS, Finding, report_findings
 from .header_keys import find_header_keys, find_unchecked_import
-from .near_misses import find_near_misses
-from .stray_marks import find_merge_conflicts, read_parts
+from .marks import find_merge_conflicts, find_no_colons
+from .near_misses import find_slips
+from .texts import read_texts
 from .type_words import find_type_slips
-from .unread_messages import find_unread_messages
-from .unreadable import find_errors
+from .unreadable import errors_in
 
 # What the passes report by themselves: blocks that cannot be read, and what their readers say
 _SAID_BY_PASSES = {"unreadable-block", "no-fence", "not-closed", "refused-option", "broken-edit", "header-value"}
@@ -38,12 +39,11 @@ def find_mistakes(
     problems: those of the parser; rules: of the project, with the types of its documents; used:
     how many parts of the project have each type."""
     rules = header_rules(header_content(blocks), rules or KnitRules())
-    read = cache(read_parts)
-    found = [*map(_of_parser, problems), *find_errors(blocks), *find_near_misses(blocks, rules, read)]
+    texts, tree = [*read_texts(blocks)], blocks_to_tree(restore_originals(blocks).blocks)
+    found = [*map(_of_parser, problems), *errors_in(blocks, texts), *find_slips(blocks, tree, texts, rules)]
     found += [Finding(one.line, "broken-edit", one.message) for one in broken_edits(blocks)]
-    found += find_unread_messages(blocks, read)
-    found += find_type_slips(blocks, rules, used, read)
-    found += [*find_header_keys(blocks), *find_empty_parts(blocks), *find_merge_conflicts(blocks)]
+    found += [*find_no_colons(blocks, texts), *find_type_slips(blocks, texts, rules, used)]
+    found += [*find_header_keys(blocks), *find_empty_parts(blocks, tree), *find_merge_conflicts(blocks, texts)]
     found += find_unchecked_import(blocks)
     return sorted(_once(found), key=lambda one: one.line)
 

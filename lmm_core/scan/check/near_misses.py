@@ -2,16 +2,15 @@
 be left out would be shown.
 
 The keys of metadata blocks, the classes and attributes of divs, and the header's keys for the whole
-page are compared. One slip counts as near (a letter too many, too few, another one, two that have
-changed places), two in a word of eight letters or more, and letter case does not count. A key has
-to have a value that fits, so that `unit: cm` is not taken for `knit`.
+page are compared. A key has to have a value that fits, so that `unit: cm` is not taken for `knit`.
+Lines that are nearly a mark of ours (`check.marks`) belong to them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from ...markdown.blocks import (
@@ -19,37 +18,23 @@ from ...markdown.blocks import (
     Block,
     HeaderBlock,
     MetadataBlock,
-    TextBlock,
     count_lead,
     header_content,
     is_text,
-    source_line,
 )
 from ...markdown.divs import Part
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.keys import SWITCHES, TEXTS
-from ...markdown.metadata.lists import listed_tables, may_be_metadata
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.metadata.ownership import find_key
 from ...markdown.originals import restore_originals
-from ...markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
-from ...markdown.tree import HeaderNode, TextNode, blocks_to_tree, traverse
-from ...markdown.visibility import (
-    ALL,
-    RAG_ONLY,
-    KnitRules,
-    div_properties,
-    header_rules,
-    in_notes,
-    types_of,
-)
-from .comment_marks import find_comment_marks
-from .false_blocks import find_false_blocks
+from ...markdown.tree import HeaderNode, MarkdownTree, Node, TextNode, blocks_to_tree, traverse
+from ...markdown.visibility import ALL, RAG_ONLY, KnitRules, div_properties, header_rules, in_notes, types_of
 from .finding import Finding
-from .stray_marks import ReadParts, explain_misplaced, find_stray_marks, read_parts
-from .unread_messages import find_unread_messages
+from .marks import find_marks, find_stray_colons, find_types_elsewhere
+from .texts import CheckedText, read_texts
+from .words import LMM, is_nearly_lmm, nearest
 
-LMM = "lmm"
 # Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
 # bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
 _OTHERS = frozenset(
@@ -59,54 +44,75 @@ _OTHERS = frozenset(
 )
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1", re.S | re.M)
 _TRUTH = ("true", "false")
+# Of the marks, what hides nothing
+_ASKED_IN_VAIN = {"no-block", "not-closed", "no-colon"}
+_UNSEEN = re.compile(
+    r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
+    | :{3,}[^\n]*\n\s*:{3,}""",
+    re.S | re.X,
+)
+_UNDERLINED = re.compile(r"[^\n]+\n(?:=+|-+)[ \t]*(?:\n|\Z)")
+ABOUT_NOTHING = (
+    "this metadata is about the line after it alone, which nobody sees, and not about the part after that: "
+    "put it directly before the part"
+)
+UNDERLINED = "an underlined heading starts no section, so that its text is not left out: write it as `## Heading`"
 
 
-def find_near_misses(
-    blocks: Sequence[Block], rules: KnitRules, read: ReadParts | None = None
-) -> list[Finding]:  # fmt: skip
-    """Return the words that are nearly keys, classes or attributes of ours, each with its line.
+def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
+    """Return the words and lines that are nearly keys, classes, attributes or marks of ours, each with its line.
 
     `rules` name the types of the project; those of the document itself count as well. A part with
-    `knit: true` of its own is not compared, nor are the words that the rules allow.
-    """
+    `knit: true` of its own is not compared, nor are the words that the rules allow."""
     tree = blocks_to_tree(restore_originals(blocks).blocks)
-    if tree is None:
-        return []
-    rules, read = header_rules(header_content(blocks), rules), read or cache(read_parts)
-    finder = _NearMissFinder(rules, rules.div_types | rules.types | types_in(blocks, read), read)
-    found: list[Finding] = []
+    found = find_slips(blocks, tree, [*read_texts(blocks)], rules)
+    return sorted((one for one in found if one.code not in _ASKED_IN_VAIN), key=lambda one: one.line)
+
+
+def find_slips(
+    blocks: Sequence[Block], tree: MarkdownTree, texts: Sequence[CheckedText], rules: KnitRules
+) -> Iterator[Finding]:
+    """Yield the same, and what is asked and not read. tree: of the document with the old texts of edits; texts: those
+    of the blocks (see `read_texts`)."""
+    rules = header_rules(header_content(blocks), rules)
+    types = rules.div_types | rules.types | {word for _, word in typed_parts(blocks, texts)}
+    finder = _NearMissFinder(rules, types)
     for node in traverse(tree):
-        if isinstance(node, HeaderNode):
-            found += finder.header(node)
-            continue
-        for block in node.metadata:
-            found += finder.block(block.content, block.source, block.line, node.get("knit") is True)
-        if isinstance(node, TextNode) and is_text(node.block):
-            found += finder.text(node.block, node.get("knit") is True)
-            if node.metadata and in_notes(node, rules) is False and (why := explain_misplaced(node.block.content)):
-                found.append(Finding(node.metadata[-1].line, "about-nothing", why))
-    found += [*find_stray_marks(blocks, finder.types, read), *find_comment_marks(blocks, read)]
-    found += find_false_blocks(blocks, rules.allowed, read)
-    found += [one for one in find_unread_messages(blocks, read) if one.code == "no-blank-line"]
-    return sorted(found, key=lambda one: one.line)
+        if node.metadata:
+            yield from finder.header(node) if isinstance(node, HeaderNode) else finder.metadata(node)
+    kept = _kept_texts(blocks)
+    for text in texts:
+        yield from finder.text(text, text.first in kept)
+        yield from find_marks(text, rules.allowed)
+        yield from find_stray_colons(text, finder.types)
+    yield from find_types_elsewhere(blocks, texts, finder.types)
 
 
-def types_in(blocks: Iterable[Block], read: ReadParts = read_parts) -> frozenset[str]:
+def _kept_texts(blocks: Sequence[Block]) -> set[int]:
+    """Return the lines on which the texts begin that are in the notes by `knit: true`."""
+    return {
+        after.line
+        for block, after in pairwise(blocks)
+        if isinstance(block, MetadataBlock) and block.content.get("knit") is True and is_text(after)
+    }
+
+
+def types_in(blocks: Sequence[Block]) -> frozenset[str]:
     """Return the types that the parts of a document have by its blocks and `.rag-only` divs."""
-    return frozenset(word for _, word in typed_parts(blocks, read))
+    return frozenset(word for _, word in typed_parts(blocks, [*read_texts(blocks)]))
 
 
-def typed_parts(blocks: Iterable[Block], read: ReadParts = read_parts) -> Iterator[tuple[int, str]]:
+def typed_parts(blocks: Iterable[Block], texts: Iterable[CheckedText]) -> Iterator[tuple[int, str]]:
     """Yield each type that a part of a document has by its block or `.rag-only` div, with its line."""
     for block in blocks:
         if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
             yield from ((block.line + line_of("type", block.source), word) for word in _types(block.content))
-        elif isinstance(block, TextBlock):
-            first = source_line(block)
-            for line, part, source in read(block.source):
-                yield from ((first + line + line_of("type", source), word) for word in _types(part.metadata or {}))
-                if RAG_ONLY in part.attributes.classes:
-                    yield from ((first + line, word) for word in types_of(part.attributes.pairs.get("type")))
+    for text in texts:
+        for line, part, source in text.parts:
+            at = text.first + line
+            yield from ((at + line_of("type", source), word) for word in _types(part.metadata or {}))
+            if RAG_ONLY in part.attributes.classes:
+                yield from ((at, word) for word in types_of(part.attributes.pairs.get("type")))
 
 
 def check_kept_types(keep: Iterable[str], types: Iterable[str]) -> list[str]:
@@ -122,25 +128,33 @@ def _no_type(word: str, known: Sequence[str]) -> str:
 
 
 def _types(metadata: Mapping[str, Any]) -> list[str]:
-    key = find_key(metadata, "type")
+    key = find_key(metadata, "type") if metadata else None
     return types_of(metadata[key]) if key else []
 
 
 class _NearMissFinder:
     """Finds near misses in the parts of a document. `types` are the words that leave a part out, or would."""
 
-    def __init__(self, rules: KnitRules, types: frozenset[str], read: ReadParts) -> None:
+    def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
         self.rules = rules
-        self.read = read
         self.types = types - rules.allowed
         self.allowed = rules.allowed
         self.reported: set[str] = set()  # types used as classes, each reported once
 
     # Blocks
 
-    def block(self, content: Mapping[str, Any], source: str, line: int, is_kept: bool) -> Iterator[Finding]:
-        """Yield near misses among the keys of a block; `is_kept` says that the block keeps its part in the notes."""
-        for key, value in content.items() if not is_kept else ():
+    def metadata(self, node: Node) -> Iterator[Finding]:
+        """Yield near misses among the keys before a heading or text, and metadata that is hardly meant for the text."""
+        for block in node.metadata if node.get("knit") is not True else ():
+            yield from self._block(block.content, block.source, block.line)
+        if isinstance(node, TextNode) and is_text(node.block) and in_notes(node, self.rules) is False:
+            bare = node.block.content.strip()
+            why = ABOUT_NOTHING if _UNSEEN.fullmatch(bare) else UNDERLINED if _UNDERLINED.match(bare) else ""
+            if why:
+                yield Finding(node.metadata[-1].line, "about-nothing", why)
+
+    def _block(self, content: Mapping[str, Any], source: str, line: int) -> Iterator[Finding]:
+        for key, value in content.items():
             if found := self._block_key(key, value):
                 yield Finding(line + line_of(key, source), *found)
 
@@ -162,8 +176,6 @@ class _NearMissFinder:
 
     def header(self, node: HeaderNode) -> Iterator[Finding]:
         """Yield the keys of the header that are meant for the whole page and have no effect there."""
-        if not node.metadata:
-            return
         block = node.metadata[0]
         for key, value in block.content.items():
             if key in self.allowed:
@@ -180,7 +192,7 @@ class _NearMissFinder:
         """Return code and message about a key of the header; None if it is nearly none of ours."""
         if isinstance(value, bool) and nearest(key, ("knit",)):
             return "near-miss", _unknown(key, "knit")
-        if isinstance(value, Mapping) and _is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
+        if isinstance(value, Mapping) and is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
             return "near-miss", _unknown(key, LMM)
         # R Markdown has a key of that name as well, whose value is a function
         is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
@@ -199,28 +211,17 @@ class _NearMissFinder:
 
     # Texts
 
-    def text(self, block: TextBlock, is_kept: bool) -> Iterator[Finding]:
-        """Yield near misses in the divs and blocks of a text, and the text itself if it is a list
-        that looks like metadata."""
-        if self._is_list(block.content):
-            yield Finding(block.line, "yaml-list", _LIST)
-        lines = block.source.split("\n")
-        first = source_line(block)
-        kept_from = 0 if is_kept else len(lines)  # after a block that keeps the next part
-        for line, part, source in self.read(block.source):
+    def text(self, text: CheckedText, is_kept: bool) -> Iterator[Finding]:
+        """Yield near misses in the divs and blocks of a text. is_kept: a block before it keeps the next part."""
+        kept_from = 0 if is_kept else len(text.padded)
+        for line, part, source in text.parts:
             if part.metadata is not None:
                 keeps = part.metadata.get("knit") is True
-                yield from self.block(part.metadata, source, first + line, keeps)
+                yield from self._block(part.metadata, source, text.first + line) if not keeps else ()
                 kept_from = line + len(source.splitlines()) if keeps else kept_from
             elif not part.error:
-                kept = kept_from <= line and not "".join(lines[kept_from:line]).strip("> \t\r\ufeff")
-                yield from (Finding(first + line, *found) for found in self._div(part, source, kept))
-
-    def _is_list(self, text: str) -> bool:
-        opened = NATIVE_OPEN.match(text)
-        closed = NATIVE_CLOSE.search(text, opened.end() - 1) if opened else None
-        tables = listed_tables(text[opened.end() : closed.start() + 1]) if opened and closed else []
-        return may_be_metadata(tables) and self.allowed.isdisjoint(key for table in tables for key in table)
+                kept = kept_from <= line and not "".join(text.lines[kept_from:line]).strip("> \t\r\ufeff")
+                yield from (Finding(text.first + line, *found) for found in self._div(part, source, kept))
 
     def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[tuple[str, str]]:
         attributes = part.attributes
@@ -232,7 +233,7 @@ class _NearMissFinder:
                 continue
             if name in self.types:
                 yield from self._no_div_type(name)
-            elif meant := self._class(name) or (LMM if _is_nearly_lmm(name) and _holds_metadata(source) else ""):
+            elif meant := self._class(name) or (LMM if is_nearly_lmm(name) and _holds_metadata(source) else ""):
                 yield "near-miss", f"unknown class {name!r}: did you mean {meant!r}?"
         named = attributes.pairs.get("type", "")
         if named in self.types:
@@ -259,9 +260,11 @@ class _NearMissFinder:
             if name == "knit" and value.lower() not in _TRUTH:
                 yield "knit-value", _no_switch(value)
                 continue
-            meant = "" if name in self.allowed else nearest(name, ("type", "knit"))
+            bare = name.removeprefix("data-")
+            meant = bare if bare != name and bare in ("type", "knit") else nearest(name, ("type", "knit"))
             is_typed = RAG_ONLY in attributes.classes or value in self.types
-            if is_typed if meant == "type" else meant and value.lower() in _TRUTH:
+            fits = is_typed if meant == "type" else meant and value.lower() in _TRUTH
+            if fits and name not in self.allowed:
                 yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
@@ -269,12 +272,6 @@ class _NearMissFinder:
         return (
             "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
         )
-
-
-_LIST = (
-    "a YAML list between `---` lines is text, and shown: if it is metadata, write it as a mapping "
-    "(`key: value`); if it is a list, leave a line empty below the first `---`"
-)
 
 
 def _unknown(key: str, meant: str) -> str:
@@ -296,48 +293,8 @@ def line_of(key: str, source: str) -> int:
     return source.count("\n", 0, found.start()) - count_lead(source) if found else 0
 
 
-def _is_nearly_lmm(name: str) -> bool:
-    """Return True if a name is nearly `lmm`. For so short a name, the content has to be checked as well."""
-    return name != LMM and slips_between(name[:9].lower(), LMM) <= 1
-
-
 def _holds_metadata(source: str) -> bool:
     """Return True if a div holds a code block of YAML with a key of ours."""
     found = _CODE.search(source)
     content = parse_metadata(found["body"]).content if found else None
     return any(key.startswith("~") or key in (*SWITCHES, *TEXTS) for key in content or ())
-
-
-# Words
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is nearest to another word and not equal to it; "" for none."""
-    found = [(distance, one) for one in known if (distance := _slips(word, one)) is not None]
-    return min(found)[1] if found and word not in {one for _, one in found} else ""
-
-
-@lru_cache(1000)
-def _slips(word: str, known: str) -> int | None:
-    """Return the number of slips between two words; None if it is more than such a word allows."""
-    one, other = word.lower(), known.lower()
-    allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
-    if abs(len(one) - len(other)) > allowed:
-        return None
-    found = 0 if one == other else slips_between(one, other)
-    return found if found <= allowed else None
-
-
-def slips_between(one: str, other: str) -> int:
-    """Return the number of slips that lead from one word to another (letters too many, too few,
-    replaced, or swapped with their neighbours): the optimal string alignment distance."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, sign in enumerate(one, 1):
-        older, before, row = before, row, [i]
-        for j, wanted in enumerate(other, 1):
-            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (sign != wanted))
-            if i > 1 and j > 1 and sign == other[j - 2] and one[i - 2] == wanted:
-                best = min(best, older[j - 2] + 1)
-            row.append(best)
-    return row[-1]

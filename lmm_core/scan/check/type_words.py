@@ -9,8 +9,9 @@ from functools import cache
 from ...markdown.blocks import Block
 from ...markdown.visibility import RAG_ONLY, KnitRules
 from .finding import Finding
-from .near_misses import nearest, typed_parts
-from .stray_marks import ReadParts, read_parts
+from .near_misses import typed_parts
+from .texts import CheckedText, read_texts
+from .words import nearest
 
 _COMMON = frozenset({"definition", "exercise", "topic"})  # the types that the format names
 MOST_TYPES = 100  # that are compared, the most used: a project has few
@@ -18,7 +19,7 @@ MOST_TYPES = 100  # that are compared, the most used: a project has few
 
 def count_types(documents: Iterable[Sequence[Block]]) -> Counter[str]:
     """Return how many parts of some documents have each type."""
-    return Counter(word for blocks in documents for _, word in typed_parts(blocks))
+    return Counter(word for blocks in documents for _, word in typed_parts(blocks, read_texts(blocks)))
 
 
 def _more_used(used: Counter[str]) -> Callable[[str], list[str]]:
@@ -28,12 +29,12 @@ def _more_used(used: Counter[str]) -> Callable[[str], list[str]]:
 
 
 def find_type_slips(
-    blocks: Sequence[Block], rules: KnitRules, used: Mapping[str, int] | None = None, read: ReadParts = read_parts
+    blocks: Sequence[Block], texts: Sequence[CheckedText], rules: KnitRules, used: Mapping[str, int] | None = None
 ) -> Iterator[Finding]:
     """Yield the types of parts that are nearly a type of ours, or nearly one that more parts have.
 
     used: how many parts of the project have each type; by default, those of the document count."""
-    parts = list(typed_parts(blocks, read))
+    parts = list(typed_parts(blocks, texts))
     uses = Counter(used if used is not None else (word for _, word in parts))
     known = _COMMON | (rules.div_types - {RAG_ONLY})
     more = _more_used(uses)

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ...markdown.blocks import Block, ErrorBlock, TextBlock, source_line
-from ...markdown.divs import parts_by_line
+from ...markdown.blocks import Block, ErrorBlock
 from ...markdown.parse import NOT_ONE_BLOCK
 from .finding import Finding
+from .texts import CheckedText, read_texts
 
-_ASKS = re.compile(r"^[ \t>]*(?:(?P<sign>[?+=]):|(?P<word>query|message|edit):[ \t]|(?P<bare>\?)[ \t])", re.M)
+_ASKS = re.compile(r"^[ \t>]*(?:(?P<sign>[?+=]):|(?P<word>query|message|edit):[ \t]|(?P<bare>\?)[ \t\w])", re.M)
 _TIGHT = re.compile(r"^[ \t>]*([?+=]:)[^\s:]", re.M)
 _SIGNS = {"query": "?", "message": "+", "edit": "="}
 
 
 def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
     """Yield each metadata block that cannot be read, those inside divs included."""
+    return errors_in(blocks, read_texts(blocks))
+
+
+def errors_in(blocks: Iterable[Block], texts: Iterable[CheckedText]) -> Iterator[Finding]:
+    """Yield the same. texts: those of the blocks (see `read_texts`)."""
     for block in blocks:
         if isinstance(block, ErrorBlock):
             yield _error(block.error_line, block.message, block.source)
-        elif isinstance(block, TextBlock) and (":::" in block.source or "<!--" in block.source):
-            first = source_line(block)
-            for line, part, source in parts_by_line(block.source):
-                if part.error:
-                    yield _error(first + line, part.error, source)
+    for text in texts:
+        for line, part, source in text.parts:
+            if part.error:
+                yield _error(text.first + line, part.error, source)
 
 
 def signs_in(source: str) -> str:

@@ -21,7 +21,7 @@ from ..annotations.keys import KeyRemoval
 from ..chat import ChatRun
 from ..check.finding import report_findings
 from ..check.mistakes import find_unread_requests
-from ..check.near_misses import nearest
+from ..check.words import nearest
 from ..edit import EditRun, requests_in
 from ..exchange.decisions import Decision, accept_edits, reject_edits
 from ..exchange.record import clear_messages, pending_messages

@@ -1,0 +1,164 @@
+"""The texts of a document as the checks read them: line by line, each line with what it is part of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+
+from ...markdown.blocks import Block, is_text, source_line
+from ...markdown.divs import Part, parts_by_line
+
+FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
+_VERBATIM = re.compile(r"[ \t>]*<(pre|script|style|textarea)\b", re.I)
+_ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
+_NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:|[ ]{0,2}[:~][ ]")  # a footnote or a definition
+_REACH = 1000  # lines above a line in which the list item that it stands in begins
+_QUOTED = re.compile(r"[ \t>]*")
+
+
+class CheckedText:
+    """The text blocks between two headings or metadata blocks. first: the line of the document at which they begin.
+
+    Lines count from 0. `padded` is the source after a line end, so that a pattern which begins with a line end is
+    searched for from line to line."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.first = source_line(blocks[0])
+        self.source = "".join([block.source for block in blocks])
+        self.padded = "\n" + self.source
+        self._starts = {*accumulate((block.source.count("\n") for block in blocks), initial=0)}
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends."""
+        return self.source.split("\n")
+
+    @cached_property
+    def bare(self) -> list[str]:
+        """The lines without quote marks and blanks around them; those of code and the like as a fence."""
+        prose = self.prose
+        return [_QUOTED.sub("", line, count=1).rstrip() if at in prose else "```" for at, line in enumerate(self.lines)]
+
+    @cached_property
+    def parts(self) -> list[tuple[int, Part, str]]:
+        """The divs and metadata blocks in the text, each with its line and its own text."""
+        return list(parts_by_line(self.source))
+
+    @cached_property
+    def in_blocks(self) -> set[int]:
+        """The lines of the metadata blocks in the text."""
+        blocks = ((at, text) for at, part, text in self.parts if part.metadata is not None or part.error)
+        return {line for at, text in blocks for line in range(at, at + len(text.splitlines()))}
+
+    @cached_property
+    def prose(self) -> set[int]:
+        """The lines outside code, comments that go on, display math and metadata blocks."""
+        return {at for at, end in self._regions.items() if end == at} - self.in_blocks
+
+    @cached_property
+    def comments(self) -> dict[int, int]:
+        """The lines in which a comment begins that goes on, each with the line in which it ends, which is the number
+        of lines if it is not closed."""
+        return {at: end for at, end in self._regions.items() if end > at and at not in self.in_blocks}
+
+    @cached_property
+    def fences(self) -> set[int]:
+        """The lines that open fenced code."""
+        return {at for at, end in self._regions.items() if end < at} - self.in_blocks
+
+    @cached_property
+    def _regions(self) -> dict[int, int]:
+        """A number for each line outside code: its own for prose, -1 where code begins, and where a comment begins
+        that goes on, that of the comment's last line."""
+        found: dict[int, int] = {}
+        end, comment = "", -1
+        for at, line in enumerate(self.lines):
+            if at in self._starts:  # nothing goes on behind a block
+                found |= {comment: len(self.lines)} if comment >= 0 else {}
+                end, comment = "", -1
+            if end:
+                end = "" if end in line.lower() else end
+                found |= {comment: at} if comment >= 0 and not end else {}
+                comment = comment if end else -1
+            elif opened := FENCE.match(line):
+                end, found[at] = opened[1], -1
+            elif opened := _VERBATIM.match(line):
+                end = f"</{opened[1].lower()}" if f"</{opened[1].lower()}" not in line.lower() else ""
+            elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
+                end, comment = "-->", at
+            elif line.count("$$") % 2:
+                end = "$$"
+            else:
+                found[at] = at
+        return found | ({comment: len(self.lines)} if comment >= 0 else {})
+
+    def number(self, pos: int) -> int:
+        """Return the line that a position of `padded` lies in; that of a line end begins the next line."""
+        return self.padded.count("\n", 0, pos + 1) - 1
+
+    def above(self, at: int) -> str:
+        """Return the line above a line, bare of quote marks, "" at the beginning."""
+        return self.lines[at - 1].strip("> \t\r\ufeff") if at else ""
+
+    def body(self, start: int, end: int) -> str:
+        """Return the lines from one to another, as the YAML of a block."""
+        return "\n".join([*self.lines[start:end], ""])
+
+    def is_indented_code(self, at: int) -> bool:
+        """Return True if a line belongs to indented code, which documents use to show divs."""
+        start = at
+        while start >= 0 and self.lines[start].expandtabs(4).startswith("    "):
+            start -= 1
+        return start < at and (start < 0 or not self.lines[start].strip())
+
+    def is_code_in_item(self, at: int) -> bool:
+        """Return True if a line belongs to indented code, which in a list item needs four columns more."""
+        return self.is_indented_code(at) and column(self.lines[at]) - self._item_column(at) >= 4
+
+    def _item_column(self, at: int) -> int:
+        """Return the column at which the text of the item, footnote or definition around a line begins; else 0."""
+        wanted = column(self.lines[at])
+        for place in range(at - 1, max(at - _REACH, 0) - 1, -1):
+            line = self.lines[place].expandtabs(4)
+            starts = [4] if _NOTE.match(line) else item_starts(line)
+            if starts and column(line) < wanted:
+                return max((start for start in starts if start <= wanted), default=starts[0])
+            if line.strip() and not column(line) and not (place and self.lines[place - 1].strip()):
+                break
+        return 0
+
+    def is_beside_item(self, at: int) -> bool:
+        """Return True if a line in a list does not begin where the text of its item does."""
+        wanted = column(self.lines[at])
+        for line in reversed(self.lines[:at] if wanted else []):
+            starts = item_starts(line.expandtabs(4))
+            if starts and column(line) < wanted:
+                return wanted not in starts
+        return False
+
+
+def read_texts(blocks: Sequence[Block]) -> Iterator[CheckedText]:
+    """Yield the texts between the metadata blocks and headings of a document."""
+    parts: list[Block] = []
+    for block in (*blocks, None):
+        if block is not None and is_text(block):
+            parts.append(block)
+        elif parts:
+            yield CheckedText(parts)
+            parts = []
+
+
+def column(line: str) -> int:
+    """Return the number of columns that a line is indented."""
+    line = line.expandtabs(4)
+    return len(line) - len(line.lstrip(" "))
+
+
+def item_starts(line: str) -> list[int]:
+    """Return where the texts begin of the list items that a line opens, one in the other."""
+    starts: list[int] = []
+    while found := _ITEM.match(line, starts[-1] if starts else 0):
+        starts.append(found.end())
+    return starts
