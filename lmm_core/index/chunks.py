@@ -23,7 +23,6 @@ from ..markdown.originals import restore_originals
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..models.embedders.embedder import Sparse, SparseEncoder
-from ..scan.annotations.filler import drop_filler
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .cutting.merge import div_type
@@ -155,7 +154,6 @@ def make_chunks(
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
-    drop_filler(tree)
     base = {"docid": str(tree.get("docid") or docid), "source": source}
     base |= {"language": language} if language else {}
     places = _places(tree)

@@ -80,11 +80,6 @@ def question_mark(question: str) -> str:
     return digest(" ".join(question.casefold().split()))
 
 
-def headings_at(blocks: Sequence[Block]) -> dict[int, HeadingBlock]:
-    """Return the headings before which something can be proposed, by their lines."""
-    return {block.line: block for block in blocks if isinstance(block, HeadingBlock)}
-
-
 # Requests for edits
 
 

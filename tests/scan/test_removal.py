@@ -10,7 +10,7 @@ from lmm_core.markdown.edits import broken_edits
 from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan import ScanOpts
-from lmm_core.scan.annotations.removal import remove_annotations
+from lmm_core.scan.annotations.removal import Removal
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files, spread
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 
@@ -23,9 +23,10 @@ DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n"
 COMMENT = "<!-- lmm\n{}\n-->\n"
 
 
-def cleared(text, logger=None, **choice):
+def cleared(text, logger=None, keys=(), by="", corrected=False):
     """The text after its annotations were taken out."""
-    return serialize_blocks(remove_annotations(parse_markdown_text(text), logger=logger or ListLogger(), **choice))
+    removal = Removal(frozenset(keys), by, corrected, logger or ListLogger())
+    return serialize_blocks(removal.apply(parse_markdown_text(text)))
 
 
 def messages(text, **choice):

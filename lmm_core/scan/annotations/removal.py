@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...errors import MarkdownError
-from ...logging import ConsoleLogger, LoggerBase
+from ...logging import LoggerBase
 from ...markdown.blocks import Block, ErrorBlock, MetadataBlock, blank, newline_of, source_line
 from ...markdown.edits import read_edit
 from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
@@ -37,20 +37,6 @@ PRIVATE = {name.removeprefix("~~"): name for name in IDENTITIES}
 REMOVABLE = (*PUBLIC, *PRIVATE)
 SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
 _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
-
-
-def remove_annotations(
-    blocks: Sequence[Block],
-    keys: Collection[str] = (),
-    by: By = "",
-    corrected: bool = False,
-    logger: LoggerBase | None = None,
-) -> list[Block]:
-    """Return the document without what the system wrote; see `Removal`.
-
-    `corrected` takes out, too, what was corrected by hand or is frozen.
-    """
-    return Removal(frozenset(keys), by, corrected, logger or ConsoleLogger()).apply(blocks)
 
 
 def take_from_block(

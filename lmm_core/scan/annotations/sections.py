@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...markdown.metadata.ownership import digest
+from ...markdown.regions import split_fences
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
 from ...markdown.visibility import KnitRules, is_hidden, types_of
 from ...models.annotators.annotator import AnnotatorSection
 from ...models.languages.words import count_words
 from ..knit import strip_divs
-from .normal_form import normalize
 
 
 @dataclass
@@ -80,6 +81,25 @@ class SectionTexts:
     def _own_texts(self, section: HeadingNode) -> list[str]:
         shown = (node for node in section.texts if not is_hidden(node))
         return [text for node in shown if (text := self.node_texts[id(node)])]
+
+
+def normalize(text: str) -> str:
+    """Return a text with LF as line ends and white space in prose collapsed to single blanks, so that a hash of it
+    does not change when lines are wrapped anew.
+
+    Blank lines stay as paragraph breaks; fenced and indented code stays exact."""
+    parts = split_fences(text.replace("\r\n", "\n"))
+    normal = [part.rstrip("\n") if code else _normal_prose(part) for code, part in parts]
+    return "\n\n".join(part for part in normal if part)
+
+
+def _normal_prose(text: str) -> str:
+    paragraphs = (part.rstrip() if _is_code(part) else " ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
+    return "\n\n".join(part for part in paragraphs if part.strip())
+
+
+def _is_code(paragraph: str) -> bool:
+    return paragraph.lstrip("\n").startswith(("    ", "\t"))
 
 
 def source_hash(section: AnnotatorSection) -> str:

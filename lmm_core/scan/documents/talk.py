@@ -28,7 +28,7 @@ from ..exchange.record import clear_messages, pending_messages
 from ..exchange.requests import Screen, Talk
 from ..header import report_broken_edits
 from .document import project_of, reporting
-from .passes import SaveTo, Work, check_save_to, run_on_file, save_as
+from .passes import SaveTo, Work, check_save_to, save_as
 
 _ATTEMPTS = 5  # to write into a file that others write as well
 _GONE = "its block is gone or has changed meanwhile; what came of it"
@@ -221,20 +221,6 @@ def markdown_edits(
 ) -> list[Block] | None:
     """Propose the new versions that a file asks for; see `markdown_messages`."""
     return _talk(Path(path), save, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
-
-
-@validated
-def markdown_clear_messages(
-    path: str | Path,
-    keys: list[str] | None = None,
-    save: SaveTo = True,
-    logger: LoggerBase | None = None,
-    edits: bool = False,
-) -> list[Block] | None:
-    """Take the chats out of a file, and with `edits` the requests for edits; see `markdown_messages`.
-
-    keys: take out exactly these keys of all metadata instead, as they are spelled there."""
-    return run_on_file(Path(path), KeyClearing(keys).finish if keys else clear_work(edits), save, logger)
 
 
 def clear_work(edits: bool = False) -> Work:

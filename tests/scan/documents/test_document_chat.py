@@ -14,12 +14,12 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.scan.documents.talk import markdown_clear_messages, markdown_edits, markdown_messages
+from lmm_core.scan.documents.talk import markdown_edits, markdown_messages
 from tests.commands import BIN, run, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
-from tests.strategies import LONG, outside_metadata
-from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, metadata, place_of, question_of, spoken
+from tests.strategies import LONG
+from tests.talk import SPELLINGS, asked_text, block, chat_in, chats, lmm, place_of, question_of, spoken
 
 KEY = "sk-loopback-0123456789"
 QUESTION = "Is the second paragraph clear to a first-year student?"
@@ -528,12 +528,9 @@ def test_the_functions_do_what_the_command_does(model):
     assert "new text" in text("out.md")
     assert text("notes.md") == before
     assert model.requests[-1]["model"] == "other"
-    markdown_clear_messages("notes.md")
-    assert outside_metadata(text("notes.md")) == outside_metadata(before)
-    assert [one.content for one in metadata(text("notes.md"))] == [{"title": "T"}, {}]
 
 
-@pytest.mark.parametrize("function", [markdown_messages, markdown_edits, markdown_clear_messages])
+@pytest.mark.parametrize("function", [markdown_messages, markdown_edits])
 def test_what_cannot_be_read_is_reported(function):
     logger = ListLogger()
     write("latin.md", "x")
