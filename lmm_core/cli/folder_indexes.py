@@ -51,7 +51,9 @@ def database_from(project: Project, root: Path) -> Database:
         own_place(project.root, Path.cwd() / root)
     except FolderError as error:
         raise ConfigError(str(error)) from error
-    return Database(root, RemoteSource(storage.url, **storage.server) if storage.url else None)
+    return Database(
+        root, RemoteSource(storage.url, storage.port or None, storage.timeout, storage.file) if storage.url else None
+    )
 
 
 def index_markdown(

@@ -118,7 +118,7 @@ def blocklist_encode(
         chunks = fit_annotations(chunks, window)
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     docid = docid_in(header) or docid
-    documents = document_chunks(split.documents, docid, source, EncodingModel(project.database.companion_encoding))
+    documents = document_chunks(split.documents, docid, source, EncodingModel.NONE)
     said = document_annotations(blocks, split.documents, _annotation_names(annotations))
     documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)

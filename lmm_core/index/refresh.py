@@ -208,7 +208,7 @@ class Refresh:
         """Find the encoders and the records."""
         database = self.project.database
         self.encoder = await self._make_encoder(database.collection_name, self.project.embeddings.encoding)
-        self.companion = await self._make_encoder(database.companion_collection, database.companion_encoding)
+        self.companion = await self._make_encoder(database.companion_collection, EncodingModel.NONE)
         self._settings.clear()
         self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
         await asyncio.to_thread(self._read_records)

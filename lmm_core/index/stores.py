@@ -34,7 +34,7 @@ def project_store(project: Project) -> VectorStore:
     if storage.memory:
         return open_store(":memory:")
     if storage.url:
-        return open_store(RemoteSource(storage.url, **storage.server))
+        return open_store(RemoteSource(storage.url, storage.port or None, storage.timeout, storage.file))
     try:
         return open_store(LocalStorage(own_place(project.root, Path(storage.folder))))
     except FolderError as error:

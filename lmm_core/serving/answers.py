@@ -113,9 +113,7 @@ class Answers:
             async with asyncio.timeout(seconds):
                 return await self._read(work, wait)
         except TimeoutError:
-            self.log(
-                f"the index: reading and searching took more than {seconds:g} s (search_timeout in the section [serve])"
-            )
+            self.log(f"the index: reading and searching took more than {seconds:g} s ")
             raise _unavailable(NOT_NOW) from None
 
     async def _read(self, work: Callable[[Library], Awaitable[Result]], wait: float) -> Result:

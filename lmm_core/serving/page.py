@@ -22,7 +22,7 @@ HEADERS = {"Cache-Control": "no-cache"}
 EXAMPLES = 3  # questions
 _FOLDER = Path(__file__).parent
 ABOUT = (
-    "title", "description", "greeting", "empty", "too_long", "off_topic", "language", "record", "keep_days", "privacy",
+    "title", "greeting", "empty", "too_long", "off_topic", "language", "record", "keep_days", "privacy",
 )  # fmt: skip
 
 
@@ -42,13 +42,12 @@ def with_our_texts(options: ServeOptions, language: str = "", course: str = "") 
     language: of the course, "" if that is not known; the options may name another one; course: its title, or ""."""
     language = options.language or language or "en"
     ours = our_texts(language)
-    too_long = (options.too_long or ours["too_long"]).replace("{most}", str(options.max_question))
     return replace(
         options,
         title=options.title or course or ours["title"],
-        empty=options.empty or ours["empty"],
-        off_topic=options.off_topic or ours["off_topic"],
-        too_long=too_long,
+        empty=ours["empty"],
+        off_topic=ours["off_topic"],
+        too_long=ours["too_long"].replace("{most}", str(options.max_question)),
         language=language,
     )
 
@@ -80,9 +79,8 @@ def home_page(
     titles of the notes as pages, None if they are not served. Addresses are relative, so that a proxy can put the
     server under any path."""
     ours = our_texts(options.language)
-    values = {name: escape(getattr(options, name)) for name in ("title", "description", "language")}
+    values = {name: escape(getattr(options, name)) for name in ("title", "language")}
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
-    values["lead"] = f"<p>{values['description']}</p>" if options.description else ""
     values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in looks)
     values["data"] = "" if pages is None else ' data-notes="contents"'
     values["examples"] = _list(ours["examples"], map(_button, example_questions(material)), "examples")

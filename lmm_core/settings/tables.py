@@ -8,7 +8,7 @@ metadata of a field are arguments of pydantic's `Field`. A field without a descr
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -127,7 +127,6 @@ class ScanOpts:
     summaries: bool = key(True, "a summary of each section")
     questions_threshold: int = key(15, "words from which on a section gets questions", ge=0)
     summary_threshold: int = key(50, "words from which on a section gets a summary", ge=0)
-    follow_prompts: bool = key(True, "make again what another prompt of [prompts] made")
     textid: bool = False
     headingid: bool = False
     textUUID: bool = False
@@ -279,17 +278,7 @@ class StorageOptions:
     port: int = key(0, "port of the server, if its address has none; 0: 6333", ge=0, le=65535)
     memory: bool = key(False, "keep the index in memory, for this run only")
     timeout: float = key(30.0, "seconds for one request to the server", gt=0, allow_inf_nan=False)
-    prefer_grpc: bool = key(False, "speak gRPC with the server")
-    on_disk: bool = key(False, "vectors on the server's disk")
-    quantization: bool = key(False, "scalar quantization on the server")
-    shard_number: int = key(1, "shards of new collections on the server", ge=1)
-    replication_factor: int = key(1, "replicas of new collections on the server", ge=1)
     file: str = ""
-
-    @property
-    def server(self) -> dict[str, Any]:
-        """The further arguments of `RemoteSource`."""
-        return {name: value for name, value in asdict(self).items() if name not in ("folder", "url", "memory")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,9 +287,6 @@ class DatabaseOptions:
 
     collection_name: str = key("chunks", "collection that is searched", min_length=1)
     companion_collection: str = key("documents", "collection of the texts around", min_length=1)
-    companion_encoding: Literal["none", "content", "merged", "bm25", "hybrid"] = key(
-        "none", "encoding of the texts around; none: they are found by their chunks"
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,17 +339,15 @@ class AskOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The texts of `lmm serve`, who may ask it, and how much: `[serve]`. Of texts and language, "" means ours."""
+    """Who may ask `lmm serve`, how much, and how it presents itself: `[serve]`. Of texts and language, "" means ours.
 
-    title: str = key("", 'the name on its page and box; "": ours', max_length=200)
-    description: str = key("", "what its page says below the title", max_length=1000)
+    Further options are for code. `empty`, `too_long` and `off_topic`: the replies to such questions, in the language
+    of the texts. `max_question`: characters that a question may have. `idle_timeout`: seconds in which nothing of an
+    answer may come; `search_timeout`: seconds for searching the notes, of which each model that helps has a quarter."""
+
+    title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "what is said before the first question", max_length=1000)
-    empty: str = key("", 'the reply to an empty question; "": ours', max_length=1000)
-    too_long: str = key("", 'the reply to a question that is too long; "": ours; {most}: the limit', max_length=1000)
-    off_topic: str = key("", 'the reply to a question about something else; "": ours', max_length=1000)
-    language: str = key(
-        "", 'of the texts that are ours: "en", "de", "fr", "es" or "it"; "": of the first page', checked_language
-    )
+    language: str = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page', checked_language)
     origins: _Keys = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', checked_origins)
     hosts: _Keys = key((), 'names by which it is reached: "ask.example.org"', checked_hosts)
     proxies: _Keys = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks", checked_addresses)
@@ -372,12 +356,7 @@ class ServeOptions:
     )
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
-    max_question: int = key(2000, "characters that a question may have", ge=1, le=10_000)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
-    idle_timeout: float = key(45.0, "seconds in which nothing of an answer may come", gt=0, allow_inf_nan=False)
-    search_timeout: float = key(
-        20.0, "seconds for searching the notes; each model that helps has a quarter of it", gt=0, allow_inf_nan=False
-    )
     record: Literal["off", "questions", "conversations"] = key(
         "off", "what is kept for `lmm asked`, without who asked; the pages say so"
     )
@@ -385,7 +364,12 @@ class ServeOptions:
     privacy: str = key(
         "", "where readers learn more of that: an address, or a page of the site", checked_page, max_length=1000
     )
-    connections: int = key(1000, "connections at the same time; fewer if few files may be open", ge=16)
+    empty: str = ""
+    too_long: str = ""
+    off_topic: str = ""
+    max_question: int = 2000
+    idle_timeout: float = 45.0
+    search_timeout: float = 20.0
 
     def __post_init__(self) -> None:
         if self.user_header and not self.proxies:

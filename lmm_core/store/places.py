@@ -16,7 +16,6 @@ from ..models.trust import key_refusal
 KEY_VARIABLE = "QDRANT_API_KEY"
 URL_VARIABLE = "QDRANT_URL"
 PORT = 6333
-GRPC_PORT = 6334
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +30,12 @@ class RemoteSource:
     """A Qdrant server or cluster.
 
     port: used if the URL has none (default 6333); timeout: seconds for one request; file: the
-    `config.toml` that names the server, "" if the person does (environment, code). The fields
-    after `timeout` apply to new collections. The key is in the environment (QDRANT_API_KEY), never
-    here."""
+    `config.toml` that names the server, "" if the person does (environment, code). The key is in
+    the environment (QDRANT_API_KEY), never here."""
 
     url: str
     port: int | None = None
-    prefer_grpc: bool = False
-    grpc_port: int = GRPC_PORT
     timeout: float = 30.0
-    shard_number: int | None = None
-    replication_factor: int | None = None
-    on_disk: bool = False
-    quantization: bool | Literal["scalar", "binary"] = False
     file: str = ""
 
     @property
@@ -65,10 +57,9 @@ class RemoteSource:
             raise StoreError(
                 f"{KEY_VARIABLE} is set, and {self.address} would get it unencrypted: give its address with https://"
             )
-        if key and not self._is_named_by_the_person():
-            for url in self._servers():
-                if refusal := key_refusal(url, KEY_VARIABLE, self.file):
-                    raise StoreError(f"{refusal} (or name the server in {URL_VARIABLE})")
+        named = not key or self._is_named_by_the_person()
+        if refusal := "" if named else key_refusal(self.address, KEY_VARIABLE, self.file):
+            raise StoreError(f"{refusal} (or name the server in {URL_VARIABLE})")
         return key
 
     def _is_named_by_the_person(self) -> bool:
@@ -80,13 +71,6 @@ class RemoteSource:
             return address_of(named) == address_of(self.address)
         except (TrustError, ValueError):
             return False
-
-    def _servers(self) -> list[str]:
-        """Return the addresses that get the key; gRPC has its own port."""
-        if not self.prefer_grpc:
-            return [self.address]
-        parts = urlsplit(self.address)
-        return [self.address, f"{parts.scheme}://{parts.netloc.rpartition(':')[0]}:{self.grpc_port}"]
 
 
 Place = Literal[":memory:"] | LocalStorage | RemoteSource

@@ -8,20 +8,16 @@ from .places import KEY_VARIABLE, RemoteSource
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that the client raises: a server's, gRPC's, those of its local mode
-    (ValueError) and of a client that is closed (RuntimeError)."""
-    import grpc  # type: ignore[import-untyped]
+    """Return the errors that the client raises: a server's, those of its local mode (ValueError) and of a client that
+    is closed (RuntimeError)."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
-    return (ApiException, QdrantException, grpc.RpcError, ValueError, RuntimeError)
+    return (ApiException, QdrantException, ValueError, RuntimeError)
 
 
 def _status(error: Exception) -> int:
-    """Return the HTTP status of a reply (or its equal in gRPC), or 0 if there was no reply."""
-    if code := getattr(error, "code", None):
-        grpc = {"UNAUTHENTICATED": 401, "PERMISSION_DENIED": 403, "NOT_FOUND": 404, "INVALID_ARGUMENT": 400}
-        return {**grpc, "RESOURCE_EXHAUSTED": 429, "INTERNAL": 500}.get(code().name, 0)
+    """Return the HTTP status of a reply, or 0 if there was no reply."""
     if hasattr(error, "retry_after_s"):
         return 429
     return int(getattr(error, "status_code", 0) or 0)
@@ -32,10 +28,9 @@ def _kind(error: Exception) -> str:
     import httpx
 
     source = getattr(error, "source", error)
-    code = error.code().name if hasattr(error, "code") else ""
-    if isinstance(source, httpx.TimeoutException) or code == "DEADLINE_EXCEEDED":
+    if isinstance(source, httpx.TimeoutException):
         return "time-out"
-    if isinstance(source, httpx.ConnectError) or code == "UNAVAILABLE":
+    if isinstance(source, httpx.ConnectError):
         return "unreachable"
     return "broken" if isinstance(source, httpx.TransportError) else "other"
 
@@ -76,8 +71,7 @@ def _answer(error: Exception) -> str:
     """Return the server's own message."""
     content = getattr(error, "content", None)
     if content is None:
-        details = getattr(error, "details", None)
-        return str(details() if details else error)
+        return str(error)
     try:
         told = json.loads(content)["status"]["error"]
     except (ValueError, KeyError, TypeError):

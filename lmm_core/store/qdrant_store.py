@@ -53,8 +53,6 @@ def remote_store(source: RemoteSource) -> ServerStore:
         warnings.simplefilter("ignore")  # of a key without https; RemoteSource.key has decided that
         client = QdrantClient(
             url=source.address,
-            grpc_port=source.grpc_port,
-            prefer_grpc=source.prefer_grpc,
             api_key=key or None,
             timeout=max(1, round(source.timeout)),
             trust_env=not is_loopback(source.url),  # what stays on this machine does not go through a proxy
@@ -99,7 +97,7 @@ class QdrantStore:
         if self._is_there(name):
             raise StoreError(f"There is already a collection {name!r} {self._place}.")
         kept = json.loads(json.dumps(dict(metadata)))
-        vectors: dict[str, Any] = {**self._vectors(spec), **self._options()}
+        vectors: dict[str, Any] = self._vectors(spec)
         self._ask(lambda: self._client.create_collection(name, metadata=kept, **vectors), again=False)
         for key, kind in indexes.items() if self._source else ():
             self._ask(partial(self._client.create_payload_index, name, key, models.PayloadSchemaType(kind), wait=True))
@@ -109,9 +107,8 @@ class QdrantStore:
     def _vectors(self, spec: VectorSpec) -> dict[str, Any]:
         from qdrant_client import models
 
-        on_disk = True if self._source and self._source.on_disk else None
         most_similar = models.MultiVectorConfig(comparator=models.MultiVectorComparator.MAX_SIM)
-        cosine: dict[str, Any] = {"distance": models.Distance.COSINE, "on_disk": on_disk}
+        cosine: dict[str, Any] = {"distance": models.Distance.COSINE}
         dense = {name: models.VectorParams(size=size, **cosine) for name, size in spec.dense.items()}
         multi = {
             name: models.VectorParams(size=size, multivector_config=most_similar, **cosine)
@@ -119,22 +116,6 @@ class QdrantStore:
         }
         words = models.SparseVectorParams(modifier=models.Modifier.IDF if spec.idf else None)
         return {"vectors_config": dense | multi, "sparse_vectors_config": dict.fromkeys(spec.sparse, words) or None}
-
-    def _options(self) -> dict[str, Any]:
-        """Return the options by which a server stores a new collection."""
-        from qdrant_client import models
-
-        if (source := self._source) is None:
-            return {}
-        scalar = models.ScalarQuantization(scalar=models.ScalarQuantizationConfig(type=models.ScalarType.INT8))
-        binary = models.BinaryQuantization(binary=models.BinaryQuantizationConfig())
-        named = {False: None, True: scalar, "scalar": scalar, "binary": binary}
-        return {
-            "shard_number": source.shard_number,
-            "replication_factor": source.replication_factor,
-            "on_disk_payload": True if source.on_disk else None,
-            "quantization_config": named[source.quantization],
-        }
 
     def _register(self, name: str, metadata: dict[str, Any]) -> None:
         """Keep metadata in the registry, on a server that dropped them."""

@@ -169,8 +169,7 @@ class Bench:
             annotations=annotations,
             own_annotations=own,
         )
-        database = replace(self.project.database, companion_encoding="none")
-        project = replace(self.project, embeddings=embeddings, database=database)
+        project = replace(self.project, embeddings=embeddings)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
@@ -178,7 +177,7 @@ class Bench:
                 upload = Refresh(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
-                points = await run_in_thread(lambda: list(store.scroll(database.collection_name)))
+                points = await run_in_thread(lambda: list(store.scroll(project.database.collection_name)))
                 yield _IndexedCourse(project, store, upload.encoder, points)
             finally:
                 store.close()

@@ -431,14 +431,6 @@ def test_no_key_goes_unencrypted_to_a_qdrant_server_that_a_file_names(url, outsi
     assert outside.seen == []
 
 
-def test_both_ports_of_a_qdrant_server_are_asked_for(monkeypatch):
-    monkeypatch.setenv("QDRANT_API_KEY", SECRET)
-    clone("http://localhost:9", "", storage="https://db.example")
-    Path("config.toml").write_text(Path("config.toml").read_text() + "prefer_grpc = true\n")
-    lmm("trust add db.example:6333 QDRANT_API_KEY")
-    assert "lmm trust add db.example:6334 QDRANT_API_KEY" in said_by(look_up)
-
-
 def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
     monkeypatch.setenv("LMM_STORAGE__URL", "https://db.example")
@@ -723,7 +715,7 @@ def test_no_key_stands_in_what_shows_sources(monkeypatch):
     clone("http://127.0.0.1:9/v1", "LAB_TOKEN", storage="http://127.0.0.1:9")
     project = load_project(None)
     model = Models().asker(project, "major").model
-    store = open_store(RemoteSource(project.storage.url, **project.storage.server))
+    store = open_store(RemoteSource(project.storage.url, file=project.storage.file))
     shown = [
         repr(project),
         repr(model),

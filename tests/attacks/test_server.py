@@ -128,10 +128,7 @@ def test_more_connections_than_there_are_files(course, data):
         honest(port)
     log = "".join(process.said)
     assert len(log) < SHORT_LOG and "Traceback" not in log
-    assert (
-        "warning: only 56 connections are possible at the same time, not 1,000; allow more open files (ulimit -n)"
-        in log
-    )
+    assert "warning: only 56 connections are possible at the same time; allow more open files (ulimit -n)" in log
 
 
 def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, monkeypatch):
@@ -465,7 +462,7 @@ def test_a_store_that_hangs(tmp_path, monkeypatch):
             assert 503 in {answer.status_code for answer in answers}
             qdrant.faults.clear()
             until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)
-    assert any("search_timeout" in line for line in served.log)
+    assert any("reading and searching took more than" in line for line in served.log)
     assert len("\n".join(served.log)) < SHORT_LOG
 
 

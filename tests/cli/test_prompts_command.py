@@ -155,25 +155,6 @@ def test_a_prompt_as_ours_changes_no_byte(model):
     assert text("notes.md") == before and asked(model) == []
 
 
-@pytest.mark.parametrize("by", ["option", "setting"])
-def test_told_not_to_it_makes_nothing_again(model, by):
-    write("notes.md", NOTES)
-    write("config.toml", "")
-    lmm("rag -q notes.md")
-    before = text("notes.md")
-    model.requests.clear()
-    say_otherwise("questions", OWN)
-    if by == "setting":
-        write("config.toml", text("config.toml") + "[RAG]\nfollow_prompts = false\n")
-    option = "--no-follow-prompts " if by == "option" else ""
-    lmm(f"rag -q {option}notes.md")
-    assert text("notes.md") == before and asked(model) == []
-    write("notes.md", before.replace("\nTwo. ", "\nTwo, now. "))
-    lmm(f"rag -q {option}notes.md")
-    assert "Two, now." in text("notes.md")
-    assert any("beginner" in said and "Two, now" in said for said in asked(model))
-
-
 def test_what_was_corrected_stays_and_is_not_called_stale(model):
     write("notes.md", NOTES)
     write("config.toml", "")

@@ -1,15 +1,14 @@
 """The teacher's texts in the ask box and on the server's own page, in a real browser."""
 
 from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
-from lmm_core.serving.page import box_files
+from lmm_core.serving.page import box_files, our_texts
 from tests.box_pages import IN_A_BROWSER
 from tests.serving import Served
 
 pytestmark = IN_A_BROWSER
 VOICE = {
-    "title": "Bäume <b>II</b>", "description": "Fragen zu den Vorlesungen.", "language": "de",
-    "greeting": "Hallo! <img src=x onerror=\"document.title='run'\">", "empty": "Bitte zuerst eine Frage schreiben.",
-    "too_long": "Höchstens {most} Zeichen.", "max_question": 40,
+    "title": "Bäume <b>II</b>", "language": "de",
+    "greeting": "Hallo! <img src=x onerror=\"document.title='run'\">", "max_question": 40,
 }  # fmt: skip
 
 
@@ -28,13 +27,13 @@ def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
         ask = shown.get_by_role("button", name="Fragen", exact=True)
         ask.click()
         notice = shown.locator("[data-name=question]")
-        assert notice.inner_text() == VOICE["empty"] and greeting.is_visible()
+        assert notice.inner_text() == our_texts("de")["empty"] and greeting.is_visible()
 
         shown.locator("#lmm-ask-field").fill("How is the oak explained? " * 3)
         ask.click()
         turn = shown.locator(".lmm-ask-answer[aria-busy=false]")
         turn.wait_for()
-        assert "Höchstens 40 Zeichen." in turn.inner_text()
+        assert "Sie darf 40 Zeichen haben." in turn.inner_text()
         assert notice.count() == 0 and greeting.is_hidden()
         shown.get_by_role("button", name="Neues Gespräch").click()
         assert greeting.is_visible() and shown.title() == VOICE["title"]

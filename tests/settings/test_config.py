@@ -164,10 +164,10 @@ def test_the_place_of_the_index_is_given_in_the_file_and_the_environment(monkeyp
 def test_a_server_has_its_port(monkeypatch):
     config("[storage]\nurl = 'http://localhost'\nport = 7\n")
     storage = load_project(None).storage
-    assert RemoteSource(storage.url, **storage.server).address == "http://localhost:7"
+    assert RemoteSource(storage.url, storage.port).address == "http://localhost:7"
     monkeypatch.setenv("LMM_STORAGE__URL", "http://q")
     config("[storage]\nport = 7\n")
-    assert load_project(None).storage.server["file"]  # the file has a say in where a key would go
+    assert load_project(None).storage.file  # the file has a say in where a key would go
 
 
 def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
@@ -295,7 +295,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
     file = config("[RAG]\nquestion = true\n")
     assert problem() == (
         f"{file}: unknown key `RAG.question` (known: titles, questions, summaries, questions_threshold, "
-        "summary_threshold, follow_prompts; did you mean `questions`?)"
+        "summary_threshold; did you mean `questions`?)"
     )
 
 
@@ -465,7 +465,6 @@ def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
         ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not -5"),
         ({"storage": "memory"}, 'argument: `storage`: should be a table, [storage] and its keys, or ":memory:"'),
         ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
-        ({"storage": RemoteSource("http://x", grpc_port=1)}, "argument: unknown key `storage.grpc_port`"),
     ],
 )
 def test_a_mistake_in_code_is_an_error_at_once(arguments, said):
@@ -620,7 +619,7 @@ def test_every_setting_is_explained(monkeypatch):
     assert found["sources.lab.chat_model"] == ("", "default")
     assert found["knit.keep"] == ([], "default")
     assert list(found)[:2] == ["spelling", "major.model"]
-    assert list(found)[-1] == "serve.connections"
+    assert list(found)[-1] == "serve.privacy"
 
 
 def test_the_default_file_says_the_defaults():
@@ -713,9 +712,9 @@ def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
 
 def test_a_header_sets_the_options_of_annotations():
     project = Project(Path(), opts=ScanOpts(summaries=False, questions_threshold=7))
-    options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30}
     found = for_document(project, {"model": {"RAG": options}}).opts
-    wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30, "follow_prompts": False}
+    wanted = {"titles": True, "summaries": True, "questions": False, "summary_threshold": 30}
     assert found == ScanOpts(questions_threshold=7, **wanted)
     assert for_document(project, {"model": [{"RAG": {"questions_threshold": 0}}]}).opts.questions_threshold == 0
     assert for_document(project, {"model": {"RAG": {}}}) == project

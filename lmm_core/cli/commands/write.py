@@ -52,8 +52,6 @@ from ..session import Saved, SavedFiles
 @click.option("--questions/--no-questions", default=None, help="Write questions that each section answers.")
 @click.option("--summaries/--no-summaries", default=None, help="Write a summary of each section and of the whole.")
 @click.option("--titles/--no-titles", default=None, help="Write the path of titles of each section.")
-@click.option("--follow-prompts/--no-follow-prompts", default=None,
-              help="Write again what another prompt of [prompts] made (the default).")  # fmt: skip
 @click.option("--refresh", is_flag=True, help="Write again what a model wrote, even if the text is the same.")
 @click.option("--dry-run", is_flag=True, help="Ask and write nothing; list requests and tokens.")
 @click.option("--watch", is_flag=True, help="Go on: annotate each document when it is saved. Ctrl-C ends it.")
@@ -67,7 +65,6 @@ def rag(
     questions: bool | None,
     summaries: bool | None,
     titles: bool | None,
-    follow_prompts: bool | None,
     refresh: bool,
     dry_run: bool,
     watch: bool,
@@ -78,7 +75,7 @@ def rag(
     """Annotate each section with questions and a summary, in place."""
     if watch and (check or diff or as_json or dry_run or refresh):
         raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
-    chosen = {"questions": questions, "summaries": summaries, "titles": titles, "follow_prompts": follow_prompts}
+    chosen = {"questions": questions, "summaries": summaries, "titles": titles}
     work = RagWork(Models(model, jobs, warn), refresh=refresh, asks=not check or diff)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
     finder = replace(finder, included=False)  # a header in a part of a page would be the page's

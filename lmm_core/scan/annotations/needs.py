@@ -84,7 +84,7 @@ class NeedsFinder:
     def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
         """Put a key where it belongs among the needs."""
         pair = hash_pair(node.properties, key)
-        state = key_state(node.properties, key, needs.source if pair else "", self._followed(key))
+        state = key_state(node.properties, key, needs.source if pair else "", self._mark(key))
         by_stand_in = self.maker(node) == STAND_IN_NAME
         if state is State.CURRENT and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
             state = State.OUTDATED  # a model replaces what the stand-in wrote
@@ -107,10 +107,6 @@ class NeedsFinder:
         if self.marks is None or self.annotator.name == STAND_IN_NAME:
             return None
         return self.marks.get(key, "")
-
-    def _followed(self, key: str) -> str | None:
-        """Return the mark that a current annotation has; None if any will do."""
-        return self._mark(key) if self.opts.follow_prompts else None
 
     def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
         """Return the annotations that a section may get, each with the least number of words for it."""
@@ -148,5 +144,5 @@ class NeedsFinder:
         return [
             key
             for key, threshold in self.keys(node)
-            if words >= threshold and key_state(node.properties, key, source, self._followed(key)) is State.CURRENT
+            if words >= threshold and key_state(node.properties, key, source, self._mark(key)) is State.CURRENT
         ]

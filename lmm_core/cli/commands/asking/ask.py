@@ -222,7 +222,7 @@ class _AnswerPrinter:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
         if answer.off_topic:
             subjects = "; ".join(self.project.ask.subjects)
-            said = self.project.serve.off_topic or f"This is about no subject of this course, which are: {subjects}."
+            said = f"This is about no subject of this course, which are: {subjects}."
         say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._shown(ranked.section)}")

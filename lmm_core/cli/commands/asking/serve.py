@@ -113,10 +113,8 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
-        wanted = project.serve.connections
-        if (most := room_for(wanted)) < wanted:
-            _say(f"warning: only {most:,} connections are possible at the same time, not {wanted:,}; allow more open "
-                 "files (ulimit -n)")  # fmt: skip
+        if (most := room_for(CONNECTIONS)) < CONNECTIONS:
+            _say(f"warning: only {most:,} connections are possible at the same time; allow more open files (ulimit -n)")
         _say(size)
         _say(describe_recording(project.serve))
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
@@ -128,8 +126,7 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
 
 def _shared(options: ServeOptions, workers: int) -> ServeOptions:
     """Return the options of one of several workers, which has its share of what is limited for all."""
-    concurrency, connections = -(-options.concurrency // workers), -(-options.connections // workers)
-    return replace(options, concurrency=concurrency, connections=max(16, connections))
+    return replace(options, concurrency=-(-options.concurrency // workers))
 
 
 @dataclass(frozen=True)
@@ -191,6 +188,8 @@ def _say(message: str) -> None:
 
 
 # Agents
+
+CONNECTIONS = 1000  # at the same time
 
 
 @click.command()
