@@ -29,7 +29,7 @@ from ..settings.project import Project
 from ..store.vector_store import VectorStore, is_server
 from .chunks import Chunk, with_words
 from .documents import Encoded, blocklist_encode
-from .encoding import Encoder, compare_identity, embedding_source, make_encoder
+from .encoding import Encoder, EncodingModel, compare_identity, embedding_source, make_encoder
 from .rebuild import (
     are_earlier,
     find_unfinished,
