@@ -21,9 +21,9 @@ _LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # too large f
 def strip_tags(source: str) -> str:
     """Return HTML or XML without tags and entities. Attribute values of several words (`alt`, a
     description) follow the text; the text of comments stays."""
-    if "<" not in source and "&" not in source:
-        return source
     for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
+        if "<" not in source and "&" not in source:
+            break
         pieces = _TAG.split(_MARKS.sub(" ", source))
         sentences = [value for tag in pieces[1::2] if "=" in tag for value in _sentences(tag)]
         source = unescape_html("\n".join([" ".join(pieces[::2]), *sentences]))

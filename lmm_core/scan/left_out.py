@@ -16,7 +16,7 @@ from ..markdown.blocks import (
     count_lead,
     source_line,
 )
-from ..markdown.divs import cut, find_parts, without
+from ..markdown.divs import cut, find_parts, has_marks, without
 from ..markdown.edits import read_edit
 from ..markdown.metadata.body import MESSAGE_KEYS
 from ..markdown.originals import restore_originals
@@ -63,11 +63,17 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
     """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
     source, first = block.source, source_line(block)
+    if not has_marks(source):  # as most texts
+        yield SourcePiece(first + count_lead(source), source, is_out)
+        return
+    parts = find_parts(source)
+    metadata = [(part.start, part.end) for part in parts if part.metadata is not None]
 
     def piece(start: int, end: int, out: bool) -> SourcePiece:
         text = source[start:end]
         line = first + source.count("\n", 0, start) + count_lead(text)
-        return SourcePiece(line, _bare(text), out)
+        inside = [(max(begin, start) - start, min(stop, end) - start) for begin, stop in metadata]
+        return SourcePiece(line, without(text, [one for one in inside if one[0] < one[1]]), out)
 
     at = 0
     for start, end in [(0, len(source))] if is_out else cut(source, leaves_out(rules)):
@@ -77,15 +83,10 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
         at = end
     if at < len(source):
         yield piece(at, len(source), False)
-    for part in find_parts(source):
+    for part in parts:
         line = first + source.count("\n", 0, part.start)
         for text in _prose(part.metadata or {}):
             yield SourcePiece(line, text, True, True)
-
-
-def _bare(text: str) -> str:
-    """Return a text without metadata blocks."""
-    return without(text, cut(text, lambda part: None))
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:

@@ -263,7 +263,7 @@ def _refuse(monkeypatch, names):
     def refusing(do):
         def done(path, *args, **more):
             if not isinstance(path, int) and os.fspath(path) in names and more.get("follow_symlinks", True):
-                raise PermissionError(13, "Permission denied")
+                raise PermissionError(13, "Permission denied", os.fspath(path))
             return do(path, *args, **more)
 
         return done

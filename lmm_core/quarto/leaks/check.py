@@ -52,8 +52,9 @@ def look_for_leaks(
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
     own = [document for document in documents if document.path in {*sources}]
-    notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
-    search = _LeakSearch([secret for document in own for secret in document.secrets()], notes)
+    index = Index()
+    notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None, index)
+    search = _LeakSearch([secret for document in own for secret in document.secrets()], notes, index)
     for file in (file for folder in outputs for file in find_files(folder)):
         search.look_into(file, sources, logger)
     if pdfs := search.unsearched["PDF"]:
@@ -74,31 +75,31 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, and what was found. files: how many were looked into."""
+    """A search for secrets in files, and what was found.
 
-    def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
-        self.secrets, self._notes = secrets, notes
+    index: takes the needles of the secrets; files: how many were looked into."""
+
+    def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes, index: Index) -> None:
+        self.secrets, self._notes, self._index = secrets, notes, index
         self.leaks: list[Leak] = []
         self.files = 0
         self.unsearched: Counter[str] = Counter()
         self._figures: set[str] = set()  # that files name
-        self._kept: set[tuple[int, str]] = set()  # words of secrets that the notes say as well
+        self._kept: set[Needle | str] = set()  # needles, elements and names that the notes say as well
         self._short = ShortParts()
-        needles = [needle for at, secret in enumerate(secrets) for needle in self._needles(at, secret)]
-        self._index = Index(needles)
-        self._sizes = Counter(needle.secret for needle in needles)
-        self._sizes.update([*self._short.elements.values(), *self._short.names.values()])
+        for at, secret in enumerate(secrets):
+            self._index.add(at, self._needles(at, secret))
         self._cells = [secret for secret in secrets if makes_figures(secret.text)]
         self._shipped = frozenset(box_files().values())
 
     def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
         """Return the needles of a secret. Note by which element or name it may be found as well."""
-        needles = dict.fromkeys(find_needles(at, secret.text))
+        needles = dict.fromkeys(find_needles(secret.text))
         if not needles and (element := element_of(secret)):
             self._short.elements.setdefault(element, at)
         if name := name_of(secret):
             self._short.names.setdefault(name, at)
-        return needles or dict.fromkeys(beside_others(at, secret))
+        return needles or dict.fromkeys(beside_others(secret))
 
     def look_into(self, file: Path, sources: Sequence[Path], logger: LoggerBase) -> None:
         """Add the leaks of a file, each once. Report what cannot be read."""
@@ -130,15 +131,16 @@ class _LeakSearch:
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
         for at, needle in self._index.find(stream):
-            if self._notes.say(needle, self.secrets[needle.secret].source, file, is_data):
-                self._kept.add((needle.secret, needle.letters))
+            if self._notes.say(needle, self.secrets[self._index.secrets[needle][0]].source, file, is_data):
+                self._kept.add(needle)
             else:
-                yield needle.secret, stream.words(at, at + len(needle.letters))
+                words = stream.words(at, at + len(needle.letters))
+                yield from ((secret, words) for secret in self._index.secrets[needle])
         for at, words in () if is_data else self._short.find(text, stream.letters):
             source, letters = self.secrets[at].source, "".join(words)
             is_in_notes = self._notes.have_name if letters.startswith("#") else self._notes.have_element
             if is_in_notes(letters.removeprefix("#"), source, file):
-                self._kept.add((at, letters))
+                self._kept.add(letters)
             else:
                 yield at, words
 
@@ -149,8 +151,10 @@ class _LeakSearch:
 
     def passed_over(self) -> int:
         """Return how many secrets are too short to be told, or stand in the notes as well as far as files have them."""
-        kept = Counter(at for at, _ in self._kept)
-        return sum(self._sizes[at] <= kept[at] for at in range(len(self.secrets)))
+        told = {at for needle, secrets in self._index.secrets.items() if needle not in self._kept for at in secrets}
+        told |= {at for element, at in self._short.elements.items() if element not in self._kept}
+        told |= {at for name, at in self._short.names.items() if f"#{name}" not in self._kept}
+        return len(self.secrets) - len(told)
 
 
 def _without_programs_own(source: str) -> str:

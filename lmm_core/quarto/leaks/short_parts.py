@@ -75,7 +75,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
 # Beside others
 
 
-def beside_others(at: int, secret: Secret) -> Iterator[Needle]:
+def beside_others(secret: Secret) -> Iterator[Needle]:
     """Yield a short part together with the words beside it: on both sides, or, if it has two words or
     more, on one side."""
     if secret.piece.is_metadata:
@@ -89,7 +89,7 @@ def beside_others(at: int, secret: Secret) -> Iterator[Needle]:
     if len(words) > 1 and any(len(word) > 2 and word.isalpha() for word in words):
         found |= {"".join([*one[-NEAR:], *words]) for one in before if len(one) >= NEAR}
         found |= {"".join([*words, *other[:NEAR]]) for other in after if len(other) >= NEAR}
-    yield from (Needle(letters, at, whole=True) for letters in sorted(found) if len(letters) >= LONG)
+    yield from (Needle(letters, whole=True) for letters in sorted(found) if len(letters) >= LONG)
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:

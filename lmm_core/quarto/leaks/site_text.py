@@ -56,31 +56,18 @@ class Text:
 def find_files(output: Path) -> list[Path]:
     """Return all files of an output that may hold text, in their order, with all that cannot be looked at, so that
     reading it fails and is reported. No link to a folder is followed."""
-    found = _files_below(os.fspath(output)) if output.is_dir() else [output] if output.is_file() else []
-    return [path for path in found if path.suffix.lower() not in NO_TEXT]
+    found, refused = [os.fspath(output)], list[str]()
+    if output.is_dir():
+        folders = os.walk(output, onerror=lambda error: refused.append(error.filename))
+        found = [f"{folder}{os.sep}{name}" for folder, _, names in folders for name in names]
+    files = [*filter(_may_be_file, found), *refused]
+    return [path for path in map(Path, sorted(files, key=_place)) if path.suffix.lower() not in NO_TEXT]
 
 
-def _files_below(folder: str) -> list[Path]:
-    """Return all files in a folder and its subfolders, and those folders that may not be listed."""
-    found, waiting = list[str](), [folder]
-    while waiting:
-        place = waiting.pop()
-        try:
-            with os.scandir(place) as entries:
-                for entry in entries:  # which know what they are without a further look
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    elif entry.is_file(follow_symlinks=False) or (entry.is_symlink() and _may_be_file(entry.path)):
-                        found.append(entry.path)
-        except PermissionError:
-            found.append(place)
-    return [*map(Path, sorted(found, key=_place))]
-
-
-def _may_be_file(link: str) -> bool:
-    """Return True if a link leads to a file, or to what may not be looked at."""
+def _may_be_file(path: str) -> bool:
+    """Return True if a path is a file, or what may not be looked at, links followed."""
     try:
-        return S_ISREG(os.stat(link).st_mode)  # noqa: PTH116 (Path.is_file of some versions of Python says no)
+        return S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 (Path.is_file of some versions of Python says no)
     except PermissionError:
         return True
     except OSError:

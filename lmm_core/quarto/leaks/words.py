@@ -19,7 +19,7 @@ FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
-_ASCII_MARKS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _MARKUP = re.compile(
@@ -52,7 +52,7 @@ def text_words(text: str) -> list[str]:
 
 
 def _ascii_words(text: str) -> list[str]:
-    return text.lower().translate(_ASCII_MARKS).split()
+    return text.encode("ascii").translate(_ASCII_LETTERS).decode("ascii").split()
 
 
 def markdown_runs(text: str) -> list[list[str]]:
@@ -91,23 +91,10 @@ class Stream:
         self.letters = "".join(words)
         self.starts = list(accumulate(map(len, words), initial=0))
 
-    def first_letters(self, size: int) -> list[str]:
-        """Return so many letters from each word on."""
-        return [self.letters[at : at + size] for at in self.starts]
-
     def words(self, start: int, end: int) -> list[str]:
         """Return the words from one place to another, the last one cut at the end."""
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
-
-    def says(self, needle: Needle) -> bool:
-        """Return True if the text has a needle from one of its words on."""
-        at = self.letters.find(needle.letters)
-        while at >= 0:
-            if self.is_between_words(at) and self.fits(needle, at):
-                return True
-            at = self.letters.find(needle.letters, at + 1)
-        return False
 
     def fits(self, needle: Needle, at: int) -> bool:
         """Return True if the text has a needle at a place where a word begins."""
@@ -122,39 +109,40 @@ class Stream:
 
 
 class Needle(NamedTuple):
-    """Letters to look for, and the number of their secret. whole: only whole words count, as for a
-    part without a long run."""
+    """Letters to look for. whole: only whole words count, as for a part without a long run."""
 
     letters: str
-    secret: int
     whole: bool = False
 
 
 class Index:
-    """An index of needles by their first letters."""
+    """An index of needles by their first letters, with the numbers of the secrets that have them."""
 
-    def __init__(self, needles: Iterable[Needle]) -> None:
-        self._long: dict[str, list[Needle]] = {}
-        self._short: dict[str, list[Needle]] = {}
+    def __init__(self) -> None:
+        self.secrets: dict[Needle, list[int]] = {}
+        self._heads: dict[int, dict[str, list[Needle]]] = {LONG: {}, SHORT: {}}
+
+    def add(self, secret: int, needles: Iterable[Needle]) -> None:
+        """Add the needles of a secret, given by its number."""
         for needle in needles:
-            index, size = (self._long, LONG) if len(needle.letters) >= LONG else (self._short, SHORT)
-            index.setdefault(needle.letters[:size], []).append(needle)
+            if needle not in self.secrets:
+                size = LONG if len(needle.letters) >= LONG else SHORT
+                self._heads[size].setdefault(needle.letters[:size], []).append(needle)
+            self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
-        for index, size in ((self._long, LONG), (self._short, SHORT)):
-            if len(index) < FEW and not any(head in stream.letters for head in index):  # sooner seen than words cut
+        letters = stream.letters
+        for size, needles in self._heads.items():
+            if len(needles) < FEW and not any(head in letters for head in needles):  # sooner seen than words cut
                 continue
-            heads = stream.first_letters(size)
-            if index.keys().isdisjoint(heads):
-                continue
-            for at, head in zip(stream.starts, heads, strict=True):
-                for needle in index.get(head, ()):
+            for at in [at for at in stream.starts if letters[at : at + size] in needles]:
+                for needle in needles[letters[at : at + size]]:
                     if stream.fits(needle, at):
                         yield at, needle
 
 
-def find_needles(secret: int, text: str) -> Iterator[Needle]:
+def find_needles(text: str) -> Iterator[Needle]:
     """Yield the needles of a part: each word with those after it. If no run is long enough, take the
     runs that stand together (a list of short items) as one, else the longest run as it is. Code counts
     by itself. A part that is too short has no needles."""
@@ -162,20 +150,20 @@ def find_needles(secret: int, text: str) -> Iterator[Needle]:
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]
     for code in _codes(text):
-        yield from (Needle(letters, secret) for letters in _windows(code))
+        yield from (Needle(letters) for letters in _windows(code))
         if len(code) >= LEAST and len("".join(code)) >= SHORT:
-            yield Needle("".join(code), secret, whole=True)
+            yield Needle("".join(code), whole=True)
     for found in (apart, together):
         if long := dict.fromkeys(letters for run in found for letters in _windows(run)):
-            yield from (Needle(letters, secret) for letters in long)
+            yield from (Needle(letters) for letters in long)
             return
     # words with the numbers of a list, as they stand in a copy of the source
-    yield from (Needle(letters, secret) for letters in _windows(text_words(text)))
+    yield from (Needle(letters) for letters in _windows(text_words(text)))
     for found in (apart, together):
         longest: list[str] = max(found, key=len, default=[])
         letters = "".join(longest)
         if len(longest) >= LEAST and len(letters) >= SHORT:
-            yield Needle(letters, secret, whole=True)
+            yield Needle(letters, whole=True)
             return
 
 
