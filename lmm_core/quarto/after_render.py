@@ -22,7 +22,7 @@ from ..settings.quarto_inputs import (
     only_inside,
     with_included,
 )
-from ..settings.quarto_project import mapping_in, read_project, rules_finder, settings_finder
+from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project
 from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
 
@@ -97,8 +97,7 @@ def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Pro
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
     """Return a function that gives the rules of a file, with the classes that its folders add."""
-    rules_of = rules_finder(project.rules)
-    return lambda path: replace(project.rules, div_types=rules_of(path, {}).div_types)
+    return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
@@ -141,14 +140,14 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
     output: the folder of the site."""
     from .ask_box import SitePage
 
-    finder, settings_of = DocumentFinder(), settings_finder(read_project(project_dir))
+    finder, settings = DocumentFinder(), read_project(project_dir)
     seen: set[str] = set()
     for page in shown_pages(read_pages(find_inputs(project_dir), project_dir), project_dir):
         if page.outside or ask_options(page.options.ask) is None:
             continue
         if finder.why_not(page.file.path) == "pattern":
             continue
-        name = _page_name(page, settings_of(page.file.path, page.header), project_dir, output)
+        name = _page_name(page, page_settings(page.file.path, page.header, settings), project_dir, output)
         for path in _with_included(page, project_dir):
             file = page.file if path is page.file.path else None
             place = str(file.place) if file else os.path.realpath(path)
@@ -178,9 +177,9 @@ def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
     """Return the pages that a site shows: not what they include, and no drafts, whose text Quarto leaves
     out of the site, whether header, folder or project makes them drafts."""
     settings = read_project(project_dir)
-    drafts, settings_of = _listed_drafts(settings, project_dir), settings_finder(settings)
+    drafts = _listed_drafts(settings, project_dir)
     shown = (page for page in pages if not page.included and str(page.file.place) not in drafts)
-    return [page for page in shown if settings_of(page.file.path, page.header).get("draft") is not True]
+    return [page for page in shown if page_settings(page.file.path, page.header, settings).get("draft") is not True]
 
 
 def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:

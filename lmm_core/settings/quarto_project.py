@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,7 @@ from .project import Project
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
 _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
-_ENVIRONMENTS = ("_environment.local", "_environment")
 _OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that hold for the project as a whole
-_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?QUARTO_PROFILE[ \t]*=[ \t]*[\"']?([^\"'#\r\n]*)", re.M)
 
 
 # The project
@@ -47,7 +43,7 @@ def read_project(folder: Path) -> dict[str, Any]:
         return {}
     found = read_yaml(file)
     found = with_named(found, folder)
-    profiles = _profiles(folder, found.pop("profile", None))
+    profiles = _profiles(found.pop("profile", None))
     over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
     for layer in (*over, _first(folder, _LOCAL_FILES)):
         found = merged(found, read_yaml(layer)) if layer else found
@@ -74,31 +70,17 @@ def active_profiles() -> list[str]:
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
-def _profiles(folder: Path, said: Any) -> list[str]:
-    """Return the active profiles, the most important one first: those that the person names, else
-    those of `_environment` or `_quarto.yml.local`, else the default; and one of each group."""
-    said = said if isinstance(said, dict) else {}
-    found = active_profiles() or _in_environment(folder) or _local_default(folder) or _names(said.get("default"))
-    if not found and os.environ.get("RSTUDIO_PRODUCT") == "CONNECT":
-        found = ["connect"]
-    for group in _groups(said.get("group")):
-        found = found if set(group) & set(found) else [*found, group[0]]
-    return found
+def _profiles(declared: Any) -> list[str]:
+    """Return the active profiles, the most important one first: those that the person names, else the default; and
+    one of each group. declared: what `_quarto.yml` says of profiles.
 
-
-def _in_environment(folder: Path) -> list[str]:
-    for name in _ENVIRONMENTS:
-        file = folder / name
-        found = _VARIABLE.search(_read_text(file)) if file.is_file() else None
-        if found and (names := _names(found[1])):
-            return names
-    return []
-
-
-def _local_default(folder: Path) -> list[str]:
-    file = _first(folder, _LOCAL_FILES)
-    profile = read_yaml(file).get("profile") if file else None
-    return _names(profile.get("default")) if isinstance(profile, dict) else []
+    Quarto itself looks for a default in `_environment` and `_quarto.yml.local`, too; it tells its scripts what it
+    chose, and other commands have to be told by QUARTO_PROFILE."""
+    declared = declared if isinstance(declared, dict) else {}
+    profiles = active_profiles() or _names(declared.get("default"))
+    for group in _groups(declared.get("group")):
+        profiles = profiles if set(group) & set(profiles) else [*profiles, group[0]]
+    return profiles
 
 
 def _names(value: Any) -> list[str]:
@@ -141,49 +123,19 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of one document: the project's, with those of the document's folders and
     of its header merged over them. Raise QuartoError if a file cannot be read."""
-    return settings_finder(settings)(path, header)
-
-
-def settings_finder(settings: Mapping[str, Any]) -> Callable[[Path, Mapping[str, Any]], dict[str, Any]]:
-    """Return a function that gives the settings of documents, as `page_settings` does, and looks at a folder once."""
-
-    @cache
-    def in_folder(folder: Path) -> tuple[Mapping[str, Any], bool]:
-        found = _settings_in(folder)
-        return (settings, False) if found is None else (merged(settings, found), True)
-
-    def find(path: Path, header: Mapping[str, Any]) -> dict[str, Any]:
-        found, is_in_quarto = in_folder(path.absolute().parent)
-        return merged(found, with_named(header, path.parent) if is_in_quarto else header)
-
-    return find
+    quarto = quarto_folder(path)
+    if quarto is None:
+        return merged(settings, header)
+    return merged(merged(settings, folder_settings(path, quarto)), with_named(header, path.parent))
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
     folders and of its header. Raise QuartoError if a file cannot be read."""
-    return rules_finder(rules)(path, header)
-
-
-def rules_finder(rules: KnitRules) -> Callable[[Path, Mapping[str, Any]], KnitRules]:
-    """Return a function that gives the rules for documents, as `page_rules` does, and looks at each folder once."""
-
-    @cache
-    def in_folder(folder: Path) -> tuple[KnitRules, bool]:
-        found = _settings_in(folder)
-        return (rules, False) if found is None else (project_rules(found, rules), True)
-
-    def find(path: Path, header: Mapping[str, Any]) -> KnitRules:
-        found, is_in_quarto = in_folder(path.absolute().parent)
-        return header_rules(with_named(header, path.parent) if is_in_quarto else header, found)
-
-    return find
-
-
-def _settings_in(folder: Path) -> dict[str, Any] | None:
-    """Return what `_metadata.yml` files say of the documents right in a folder; None outside of Quarto's projects."""
-    quarto = quarto_folder(folder / "-")
-    return None if quarto is None else folder_settings(folder / "-", quarto)
+    quarto = quarto_folder(path)
+    if quarto is None:
+        return header_rules(header, rules)
+    return header_rules(with_named(header, path.parent), project_rules(folder_settings(path, quarto), rules))
 
 
 def quarto_folder(path: Path) -> Path | None:

@@ -40,25 +40,14 @@ CASES = {
         "aa cc",
         "aa cc",
     ),
-    "a profile of the environment's file": (
+    "the local file": (
         {
             "_quarto.yml": PROJECT + "profile: {default: day}\n",
-            "_environment": "QUARTO_PROFILE=night\n",
+            "_quarto.yml.local": says("cc"),
             "_quarto-day.yml": says("aa"),
-            "_quarto-night.yml": says("bb"),
         },
-        "bb",
-        "bb",
-    ),
-    "the local file, and the profile that it names": (
-        {
-            "_quarto.yml": PROJECT + "profile: {default: day}\n",
-            "_quarto.yml.local": "profile: {default: night}\n" + says("cc"),
-            "_quarto-day.yml": says("aa"),
-            "_quarto-night.yml": says("bb"),
-        },
-        "bb cc",
-        "bb cc",
+        "aa cc",
+        "aa cc",
     ),
     "a file that a profile names": (
         {

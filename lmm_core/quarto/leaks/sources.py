@@ -18,7 +18,7 @@ from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
 from ...settings.quarto_inputs import INCLUDE, named_in
-from ...settings.quarto_project import rules_finder
+from ...settings.quarto_project import page_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ def read_documents(
     """Return the documents that are not empty. read: those that need not be read. Files that cannot be read are
     reported."""
     known = {one.file.path: one for one in read}
-    rules = rules_finder(project.rules)
     documents: list[SourceDocument] = []
     for path in paths:
         try:
@@ -77,7 +76,7 @@ def read_documents(
             logger.error(str(error))
         else:
             if document.file.text:
-                rules_here = rules(path, document.header)
+                rules_here = page_rules(path, document.header, project.rules)
                 documents.append(SourceDocument(path, document.file.text, document.blocks, rules_here))
     _hide_included(documents, project)
     return documents
