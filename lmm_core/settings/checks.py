@@ -194,41 +194,6 @@ def _collection(reading: Reading, key: str) -> str:
     return value if isinstance(value, str) else str(getattr(DatabaseOptions(), key))
 
 
-# Keys of LM markdown's and LM markdown for education's config.toml that are called otherwise here
-
-
-_PARAMETERS = "write `extra` in [{0}], for example extra = {{ top_p = 0.9 }}; take an empty table out"
-_ANNOTATIONS = (
-    "write the lists in [embeddings]: inherited_properties as `annotations`, own_properties as `own_annotations`. "
-    "`filters` are not needed: a search can be restricted to the values of any property"
-)
-_SPLIT = "write [split], with splitter, size (was chunk_size) and overlap (was chunk_overlap)"
-MOVED: dict[Keys, str] = {
-    **{(role, "provider_params"): _PARAMETERS.format(role) for role in ("major", "minor", "aux")},
-    ("server",): "take it out: where the server listens is said when it starts (lmm serve --host, --port), and who "
-    "may ask it in [serve]",
-    ("serve", "small_groups"): "take it out: `lmm asked --small-groups` shows small groups",
-    ("RAG", "encoding_model"): "write `encoding` in [embeddings]{value}",
-    ("RAG", "annotation_model"): _ANNOTATIONS,
-    ("RAG", "retrieve_companion_docs"): "take it out: `lmm search --group` returns whole sections, and `context` in "
-    "[ask] says what a model is shown",
-    ("RAG", "max_companion_docs"): "take it out: `budget` in [ask] says how much of the notes a model is shown",
-    ("textSplitter",): _SPLIT,
-    ("text_splitter",): _SPLIT,
-    ("collection_name",): "write it in [database]",
-    ("companion_collection",): "write it in [database]",
-    ("encoding_model",): "write `encoding` in [embeddings]{value}",
-    ("annotation_model",): _ANNOTATIONS,
-    **{(key,): "write it in [RAG]" for key in ("titles", "questions", "summaries")},
-}
-
-
-def _moved(keys: Keys, value: Any) -> str:
-    """Return what to write in place of a key of LM markdown, "" if it has none of that name."""
-    shown = f': encoding = "{value}"' if isinstance(value, str) else ""
-    return MOVED.get(keys, "").replace("{value}", shown)
-
-
 # The wording of errors
 
 
@@ -239,11 +204,12 @@ def describe(error: ErrorDetails, reading: Reading, sections: Collection[str]) -
     place = one.place if one else str(reading.file)
     name = ".".join(keys)
     if error["type"] == "extra_forbidden":
-        if moved := _moved(keys, error["input"]):
-            return f"{place}: unknown key `{name}`: {moved}"
         return f"{place}: {_unknown(keys, _keys_beside(keys, one, sections))}"
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"
+    if error["type"] in ("list_type", "dict_type") and one and one.layer == "environment":
+        example = '["exercise", "topic"]' if error["type"] == "list_type" else '{"key": "value"}'
+        return f"{place}: should be JSON, like {example}"
     if error["type"] in ("model_type", "dict_type"):
         other = f', or "{MEMORY}"' if name == "storage" else ""
         return f"{place}: `{name}`: should be a table, [{name}] and its keys{other}"
@@ -259,7 +225,7 @@ def _keys_beside(keys: Keys, one: Given | None, sections: Collection[str]) -> Co
 
 
 def _message(error: ErrorDetails) -> str:
-    text = error["msg"].removeprefix("Value error, ")
+    text = re.sub(r", unable to .*", "", error["msg"].removeprefix("Value error, "))
     return text.replace("Input should", "should").replace("a valid boolean", "true or false")
 
 

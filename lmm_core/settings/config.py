@@ -54,6 +54,8 @@ class Settings(BaseSettings, MarkdownTables):
             super().__init__(_reading=reading)
         except ValidationError as error:
             errors = [describe(detail, reading, type(self).model_fields) for detail in error.errors()]
+        except RecursionError:
+            raise ConfigError(f"{reading.file}: tables are nested too deep") from None
         check_settings(reading)
         if problems := reading.problems + errors:
             raise ConfigError("\n".join(dict.fromkeys(problems)))
@@ -71,7 +73,7 @@ class Settings(BaseSettings, MarkdownTables):
         """Return the layers of settings, the highest first. Raise ConfigError if the file cannot be read."""
         assert isinstance(init_settings, InitSettingsSource)
         reading: Reading = init_settings.init_kwargs["_reading"]
-        arguments = plain_tables(reading.arguments, is_code=True)
+        arguments = plain_tables(reading.arguments)
         reading.add(arguments, "argument", lambda keys: "argument")
         # `Settings` has the tables of LM markdown; the file's others are for `ConfigSettings`.
         others = keys_of(ConfigTables).keys() - settings_cls.model_fields.keys()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Literal, get_origin
+from collections.abc import Collection, Iterable
+from typing import Any
 
 from ..models.names import DEFAULT, SENTENCE_TRANSFORMERS, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
-from .reading import Keys, Reading, converted, plain_tables
+from .reading import Keys, Reading, plain_tables
 from .tables import SECTIONS, key_type, section_keys
 
 # The settings that hold the name of a model, by the role in the names of their variables.
@@ -22,7 +23,7 @@ MODEL_KEYS: dict[str, Keys] = {
     "AUX": ("aux", "model"),
     "EMBEDDING": ("embeddings", "dense_model"),
 }
-ABOVE = {"MINOR": "MAJOR", "AUX": "MINOR"}  # the role whose source another one has if it names none
+_BELOW = ("MINOR", "AUX")  # roles that have the source of the one above them if they name none
 _ROLE_VARIABLES = frozenset(
     f"{PREFIX}{kind}{role}" for kind in ("SOURCE", "MODEL") for role in ("", *(f"_{role}" for role in MODEL_KEYS))
 )
@@ -45,7 +46,7 @@ class _Environment:
     def read(self) -> dict[str, Any]:
         tables: dict[str, Any] = {}
         for keys, text in self._given():
-            _put(tables, keys, text if (kind := key_type(keys)) is str else self._value(keys, text, kind))
+            _put(tables, keys, text if key_type(keys) is str else _parsed(text))
         tables = plain_tables(tables)
         for keys, name in self._models(tables):
             _put(tables, keys, name)
@@ -63,56 +64,39 @@ class _Environment:
                     given.append((known[upper], value))
             elif upper not in _ROLE_VARIABLES:
                 self._reading.problems.append(f"{written}: unknown variable ({_hint(upper, known)})")
-        return sorted(given, key=lambda one: len(one[0]))
+        return sorted(given, key=lambda variable: len(variable[0]))
 
-    def _value(self, keys: Keys, text: str, kind: Any) -> Any:
-        """Return the value of a text: a number or a word, else JSON. Report broken JSON."""
-        if kind in (bool, int, float) or get_origin(kind) is Literal:
-            return converted(text, kind)
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text if kind is None else None
-        if value is None:
-            example = '["exercise", "topic"]' if get_origin(kind) is list else '{"key": "value"}'
-            self._reading.problems.append(f"{self._written[keys]}: should be JSON, like {example}")
-        return value
+    def _models(self, tables: dict[str, Any]) -> list[tuple[Keys, str]]:
+        """Return the name of a model for each pair like `LMM_SOURCE_MINOR` and `LMM_MODEL_MINOR`.
 
-    def _models(self, tables: dict[str, Any]) -> Iterator[tuple[Keys, str]]:
-        """Yield the name of a model for each pair like `LMM_SOURCE_MINOR` and `LMM_MODEL_MINOR`.
-
-        `LMM_SOURCE` and `LMM_MODEL` name no role; they stand for the major model. A model without a
-        source comes from the source of the role above it, so that no role asks another provider
-        by chance."""
+        `LMM_SOURCE` and `LMM_MODEL` name no role; they stand for the major model. A model without a source comes from
+        the source of the role above it (of the minor, from `LMM_SOURCE`), so that no role asks another provider by
+        chance."""
         own = tables.get("sources")
         sources = {*SOURCES, STAND_IN, FASTEMBED, SENTENCE_TRANSFORMERS, *self._reading.source_names()}
         sources |= set(own if isinstance(own, dict) else ())
-        names = {keys: self._name_in_force(tables, keys) for keys in MODEL_KEYS.values()}
+        general = self._variables.get(f"{PREFIX}SOURCE", ("", ""))[1]
+        names, above = [], ""
         for role, keys in MODEL_KEYS.items():
-            source, model = (self._role_variable(kind, role) for kind in ("SOURCE", "MODEL"))
-            if (source or model) and keys[0] in self._sections:
-                self._written[keys] = ", ".join(one[0] for one in (source, model) if one)
-                above = self._name_above(role, names)
-                name = _model_name(source[1] if source else "", model[1] if model else "", above, sources)
-                if self._reading.value(*keys) is None:
-                    names[keys] = "" if is_default(name) else name
-                yield keys, name
+            if role == "MINOR" and not is_default(general or DEFAULT) and _source(above) != _source(general):
+                above = general
+            pair = [self._role_variable(kind, role) for kind in ("SOURCE", "MODEL")]
+            name = ""
+            if any(pair) and keys[0] in self._sections:
+                self._written[keys] = ", ".join(variable[0] for variable in pair if variable)
+                source, model = (variable[1] if variable else "" for variable in pair)
+                name = _model_name(source, model, above if role in _BELOW else "", sources)
+                names.append((keys, name))
+            above = self._name_in_force(tables, keys, name) or above
+        return names
 
-    def _name_in_force(self, tables: dict[str, Any], keys: Keys) -> str:
-        """Return the name of a model that the file, the code or a variable like `LMM_MINOR__MODEL` gives, or ""."""
+    def _name_in_force(self, tables: dict[str, Any], keys: Keys, name: str) -> str:
+        """Return the name of a model that the file, the code or the environment gives, or "".
+
+        name: the one that the variables of its role give."""
         table = tables.get(keys[0])
-        name = self._reading.value(*keys) or (table.get(keys[1]) if isinstance(table, dict) else "")
-        return name if isinstance(name, str) and not is_default(name) else ""
-
-    def _name_above(self, role: str, names: Mapping[Keys, str]) -> str:
-        """Return the name whose source a role has if it names none; "" if that is OpenAI's."""
-        if role not in ABOVE:
-            return ""
-        name = names[MODEL_KEYS[ABOVE[role]]] or self._name_above(ABOVE[role], names)
-        general = self._variables.get(f"{PREFIX}SOURCE", ("", DEFAULT))[1]
-        if role == "MINOR" and not is_default(general) and _source(name) != _source(general):
-            return general
-        return name
+        said = self._reading.value(*keys) or name or (table.get(keys[1]) if isinstance(table, dict) else "")
+        return said if isinstance(said, str) and not is_default(said) else ""
 
     def _role_variable(self, kind: str, role: str) -> tuple[str, str] | None:
         """Return the name and the value of a role's variable.
@@ -142,6 +126,13 @@ def _put(tables: dict[str, Any], keys: Keys, value: Any) -> None:
             tables[section] = {}
         tables = tables[section]
     tables[key] = value
+
+
+def _parsed(text: str) -> Any:
+    """Return a list or a table that is written as JSON, and any other text as it is: pydantic converts it."""
+    with contextlib.suppress(ValueError, RecursionError):
+        return json.loads(text) if text.startswith(("[", "{")) else text
+    return text
 
 
 def _set_variables() -> dict[str, tuple[str, str]]:

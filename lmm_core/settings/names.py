@@ -10,7 +10,7 @@ import re
 from ..models.trust import TRUST_VARIABLE
 
 CONFIG_NAME = "config.toml"
-MOST_BYTES = 1_000_000  # of that file: no real one comes near it, and a longer one could take for ever to read
+MOST_BYTES = 100_000  # of that file: no real one comes near it, and a longer one could take for ever to read
 PREFIX = "LMM_"
 TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # the token that clients of `lmm serve` have to send
 TEACHER_VARIABLE = "LMM_TEACHER_TOKEN"  # the token for the dashboard of `lmm serve`

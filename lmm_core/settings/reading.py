@@ -7,10 +7,6 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from pydantic import TypeAdapter, ValidationError
-
-from .tables import key_type
-
 MEMORY = ":memory:"  # the place of an index that is kept in memory
 Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
 Layer = Literal["environment", "file", "argument"]
@@ -93,12 +89,11 @@ def leaves(tables: Mapping[str, Any], keys: Keys = ()) -> Iterator[tuple[Keys, A
             yield (*keys, key), value
 
 
-def plain_tables(given: Mapping[str, Any], is_code: bool = False) -> dict[str, Any]:
+def plain_tables(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return nested settings as plain dictionaries, with the names of sources in lower case.
 
     Of a table given as an object, only the keys count that are not as by default in it. The place of the
-    index may be `":memory:"`, or an object with a folder or an address; each puts aside the others.
-    is_code: values are converted to their types ('5' to 5). A file's are not: its types are exact."""
+    index may be `":memory:"`, or an object with a folder or an address; each puts aside the others."""
     tables = {str(key): _plain(value) for key, value in given.items()}
     if isinstance(sources := tables.get("sources"), dict):
         tables["sources"] = _by_name(sources)
@@ -106,7 +101,7 @@ def plain_tables(given: Mapping[str, Any], is_code: bool = False) -> dict[str, A
         tables["storage"] = {"memory": True, "url": ""}
     elif is_dataclass(given.get("storage")):
         tables["storage"] = {"memory": False, "url": ""} | tables["storage"]
-    return {section: _converted(table, (section,)) for section, table in tables.items()} if is_code else tables
+    return tables
 
 
 def _plain(value: Any) -> Any:
@@ -124,25 +119,3 @@ def _by_name(sources: Mapping[str, Any]) -> dict[str, Any]:
         old = named.get(key := name.strip().lower())
         named[key] = old | table if isinstance(old, dict) and isinstance(table, dict) else table
     return named
-
-
-# Conversion
-
-
-def _converted(value: Any, keys: Keys) -> Any:
-    """Return a value given in code in the type of its key, and a table with all its values so."""
-    if (kind := key_type(keys)) is not None:
-        return converted(value, kind)
-    return (
-        {name: _converted(inner, (*keys, name)) for name, inner in value.items()} if isinstance(value, dict) else value
-    )
-
-
-def converted(value: Any, kind: Any) -> Any:
-    """Return a value as pydantic converts it to a type ('5' to 5, 'true' to True).
-
-    What cannot be converted is returned as it is, for the model's check to report."""
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError:
-        return value

@@ -80,7 +80,7 @@ def _model_of(table: Any) -> type[Any]:
         rules = {key: value for key, value in one.metadata.items() if key != "check"}
         check, hint = one.metadata.get("check"), listed(hints[name])
         values[name] = (Annotated[hint, AfterValidator(check)] if check else hint, Field(**_default(one), **rules))
-    config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+    config = ConfigDict(extra="forbid", protected_namespaces=())
     made: type[Any] = create_model(table.__name__, __config__=config, __doc__=table.__doc__, **values)
     return made
 

@@ -14,12 +14,6 @@ from ..files.create import create_file
 from .names import CONFIG_NAME, MOST_BYTES
 from .tables import SECTIONS, ConfigTables, keys_of, section_keys, table_class, words_of
 
-# No real configuration comes near these limits, and one beyond them could take for ever to read.
-MOST_SETTINGS = 1_000
-DEEPEST = 20  # tables in tables
-_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
-_DEEP_NAME = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{DEEPEST}}}")
-
 
 def read_tables(file: Path) -> dict[str, Any]:
     """Return the tables of a file, {} if there is none. Raise ConfigError, which names the file and the line."""
@@ -30,19 +24,12 @@ def read_tables(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
     try:
-        # Found in the text: the parser would take minutes for such a name.
-        is_deep = _DEEP_NAME.search(text) is not None
-        tables = {} if is_deep else tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"{file}{':' + line[1] if line else ''}: not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
-    if is_deep or _is_deep(tables):
-        raise ConfigError(f"{file}: tables are nested {DEEPEST} deep or deeper, and no setting lies so deep")
-    if (count := _count(tables)) > MOST_SETTINGS:
-        raise ConfigError(f"{file}: has {count:,} settings; it may have {MOST_SETTINGS:,} at most")
-    return tables
 
 
 def _read(file: Path) -> bytes:
@@ -59,18 +46,6 @@ def _decode(file: Path, data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{file}:{line}: not UTF-8. Save the file as UTF-8") from None
-
-
-def _is_deep(table: dict[str, Any]) -> bool:
-    """Return True if tables are nested too deep for functions that call themselves."""
-    level = [table]
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in outer.values() if isinstance(inner, dict)]
-    return bool(level)
-
-
-def _count(value: Any) -> int:
-    return sum(map(_count, value.values())) if isinstance(value, dict) and value else 1
 
 
 # A file to begin with

@@ -15,12 +15,11 @@ import pytest
 from lmm_core.errors import ConfigError, ModelError
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
-from lmm_core.settings.checks import MOVED
 from lmm_core.settings.config import ConfigSettings, Settings, explain, read_settings
 from lmm_core.settings.models import Models
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
-from lmm_core.settings.tables import SECTIONS, ScanOpts, section_keys
+from lmm_core.settings.tables import ScanOpts
 from lmm_core.settings.toml_file import default_text, write_default
 from lmm_core.store.places import LocalStorage, RemoteSource
 
@@ -308,7 +307,6 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("spelling = 'both'", "`spelling`: should be 'native', 'div' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
         ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
-        ("[RAG]\nquestions = 'true'", "`RAG.questions`: should be true or false"),
         ("[major]\ntimeout = 'soon'", "`major.timeout`: should be a valid number, not 'soon'"),
         ("[major]\ntimeout = 0", "`major.timeout`: should be greater than 0, not 0"),
         ("[major]\ntimeout = inf", "`major.timeout`: should be a finite number"),
@@ -347,69 +345,13 @@ def test_a_mistake_in_the_file_is_named(text, said):
     [
         (b"a = 1\nb = = 2\n", "config.toml:2: not TOML: "),
         (b"spelling = 'div'\nx = '\xff'\n", "config.toml:2: not UTF-8"),
-        (b"x = " + b"[" * 100_000, "not TOML"),
+        (b"x = " + b"[" * 50_000, "not TOML"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(text, said):
     Path("config.toml").write_bytes(text)
     with pytest.raises(ConfigError, match=re.escape(said)):
         read_settings(Path("config.toml").resolve())
-
-
-LM_MARKDOWN = """[embeddings]
-dense_model = "OpenAI/text-embedding-3-small"
-sparse_model = "Qdrant/bm25"
-[major]
-model = "OpenAI/gpt-4.1-mini"
-temperature = 0.1
-max_retries = 2
-[major.provider_params]
-[server]
-mode = "local"
-port = 61543
-host = "localhost"
-[storage]
-folder = "./storage"
-[database]
-collection_name = "chunks"
-companion_collection = "documents"
-[RAG]
-titles = true
-questions = false
-summaries = false
-encoding_model = "content"
-retrieve_companion_docs = true
-max_companion_docs = 2
-[RAG.annotation_model]
-inherited_properties = []
-own_properties = ["topic"]
-filters = []
-[textSplitter]
-splitter = "default"
-threshold = 125
-"""
-
-
-def test_each_key_of_lm_markdown_is_told_with_what_to_write_instead():
-    file = config(LM_MARKDOWN)
-    assert {line.removeprefix(f"{file}: unknown key ") for line in problems()} == {
-        "`major.provider_params`: write `extra` in [major], for example extra = { top_p = 0.9 }; take an empty table out",
-        "`server`: " + MOVED["server",],
-        '`RAG.encoding_model`: write `encoding` in [embeddings]: encoding = "content"',
-        "`RAG.annotation_model`: " + MOVED["RAG", "annotation_model"],
-        "`RAG.retrieve_companion_docs`: " + MOVED["RAG", "retrieve_companion_docs"],
-        "`RAG.max_companion_docs`: " + MOVED["RAG", "max_companion_docs"],
-        "`textSplitter`: write [split], with splitter, size (was chunk_size) and overlap (was chunk_overlap)",
-    }
-    assert problem("collection_name = 'c'").endswith("unknown key `collection_name`: write it in [database]")
-
-
-def test_what_is_written_instead_is_a_setting():
-    words = {
-        word for said in MOVED.values() for word in re.findall(r"`(\w+)`|\[(\w+)\]", said) for word in word if word
-    }
-    keys = {key for section in SECTIONS for key in (section, *section_keys(section))}
-    assert words - {"filters"} <= keys
 
 
 def test_a_source_of_ours_keeps_what_a_table_does_not_say(monkeypatch):
@@ -434,8 +376,8 @@ def test_a_byte_order_mark_is_read():
         ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: should be JSON, like ["exercise", "topic"]'),
         ("LMM_RAG", '{"question": true}', "LMM_RAG: unknown key `RAG.question`"),
         ("LMM_RAG", '{"Titles": true}', "LMM_RAG: unknown key `RAG.Titles`"),
-        ("LMM_RAG", '{"titles": "yes"}', "LMM_RAG: `RAG.titles`: should be true or false, not 'yes'"),
-        ("LMM_RAG", "null", 'LMM_RAG: should be JSON, like {"key": "value"}'),
+        ("LMM_RAG", '{"titles": "perhaps"}', "LMM_RAG: `RAG.titles`: should be true or false, not 'perhaps'"),
+        ("LMM_RAG", "null", "LMM_RAG: `RAG`: should be a table"),
         ("LMM_MAJOR__MAX_RETRIES", "true", "`major.max_retries`: should be a valid integer, not 'true'"),
         ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': the source 'nobody' is unknown"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
@@ -448,11 +390,6 @@ def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, 
     assert said in problem()
 
 
-def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
-    monkeypatch.setenv("LMM_KNIT__KEEP", "topic")
-    assert problem("[knit]\nkeep = ['topic']\n") == 'LMM_KNIT__KEEP: should be JSON, like ["exercise", "topic"]'
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -462,7 +399,7 @@ def test_broken_json_is_told_even_if_the_file_overrides_it(monkeypatch):
         ({"storage": {"memory": "perhaps"}}, "argument: `storage.memory`: should be true or false, not 'perhaps'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
         ({"RAG": {"questions_threshold": "five"}}, "argument: `RAG.questions_threshold`: should be a valid integer"),
-        ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not -5"),
+        ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not '-5'"),
         ({"storage": "memory"}, 'argument: `storage`: should be a table, [storage] and its keys, or ":memory:"'),
         ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
     ],

@@ -52,7 +52,7 @@ def test_parameters_are_explained():
     ("line", "said"),
     [
         ("max_tokens = -1", "`major.max_tokens`: should be greater than or equal to 0"),
-        ("max_tokens = '70'", "`major.max_tokens`: should be a valid integer"),
+        ("max_tokens = 'many'", "`major.max_tokens`: should be a valid integer"),
         ("temperature = 3", "`major.temperature`: should be less than or equal to 2, not 3"),
         ("temperature = nan", "`major.temperature`: should be"),
         ("extra = 1", "`major.extra`: should be a table"),
