@@ -23,7 +23,7 @@ lang: en
 
 ::: {.lmm .content-hidden}
 ``` yaml
-questions: When is a mean misleading?
+questions: ["When is a&ZeroWidthSpace; mean mis&#108;eading?"]
 summary: The mean is drawn by extreme values.
 ?: Could a first-year student follow this without help at all?
 ```
@@ -451,6 +451,7 @@ def test_the_text_as_it_is_read():
         ("See [it](a.md){.btn} ![here](a.png){width=3}.", "See it here."),
         ("{{< video https://a.org/b >}} Seen, `{{< video >}}`.", "Seen, {{< video >}}."),
         ("a&ZeroWidthSpace;b &amp; &lt;i&gt;, `&amp;`, &#x3b1; &none;", "ab & <i>, &amp;, α &none;"),
+        ("A word^[A *note*, see [it](a.md).], `x^[2]`, $y^[2]$.", "A word (A note, see it.), x^[2], y^[ 2]."),
         ("The set {a, b}, f(x){y}.", "The set {a, b}, f(x){y}."),
         ("Asked  Error\n-----  -----\n12     *small*\n: Caption\n", "| Asked | Error |\n| 12 | small |\n\nCaption"),
     ],

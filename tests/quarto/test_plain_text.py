@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.quarto.ask_box.page_html import read_page
-from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text, with_formulas
+from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
@@ -38,5 +38,5 @@ def test_formulas_are_in_the_data_in_unicode_and_in_tex():
         .startswith("\ue000x̄\ue002\\bar{x}\ue003")
     )
     assert plain_line(r"The *mean* $\mu$ {#sec-mean}") == "The mean \ue000μ\ue001\\mu\ue003"
-    assert with_formulas(r"Is `a$b$` *what* $\mu$ is?") == "Is `a$b$` *what* \ue000μ\ue001\\mu\ue003 is?"
-    assert in_unicode(with_formulas("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours
+    assert plain_line(r"Is `a$b$` *what* $\mu$ is?") == "Is a$b$ what \ue000μ\ue001\\mu\ue003 is?"
+    assert in_unicode(plain_line("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours

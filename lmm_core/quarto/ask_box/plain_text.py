@@ -29,11 +29,13 @@ _NOT_READ = re.compile(
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
 )
-# What a page shows in another way: code and spans with attributes, attributes of links, shortcodes, entities.
+# What a page shows in another way: code and spans with attributes, attributes of links, shortcodes, inline notes,
+# entities; not in formulas.
 _ATTRIBUTES = r"\{[ ]*(?:[.#][\w:-]|[\w:-]+=)[^{}\n]*\}"
 _SHOWN = re.compile(
-    rf"(?P<code>`[^`\n]+`)(?:{_ATTRIBUTES})?|\[(?P<span>(?:`[^`\n]*`|[^\[\]`\n]|\[[^\[\]\n]*\])*)\]{_ATTRIBUTES}"
-    rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
+    rf"(?P<code>`[^`\n]+`)(?:{_ATTRIBUTES})?|(?P<math>\$\$[^$]+\$\$|(?<![\\$])\$(?=[^\s$])[^$\n]+(?<=\S)\$(?!\d))"
+    rf"|\[(?P<span>(?:`[^`\n]*`|[^\[\]`\n]|\[[^\[\]\n]*\])*)\]{_ATTRIBUTES}"
+    rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|\^\[(?P<note>(?:`[^`\n]*`|[^\[\]`]|\[[^\[\]]*\])*)\]|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
 )
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
@@ -76,11 +78,6 @@ def plain_line(markdown: str) -> str:
     return plain_title(_MATH.sub(_formula_span, _as_shown(_without_signs(markdown))))
 
 
-def with_formulas(text: str) -> str:
-    """Return a text as it is, but with its formulas as in `plain_text`."""
-    return _MATH.sub(lambda found: found[1] or _formula(found), _without_signs(text))
-
-
 def in_unicode(text: str) -> str:
     """Return what `plain_text` has made without the TeX of its formulas."""
     return _MARKED.sub(r"\1", text) if _BEGIN in text else text
@@ -104,13 +101,16 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _as_shown(text: str) -> str:
-    """Return a text without the attributes of spans and code, without shortcodes, and with the signs of entities."""
+    """Return a text without the attributes of spans and code, without shortcodes, with the signs of entities, and with
+    inline notes in brackets."""
 
     def shown(found: re.Match[str]) -> str:
         if found["entity"]:
             sign = html.unescape(found["entity"])
             return _span(sign) if sign in string.punctuation else sign  # else it would be taken for markup
-        return found["code"] or _as_shown(found["span"] or "")
+        if found["note"] is not None:
+            return f" ({_as_shown(found['note'])})"
+        return found["code"] or found["math"] or _as_shown(found["span"] or "")
 
     return _SHOWN.sub(shown, text)
 

@@ -17,7 +17,7 @@ from ...settings.project import Project
 from ...study.outline import reading_minutes
 from .material import SitePage, read_material
 from .page_html import PageText
-from .plain_text import in_unicode, plain_line, plain_text, with_formulas
+from .plain_text import in_unicode, plain_line, plain_text
 
 
 @dataclass
@@ -61,7 +61,7 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
         title = plain_line(section.titles[-1]) if section.titles else ""
         minutes = round(reading_minutes(section.passages), 1)
         passages = [row for passage in section.passages if (row := _passage(passage, page.words))]
-        questions = list(map(with_formulas, section.questions))
+        questions = list(map(plain_line, section.questions))
         summary = plain_text(section.summary, page.words)
         yield [0, section.depth, title, _existing(section, page.ids), minutes, summary, questions, passages]
 
