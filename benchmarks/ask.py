@@ -41,8 +41,7 @@ from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import BUDGET, Context, build_context
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.queries import PlainQueries
-from lmm_core.retrieve.retriever import Retrieval, Retriever
+from lmm_core.retrieve.search import Retrieval, Retriever
 from lmm_core.settings.project import Project, load_project
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
@@ -84,7 +83,7 @@ class Bench:
         library = await open_library(indexed, models, self.store)
         try:
             reranker = Timed(reranker_of(project, name, models, library))
-            retriever = Retriever(library, PlainQueries(), reranker)
+            retriever = Retriever(library, None, reranker)
             found = [await retriever.retrieve(question.text) for question in self.asked]
         finally:
             await models.close()

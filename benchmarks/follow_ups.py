@@ -30,8 +30,8 @@ from questions import make_book
 from lmm_core.errors import ModelError
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.library import Library, open_library
-from lmm_core.retrieve.queries import Expander, ModelQueries, PlainQueries, keyword_form
-from lmm_core.retrieve.retriever import Retriever
+from lmm_core.retrieve.queries import ModelQueries, keyword_form
+from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, load_project
 
@@ -60,7 +60,7 @@ class Given:
 
     queries: Sequence[str]
 
-    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
+    async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
         """Return the queries."""
         return list(self.queries)
 
@@ -69,13 +69,13 @@ def read_follow_ups() -> list[FollowUp]:
     return [FollowUp(**json.loads(line)) for line in FOLLOW_UPS.read_text(encoding="utf-8").splitlines()]
 
 
-def ways(one: FollowUp, language: str) -> Mapping[str, Expander]:
+def ways(one: FollowUp, language: str) -> Mapping[str, Given | None]:
     """Return the ways to search for a follow-up question; with the queries in the order of their names."""
     together = keyword_form(f"{one.question} {one.earlier[-1]}", language)
     every = keyword_form(" ".join([one.question, *one.earlier]), language)
     return {
         "none": Given([one.question]),
-        "last question": PlainQueries(),
+        "last question": None,
         "last question, nothing else": Given([together]),
         "all questions": Given([one.question, every]),
         "rewriting": Given([one.question, one.rewritten]),
@@ -96,8 +96,8 @@ class Seen:
     context: bool
 
 
-async def look(library: Library, one: FollowUp, expander: Expander) -> Seen:
-    found = await Retriever(library, expander).retrieve(one.question, earlier=one.earlier)
+async def look(library: Library, one: FollowUp, queries: Given | ModelQueries | None) -> Seen:
+    found = await Retriever(library, queries).retrieve(one.question, earlier=one.earlier)
     ranked = [f"{found_.section.source}#{found_.section.anchor}" for found_ in found.sections]
     shown = {f"{source.source}#{source.anchor}" for source in build_context(found, BUDGET).sources}
     wanted = set(one.sections)

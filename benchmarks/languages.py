@@ -19,7 +19,7 @@ from tables import machine, print_table, say
 
 from lmm_core.index.passages import Passage
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.retriever import Retriever
+from lmm_core.retrieve.search import Retriever
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 

@@ -21,7 +21,7 @@ from lmm_core.models.names import ModelName
 from lmm_core.models.sources import ModelSource
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import Library
-from lmm_core.retrieve.rerank import NoReranker, Reranker
+from lmm_core.retrieve.rerank import Reranker
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import AskOptions
@@ -51,13 +51,13 @@ class Timed:
         return found
 
 
-def reranker_of(project: Project, name: str, models: Models, library: Library) -> Reranker:
+def reranker_of(project: Project, name: str, models: Models, library: Library) -> Reranker | None:
     """What `rerank = name` in the project's `[ask]` gives. Raises NotMeasured."""
     try:
         made = make_conversation(replace(project, ask=AskOptions(rerank=name)), models, library).retriever.reranker
     except ModelError as error:
         raise NotMeasured(str(error)) from None
-    if isinstance(made, NoReranker) and name != NONE:
+    if made is None and name != NONE:
         raise NotMeasured("no model is configured that could be asked")
     return made
 

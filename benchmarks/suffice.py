@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from lmm_core.models.chat import run
 from lmm_core.retrieve.context import BUDGET, build_context
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.retriever import ENOUGH, Retrieval, Retriever
+from lmm_core.retrieve.search import ENOUGH, Retrieval, Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store

@@ -79,9 +79,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .models.prompts import Prompt as Prompt
     from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
-    from .retrieve.library import SharedLibrary as SharedLibrary
+    from .retrieve.library import Library as Library
     from .retrieve.library import open_library as open_library
-    from .retrieve.retriever import Retriever as Retriever
+    from .retrieve.search import Retriever as Retriever
     from .scan.chat import scan_messages as scan_messages
     from .scan.documents.own_pass import load_pass as load_pass
     from .scan.documents.passes import markdown_knit as markdown_knit
@@ -127,7 +127,7 @@ _MODULES = {
     "models.embedders.bm25": "Bm25Encoder",
     "models.prompts": "Prompt",
     "retrieve.answer": "Conversation",
-    "retrieve.retriever": "Retriever",
+    "retrieve.search": "Retriever",
     "retrieve.agents.tools": "Tools",
     "scan.chat": "scan_messages",
     "scan.exchange.record": "clear_messages",
@@ -139,7 +139,7 @@ _MODULES = {
     "store.opening": "open_store",
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
-    "retrieve.library": "SharedLibrary open_library",
+    "retrieve.library": "Library open_library",
     "settings.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
     "scan.documents.own_pass": "load_pass",
     "scan.documents.passes": "markdown_knit markdown_rag markdown_scan",

@@ -61,7 +61,7 @@ def stored(collection="chunks", folder=".lmm/index"):
     """All points of a collection by their ids: payloads."""
     store = open_store(LocalStorage(folder))
     try:
-        return {point.id: point.payload for point in store.scroll(collection)}
+        return {point.id: point.payload for point in store.scroll(collection) if "whole" not in point.payload}
     finally:
         store.close()
 

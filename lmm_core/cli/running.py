@@ -11,7 +11,7 @@ from ..logging import LoggerBase, say
 from .arguments import config_checked
 
 if TYPE_CHECKING:
-    from ..retrieve.library import Library, SharedLibrary
+    from ..retrieve.library import Library
     from ..settings.models import Models
     from ..settings.project import Project
 
@@ -43,38 +43,19 @@ def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors
         return None
 
 
-def with_shared_library(
-    project: Project, models: Models, work: Callable[[SharedLibrary], Awaitable[Result]], logger: LoggerBase
-) -> Result | None:
-    """Return the result of work that uses the project's index from time to time, or None if it failed."""
-    from ..errors import RetrieveError
-    from ..retrieve.library import SharedLibrary
-
-    async def opened() -> Result:
-        library = SharedLibrary(project, models)
-        try:
-            return await work(library)
-        finally:
-            await library.close()
-
-    return run_or_report(opened(), logger, RetrieveError)
-
-
 def with_library(
     project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
 ) -> Result | None:
     """Return the result of work on the project's index, which is open meanwhile, or None if it failed."""
     from ..errors import RetrieveError
-    from ..retrieve.library import PATIENCE, open_library
+    from ..retrieve.library import Library
 
     async def opened() -> Result:
+        library = Library(project, models)
         try:
-            library = await open_library(project, models, patience=PATIENCE)
-            try:
+            async with library.use():
                 return await work(library)
-            finally:
-                library.store.close()
         finally:
-            await models.close()
+            await library.close()
 
     return run_or_report(opened(), logger, RetrieveError)

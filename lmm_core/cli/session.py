@@ -15,12 +15,12 @@ from ..markdown.files import find_markdown
 from ..settings.quarto_inputs import DocumentFinder
 
 if TYPE_CHECKING:
-    from ..retrieve.library import SharedLibrary
+    from ..retrieve.library import Library
 
 SECONDS_BETWEEN_LOOKS = 0.3
 
 
-async def read_questions(library: SharedLibrary, prompt: Callable[[], None]) -> AsyncIterator[str]:
+async def read_questions(library: Library, prompt: Callable[[], None]) -> AsyncIterator[str]:
     """Yield the lines of standard input that are not blank, until its end or Ctrl-C.
 
     While a line is awaited, other processes (`lmm index`) can have the index. prompt: is
@@ -30,10 +30,9 @@ async def read_questions(library: SharedLibrary, prompt: Callable[[], None]) -> 
             yield line.strip()
 
 
-async def _next_line(library: SharedLibrary, prompt: Callable[[], None]) -> str | None:
+async def _next_line(library: Library, prompt: Callable[[], None]) -> str | None:
     """Return a line of standard input, or None at its end and after Ctrl-C."""
-    if await until_ctrl_c(library.release()):
-        return None
+    library.release()
     if sys.stdin is None:  # it is closed
         return None
     if sys.stdin.isatty():

@@ -5,6 +5,7 @@ The functions are asynchronous; `lmm_core.vector_store_qdrant` has the forms tha
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,6 @@ async def ainitialize_collection(
 
     indexes: of the payload. Raise StoreError if it exists and was made otherwise, and ModelError.
     """
-    import asyncio  # loads much
-
     identity = encoder.identity()
     known = await asyncio.to_thread(store.metadata, name)
     if known is not None:
@@ -108,8 +107,6 @@ async def aquery_many(
     collection, which is asked for them if they are not given; checked: the collection is known to be
     there and made for the encoder. Raise StoreError and ModelError.
     """
-    import asyncio
-
     if not checked:
         known = await run_in_thread(store.metadata, name)
         if known is None:

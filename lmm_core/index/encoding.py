@@ -6,6 +6,7 @@ collection has for them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -18,7 +19,6 @@ from ..models.sources import ModelSource, known_sources
 from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.tables import BM25
-from ..store.threads import out_of_turn
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
@@ -249,10 +249,8 @@ class Encoder:
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError if `patience` runs out."""
-        import asyncio  # loads much
-
         try:
-            async with out_of_turn(), asyncio.timeout(self.patience):
+            async with asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))
         except TimeoutError:
             raise ModelError(f"{embedder.name}: no answer in {self.patience:g} s") from None

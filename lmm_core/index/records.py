@@ -11,8 +11,10 @@ take points and leave the record that they are done.
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from ..store.points import checked_name
 from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
 from .chunks import Chunk
 from .encoding import Encoder
+from .statistics import TermStatistics, unpack_statistics
 
 BATCH = 256
 FILES = ".files"
@@ -132,8 +135,6 @@ async def write_changes(
     `written` is told how many chunks are done. Raise StoreError and ModelError; what was done by
     then stays.
     """
-    import asyncio
-
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
@@ -175,6 +176,7 @@ class FileRecord:
 
 
 _BRIEF = [field.name for field in fields(FileRecord) if field.name != "statistics"]
+_WHOLE = "whole"  # in the record of the statistics of all files: what stands for the records of these
 
 
 def read_records(store: VectorStore, collection: str, statistics: bool = False) -> dict[str, FileRecord]:
@@ -182,13 +184,45 @@ def read_records(store: VectorStore, collection: str, statistics: bool = False) 
     if store.metadata(collection + FILES) is None:
         return {}
     points = store.scroll(collection + FILES, keys=None if statistics else _BRIEF)
-    return {record.source: record for record in map(_record, points)}
+    return {record.source: record for record in map(_record, points) if record.source}
+
+
+def read_statistics(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> TermStatistics | None:
+    """Return the statistics of a collection's words, or None if some file has none. records: of all files, without
+    theirs. Raise StoreError."""
+    whole = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
+    if whole and whole[0].payload.get(_WHOLE) == _state_of(records):
+        return unpack_statistics(whole[0].payload["statistics"])
+    return _add_statistics(read_records(store, collection, statistics=True).values())
+
+
+def _add_statistics(records: Collection[FileRecord]) -> TermStatistics | None:
+    if not records or not all(record.statistics for record in records):
+        return None
+    whole = TermStatistics()
+    for record in records:
+        whole.update(unpack_statistics(record.statistics))
+    return whole
+
+
+def write_statistics(store: VectorStore, collection: str) -> None:
+    """Keep the statistics of all files together, so that a search reads them at once. Raise StoreError."""
+    records = read_records(store, collection, statistics=True).values()
+    if (whole := _add_statistics(records)) is not None:
+        payload = {_WHOLE: _state_of(records), "statistics": whole.packed()}
+        store.upsert(collection + FILES, [Point(_record_id(_WHOLE), {}, payload)])
+
+
+def _state_of(records: Iterable[FileRecord]) -> str:
+    """Return what stands for the contents of files: it is another one when one of them was written or removed."""
+    lines = sorted(f"{record.source}\0{record.fingerprint or record.written}" for record in records)
+    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _record(point: ScoredPoint) -> FileRecord:
     payload = point.payload
     return FileRecord(
-        str(payload.get("source")),
+        str(payload.get("source") or ""),
         str(payload.get("docid")),
         str(payload.get("fingerprint")),
         int(payload.get("count", 0)),

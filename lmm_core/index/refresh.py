@@ -51,6 +51,7 @@ from .records import (
     remove_files,
     write_changes,
     write_record,
+    write_statistics,
 )
 from .sources import (
     STDIN,
@@ -137,6 +138,8 @@ class Refresh:
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._index(changed)
+        if counts.documents and not self.dry_run:
+            await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
         if self.collections and is_server(self.store):
             if not counts.documents:
                 raise StoreError("None of the files could be indexed: the index stays as it was.")
@@ -202,7 +205,9 @@ class Refresh:
         check_docids(docids, self.records, self.project.root)
         await self._begin(docids)
         self._report_long([document])
-        return await self._write([(document, "")])
+        counts = await self._write([(document, "")])
+        await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
+        return counts
 
     async def _prepare(self) -> None:
         """Find the encoders and the records."""
@@ -456,7 +461,10 @@ class Refresh:
         gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
         if self.dry_run:
             return sum(record.count for record in gone)
-        return remove_files(store, database.collection_name, gone, database.companion_collection)
+        removed = remove_files(store, database.collection_name, gone, database.companion_collection)
+        if gone:
+            write_statistics(store, database.collection_name)
+        return removed
 
 
 def _record(document: Encoded, fingerprint: str) -> FileRecord:

@@ -27,12 +27,12 @@ from .agents.library_tools import Result
 from .agents.tools import Tools
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
-from .library import PATIENCE, Lender
-from .queries import Expander, ModelQueries, PlainQueries
+from .library import PATIENCE, Library
+from .queries import ModelQueries
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
-from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, Reranker
-from .retriever import Retrieval, Retriever
+from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, Reranker
+from .search import Retrieval, Retriever
 
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
 NEAREST = 3  # sections that are named if there is no answer
@@ -359,7 +359,7 @@ def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
 
 
 def make_conversation(
-    project: Project, models: Models, library: Lender, with_model: bool = True, tools: Tools | None = None,
+    project: Project, models: Models, library: Library, with_model: bool = True, tools: Tools | None = None,
     patience: float = PATIENCE,
 ) -> Conversation:  # fmt: skip
     """Return a conversation about a library, as configured under `[ask]`.
@@ -373,7 +373,7 @@ def make_conversation(
     return Conversation(
         Retriever(
             library,
-            _expander(project, models, chats),
+            _queries(project, models, chats),
             _reranker(project, models, chats),
             models.warn,
             patience,
@@ -390,14 +390,14 @@ def make_conversation(
     )
 
 
-def _expander(project: Project, models: Models, chats: bool) -> Expander:
-    """Return what makes queries. If questions about other subjects are refused, that is a model, which tells them."""
+def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
+    """Return the model that makes queries. If questions about other subjects are refused, it tells them."""
     ask = project.ask
     prompt, has_aux = own_prompt("queries", project.prompts), models.name(project, "aux").source != STAND_IN
     if chats and ask.refused_beside:
         return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
     if ask.queries == "keywords" or not (chats and has_aux):
-        return PlainQueries()
+        return None
     return ModelQueries(models.asker(project, "aux"), prompt=prompt)
 
 
@@ -407,14 +407,14 @@ def not_checked(project: Project, models: Models, with_model: bool = True) -> st
     return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 
 
-def _reranker(project: Project, models: Models, chats: bool) -> Reranker:
+def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     """Return the reranker that `ask.rerank` names. Raise ModelError."""
     wanted = project.ask.rerank.strip()
     if wanted in ("", "none"):
-        return NoReranker()
+        return None
     if wanted == "model":
         prompt = own_prompt("rerank", project.prompts)
-        return ModelReranker(models.asker(project, "aux"), prompt) if chats else NoReranker()
+        return ModelReranker(models.asker(project, "aux"), prompt) if chats else None
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:

@@ -20,7 +20,7 @@ from .merging import merge
 from .ranking.spans import Span, shown_text, whole_span
 
 if TYPE_CHECKING:
-    from .retriever import Retrieval
+    from .search import Retrieval
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens

@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..errors import ModelError, RetrieveError
 from ..models.chat import Asker
@@ -32,27 +31,13 @@ class OffTopic(RetrieveError):
         super().__init__("the question is about no subject of the course")
 
 
-class Expander(Protocol):
-    """Something that makes queries of a question."""
-
-    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        """Return the question, other ways to ask it, or both, each once.
-
-        language: of the material, as in `Library.language`; earlier: the questions before this one,
-        which it may continue. Raise ModelError, or OffTopic if the subject is checked."""
-        ...
-
-
-class PlainQueries:
-    """The question, made without a model into one that can be searched for.
+def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
+    """Return the question as it can be searched for without a model; language: of the material.
 
     After another question, its words together with those of the one before are a further query."""
-
-    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        """See `Expander`."""
-        question = question[:MOST_CHARACTERS]
-        further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
-        return list(dict.fromkeys([question, *further]))
+    question = question[:MOST_CHARACTERS]
+    further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
+    return list(dict.fromkeys([question, *further]))
 
 
 @dataclass
@@ -68,8 +53,11 @@ class ModelQueries:
     subjects: Sequence[str] = ()
     prompt: Prompt = QUERIES
 
-    async def expand(self, question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-        """See `Expander`."""
+    async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
+        """Return the question, other ways to ask it, or both, each once.
+
+        earlier: the questions before this one, which it may continue. Raise ModelError, or OffTopic if the subject
+        is checked."""
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}

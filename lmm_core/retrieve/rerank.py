@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ModelError
 from ..index.passages import Passage
@@ -28,22 +28,6 @@ TIMEOUT = 20.0  # seconds
 _LEADS_ON = "the server redirects to another address, to which nothing is sent: if that is the right one, configure it"
 
 
-class Reranker(Protocol):
-    """Something that puts passages into a better order."""
-
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return all passages with new scores, the best first. Raise ModelError."""
-        ...
-
-
-class NoReranker:
-    """A reranker that leaves the order as it is."""
-
-    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """See `Reranker`."""
-        return list(passages)
-
-
 @dataclass
 class ModelReranker:
     """A reranker that lets a chat model grade the passages, all in one request.
@@ -55,7 +39,7 @@ class ModelReranker:
     prompt: Prompt = RERANK
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """See `Reranker`."""
+        """Return all passages with new scores, the best first. Raise ModelError."""
         if not passages:
             return []
         shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
@@ -80,7 +64,7 @@ class EndpointReranker:
             raise ModelError(f"{name}: {source.base_url} is not the address of a server (http://…)", stop=True)
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """See `Reranker`."""
+        """Return all passages with new scores, the best first. Raise ModelError."""
         if not passages:
             return []
         body = {
@@ -137,10 +121,13 @@ class CrossEncoderReranker:
     encoder: CrossEncoder
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """See `Reranker`."""
+        """Return all passages with new scores, the best first. Raise ModelError."""
         texts = [_judged_text(passage) for passage in passages]
         scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
         return in_order(passages, dict(enumerate(scores)))
+
+
+Reranker: TypeAlias = ModelReranker | EndpointReranker | CrossEncoderReranker
 
 
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:

@@ -1,24 +1,208 @@
-"""The search for points of a collection, ranked as passages are for answers; and the values in their payloads."""
+"""The search: question -> candidates of the store -> ranked spans, passages and sections."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any, TypeVar
 
-from ..errors import RetrieveError
-from ..index.collection import find_types
+from ..errors import IndexChangedError, ModelError, RetrieveError
+from ..index.chunks import SUMMARY
+from ..index.collection import ParsedQuery, aquery_many, find_types, parse_query
+from ..index.encoding import Compared
+from ..index.passages import Material, Passage
+from ..index.statistics import TermStatistics
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .library import Library
-from .ranking.fusion import themselves
-from .ranking.spans import Span, best_spans
-from .retriever import BY_WORDS, HITS, parse_asked, rank_found, with_other_names
+from .queries import ModelQueries, OffTopic, plain_queries
+from .ranking.fusion import (
+    WEIGHTS,
+    Meant,
+    Ranked,
+    candidates_of,
+    fuse,
+    fuse_spans,
+    rank_sections,
+    themselves,
+    under_summary,
+)
+from .ranking.lexical import LexicalIndex
+from .ranking.spans import Span, best_spans, passages_of, whole_span
+from .ranking.surroundings import rank_spans
+from .ranking.words import names_subject
+from .rerank import Reranker
 
+HITS = 40  # of each query
+RERANKED = 20  # passages at most
+# Share of a question that its best passage has to have for its own words to suffice, by benchmarks/suffice.py.
+ENOUGH = 0.9
+# What a search had to do without, in words for readers.
+BY_QUESTION = "searching by the question alone"
+BY_WORDS = "searching by words alone"
+NOT_RERANKED = "not reranked"
+NOT_CHECKED = "it was not checked whether the question is about a subject of the course, so it was not answered"
 PASSAGE = "passage"  # the key of a point's best span
 _OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # every chunk has another one
+
+Help = TypeVar("Help")
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """The result of retrieval for a question; spans, passages and sections come with the best first.
+
+    text: the question without keywords for a type; kind: the type that was asked for, or "";
+    material: the documents in which it was found, or all; lexical: the ranking by words; missed: what had to be
+    done without; off_topic: it is about no subject of the course."""
+
+    question: str
+    text: str
+    kind: str
+    queries: tuple[str, ...]
+    spans: tuple[Span, ...]
+    passages: tuple[Passage, ...]
+    sections: tuple[Ranked, ...]
+    material: Material
+    lexical: LexicalIndex
+    missed: tuple[str, ...] = ()
+    off_topic: bool = False
+
+    def with_whole_passages(self) -> Retrieval:
+        """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
+        return replace(self, spans=tuple(map(whole_span, self.passages)))
+
+
+@dataclass
+class Retriever:
+    """A retriever that searches a library.
+
+    A question's own words are searched for first; only where they do not suffice, the model of `queries` is
+    asked for more. If it or the reranker fails, or takes longer than `patience` seconds (None for
+    no limit), `warn` is told, and the search goes on without it. checks: that model says whether a
+    question is about a subject of the course; it is always asked then, and its failure is an error."""
+
+    library: Library
+    queries: ModelQueries | None = None
+    reranker: Reranker | None = None
+    warn: Callable[[str], None] = lambda message: None
+    patience: float | None = None
+    checks: bool = False
+
+    async def retrieve(
+        self, question: str, kind: str = "", earlier: Sequence[str] = (), whole: bool = False
+    ) -> Retrieval:
+        """Return what fits a question.
+
+        kind: the only type of material to be found, as a keyword in the question (`*exercise*`)
+        asks for it; earlier: the questions asked before this one; whole: let the result have all documents as its
+        material, not only those that were found. Raise StoreError, ModelError or
+        RetrieveError; the last one also if there is no material of the type."""
+        async with self.library.use() as library:
+            if whole:
+                await library.material()
+            return await self._retrieve(library, question, kind, earlier)
+
+    async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
+        words = await library.words()
+        kinds = list(words.statistics.kinds)
+        # "an *exercise* on that" is about what was asked before
+        asked = parse_query(question, kinds) if earlier else parse_asked(question, kinds, words.language)
+        kind = known_kind(kind, words.statistics) or asked.type
+        missed: list[str] = []
+        search = _Search(library, words, asked.text, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        off_topic = False
+        if not (self.checks or earlier or kind):
+            await search.run([asked.text])
+        if not search.suffices():
+            try:
+                queries = await self._model_queries(asked.text, earlier, missed)
+            except OffTopic:
+                queries, off_topic = None, True
+            await search.run(queries or plain_queries(asked.text, words.language, earlier))
+        spans, lexical = search.spans, search.lexical
+        if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
+            lexical = await library.lexical()
+            of_kind = (one for one in lexical.material.passages.values() if kind in one.kinds)
+            spans = [whole_span(one) for one in islice(of_kind, HITS)]
+        spans, best = await self._reranked(asked.text, spans, lexical.material, missed)
+        sections = rank_sections(best, lexical.material)
+        return Retrieval(
+            question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
+            lexical.material, lexical, tuple(missed), off_topic,
+        )  # fmt: skip
+
+    async def _model_queries(self, text: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
+        """Return the model's queries, or None if it fails. Raise ModelError if it checks, and OffTopic."""
+        if self.queries is None:
+            return None
+        queries = await self._helped(self.queries.expand(text, earlier), BY_QUESTION, missed)
+        if queries is None and self.checks:
+            raise ModelError(NOT_CHECKED)
+        return queries
+
+    async def _reranked(
+        self, text: str, spans: list[Span], material: Material, missed: list[str]
+    ) -> tuple[list[Span], list[Passage]]:
+        """Return spans and their passages as the reranker orders them."""
+        best = passages_of(spans)
+        if self.reranker is None:
+            return spans, best
+        order = await self._helped(self.reranker.rerank(text, best[:RERANKED]), NOT_RERANKED, missed)
+        if not order or order == best[:RERANKED]:
+            return spans, best
+        graded = [one.scored(-at) for at, one in enumerate(order)]
+        spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
+        return spans, [*order, *best[RERANKED:]]
+
+    async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
+        """Return what a model does for the search, or None if it fails or is too slow."""
+        try:
+            async with asyncio.timeout(self.patience):
+                return await help_of
+        except TimeoutError:
+            self._miss(without, f"no answer in {self.patience:g} s", missed)
+        except ModelError as error:
+            self._miss(without, str(error), missed)
+        return None
+
+    def _miss(self, without: str, why: str, missed: list[str]) -> None:
+        missed.append(without)
+        self.warn(f"{without}: {why}")
+
+
+@dataclass
+class _Search:
+    """The search for a question by one list of queries or another; `queries`, `lexical` and `spans` are those of the
+    last."""
+
+    library: Library
+    lexical: LexicalIndex
+    text: str
+    kind: str
+    miss: Callable[[str], None]
+    queries: list[str] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+    async def run(self, queries: Sequence[str]) -> None:
+        """Search by these queries, unless that is done already."""
+        queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
+        if queries == self.queries:
+            return
+        where = Where({"type": self.kind}) if self.kind else None
+        searched = with_other_names(queries, self.text, self.lexical)
+        candidates = await find_candidates(self.library, *searched, HITS, where, miss=self.miss)
+        self.lexical = candidates.lexical
+        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.kind)
+
+    def suffices(self) -> bool:
+        """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
+        best = [span.passage for span in self.spans[:1]]
+        return any(one.share >= ENOUGH for one in self.lexical.match(self.text, best, self.kind).values())
 
 
 async def search_points(
@@ -33,16 +217,161 @@ async def search_points(
     asked = parse_asked(text, list(words.statistics.kinds), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
     searched = with_other_names(queries, asked.text, words)
-    found = await library.find(*searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}"))
-    best = best_spans(rank_found(found, [asked.text], asked.type, themselves))
+    candidates = await find_candidates(
+        library, *searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
+    )
+    best = best_spans(rank_candidates(candidates, [asked.text], asked.type, themselves))
     order = sorted(best.values(), key=lambda span: asked.type not in ("", *span.passage.kinds))
     ids = [span.passage.id for span in order[:limit]]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
-    return [_with_passage(point, best[point.id]) for point in points]
+    return [
+        replace(point, score=best[point.id].score, payload={**point.payload, PASSAGE: best[point.id].text})
+        for point in points
+    ]
 
 
-def _with_passage(point: ScoredPoint, span: Span) -> ScoredPoint:
-    return replace(point, score=span.score, payload={**point.payload, PASSAGE: span.text})
+# Questions
+
+
+def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQuery:
+    """Return a question as `parse_query` does. If it is about nothing but a type ("give me an *exercise*"), that
+    is its text."""
+    asked = parse_query(question, kinds)
+    return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
+
+
+def with_other_names(
+    queries: Sequence[str], question: str, lexical: LexicalIndex
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the queries that are searched for, and those that have no vote on what the others find; see
+    `find_candidates`.
+
+    The question with other names has one if no text has the name that it asks for."""
+    other, is_known = lexical.with_other_names(question)
+    if not other:
+        return queries, ()
+    return (queries, (other,)) if is_known else ((*queries, other), ())
+
+
+# Candidates
+
+Hits = list[list[Passage]]  # for each text, the best first
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What the store finds for texts: by words and by meaning, as far as they were compared.
+
+    lexical: the ranking of the documents in which it was found."""
+
+    compared: Compared
+    words: Hits
+    meaning: Hits
+    lexical: LexicalIndex
+
+    def by_text(self) -> Hits:
+        """Return for each text all that was found, each passage once."""
+        if not (self.words and self.meaning):
+            return self.words or self.meaning
+        return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
+
+
+async def find_candidates(
+    library: Library,
+    texts: Sequence[str],
+    without_vote: Sequence[str] = (),
+    limit: int = 20,
+    where: Where | None = None,
+    kind: str = "",
+    miss: Callable[[str], None] | None = None,
+) -> Candidates:
+    """Return the passages that fit texts best, summaries included.
+
+    without_vote: further texts; what they alone find comes behind what the first text finds;
+    kind: put passages of this type first; miss: told why words alone were compared if the
+    embedding model failed; None: that is an error. Raise StoreError or ModelError."""
+    every, encoder = [*texts, *without_vote], library.encoder
+    languages = sorted(filter(None, (await library.words()).statistics.languages))
+
+    async def search(compared: Compared) -> list[list[ScoredPoint]]:
+        return await aquery_many(
+            library.store, library.collection, encoder, every, limit, where, kind, compared, languages, checked=True
+        )
+
+    compared: Compared = "words" if encoder.embedder is None else "both" if encoder.has_words else "meaning"
+    by_words = await search("words") if compared != "meaning" else []
+    by_meaning: list[list[ScoredPoint]] = []
+    if compared != "words":
+        try:
+            by_meaning = await search("meaning")
+        except ModelError as error:
+            if compared == "meaning" or miss is None:
+                raise
+            miss(str(error))
+            compared = "words"
+    points = [point for many in (*by_words, *by_meaning) for point in many]
+    material = await library.documents(str(point.payload.get("docid", "")) for point in points)
+    if points and not any(point.id in material.passages for point in points):
+        raise IndexChangedError(
+            f"The collection {library.collection!r} was made anew while it was searched: ask again."
+        )
+    words, meaning = (_passages(found, material, len(texts)) for found in (by_words, by_meaning))
+    return Candidates(compared, words, meaning, (await library.words()).within(material))
+
+
+def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material, votes: int) -> Hits:
+    """Return the passages of what texts found, of which the first `votes` have a vote; see `put_behind`.
+
+    A point that was written since the material was read has none."""
+    passages = material.passages
+    hits = [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
+    return put_behind(hits[:votes], hits[votes:]) if hits else []
+
+
+def put_behind(found: Hits, further: Hits) -> Hits:
+    """Return what several texts found, with what further texts alone found behind the hits of the first."""
+    known = {one.id for many in found for one in many}
+    new = {one.id: one for many in further for one in many if one.id not in known}
+    return [[*found[0], *new.values()], *found[1:]]
+
+
+def rank_candidates(
+    candidates: Candidates, queries: Sequence[str], kind: str, meant: Meant = under_summary
+) -> list[Span]:  # fmt: skip
+    """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
+    meant, lexical = themselves if kind == SUMMARY else meant, candidates.lexical
+    passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
+    asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
+    by_words = [rank_spans(lexical, meant, passages, kind) for meant in asked.values()]
+    return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
+
+
+# Types of material
+
+
+class UnknownKind(RetrieveError):
+    """A type of material that the collection does not have; `kinds` are those that it has."""
+
+    def __init__(self, kind: str, material: Material | TermStatistics) -> None:
+        super().__init__(f"there is no material of the type {kind!r}; {kinds_there(material)}")
+        self.kinds = list(material.kinds)
+
+
+def known_kind(kind: str, material: Material | TermStatistics) -> str:
+    """Return a type of material as the collection spells it, or "". Raise UnknownKind."""
+    spelled = {known.casefold(): known for known in material.kinds}
+    if kind.strip() and kind.strip().casefold() not in spelled:
+        raise UnknownKind(kind, material)
+    return spelled.get(kind.strip().casefold(), "")
+
+
+def kinds_there(material: Material | TermStatistics) -> str:
+    """Return a sentence, for messages, that lists the types of material in the collection."""
+    kinds = ", ".join(sorted(material.kinds))
+    return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"
+
+
+# Payloads
 
 
 def search_filter(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:

@@ -20,12 +20,11 @@ from ..models.sources import STAND_IN, STAND_IN_NAME
 from ..retrieve.agents.tools import Tools
 from ..retrieve.answer import Answer, Conversation, make_conversation
 from ..retrieve.context import CitedSource, Context
-from ..retrieve.library import Library, SharedLibrary
+from ..retrieve.library import Library
 from ..retrieve.ranking.spans import best_spans
-from ..retrieve.retriever import Retrieval, Retriever, UnknownKind
+from ..retrieve.search import Retrieval, Retriever, UnknownKind
 from ..settings.models import Models
 from ..settings.project import Project
-from ..store.threads import THREADS, Turns
 from ..study.outline import make_outline
 from .log import Log
 from .questions import Question
@@ -33,7 +32,6 @@ from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
 
 WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
 AGAIN = 0.2  # seconds between attempts
-AT_ONCE = 2  # questions looked up at once; so the model has the first while others of the same moment wait
 RETRY = 5.0  # seconds after which a reader may try again
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
@@ -96,13 +94,12 @@ class Answers:
 
     project: Project
     models: Models
-    library: SharedLibrary
+    library: Library
     log: Log
     recorder: Recorder | None = None
 
     def __post_init__(self) -> None:
         self._tools = Tools(self.library)
-        self._turns = Turns(THREADS if self.project.storage.url else AT_ONCE)  # a server's index is waited for
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
         """Do something with the library within `search_timeout`, waiting for it if another process has it.
@@ -146,8 +143,7 @@ class Answers:
             patience = self.project.serve.patience
             talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
-            async with self._turns.taken():
-                return Looked(talk, *await talk.look(question.text, question.kind))
+            return Looked(talk, *await talk.look(question.text, question.kind))
 
         return await self.read(work)
 

@@ -25,7 +25,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from ..errors import LmmError
 from ..index.passages import Material
 from ..models.chat import metered
-from ..retrieve.library import Library, SharedLibrary
+from ..retrieve.library import Library
 from ..settings.project import Project
 from ..study.asked.grouping import FEWEST
 from ..study.asked.overview import make_overview
@@ -74,7 +74,7 @@ class Served:
         """Return the application."""
         options = self.project.serve
         models = ServedModels(self.model, options.concurrency, log)
-        library = SharedLibrary(self.project, models, options.patience)
+        library = Library(self.project, models, options.patience)
         answers = Answers(self.project, models, library, log, make_recorder(self.project, log))
         notes = self.notes(log)
         routes = NotesRoutes(notes, answers) if notes else None

@@ -15,7 +15,7 @@ from ..errors import RecordingError
 from ..index.passages import section_address
 from ..logging import counted
 from ..retrieve.answer import Answer
-from ..retrieve.retriever import Retrieval
+from ..retrieve.search import Retrieval
 from ..settings.project import Project
 from ..settings.tables import ServeOptions
 from ..study.asked.recordings import PLACE, Recordings, recordings_path, this_hour

@@ -23,9 +23,9 @@ from ..index.refresh import Refresh
 from ..logging import ListLogger, LoggerBase
 from ..retrieve.answer import quoted_answer
 from ..retrieve.context import build_context
-from ..retrieve.library import Library
+from ..retrieve.library import Library, open_library
 from ..retrieve.queries import MOST_CHARACTERS
-from ..retrieve.retriever import Retrieval, Retriever
+from ..retrieve.search import Retrieval, Retriever
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.opening import open_store
@@ -178,7 +178,7 @@ class Bench:
                 await upload.run(paths)
                 assert upload.encoder is not None
                 points = await run_in_thread(lambda: list(store.scroll(project.database.collection_name)))
-                yield _IndexedCourse(project, store, upload.encoder, points)
+                yield _IndexedCourse(project, self.models, store, upload.encoder, points)
             finally:
                 store.close()
 
@@ -205,6 +205,7 @@ class _IndexedCourse:
     """An indexed course. points: all of the collection, with all questions."""
 
     project: Project
+    models: Models
     store: VectorStore
     encoder: Encoder
     points: Sequence[ScoredPoint]
@@ -224,7 +225,7 @@ class _IndexedCourse:
             if point.payload.get(QUESTIONS)
         }
         await run_in_thread(self.store.set_payload, collection, payloads)
-        return Library(self.store, collection, self.encoder, synonyms=self.project.synonyms)
+        return await open_library(self.project, self.models, self.store)
 
 
 def _left(value: object, questions: Collection[str]) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..index.passages import Key, Passage, Section
-from ..retrieve.retriever import HITS
+from ..retrieve.search import HITS
 
 DEPTH = HITS  # hits of a question that are judged
 FOUND = 5  # a section among so many hits counts as found

@@ -18,6 +18,7 @@ from ..models.tokens import count_tokens
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
 from ..retrieve.queries import keyword_form
+from ..retrieve.search import find_candidates
 from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time
 
@@ -109,7 +110,7 @@ class Planner:
         """Return the steps in which something is found for some topics, and the topics found.
 
         All steps are returned if nothing is found."""
-        found = (await self.library.find(topics, limit=HITS)).by_text()
+        found = (await find_candidates(self.library, topics, limit=HITS)).by_text()
         for topic, hits in zip(topics, found, strict=True):
             if not hits:
                 self.warn(f"nothing was found about {topic!r}")

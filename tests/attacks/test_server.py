@@ -17,7 +17,7 @@ import httpx
 import pytest
 from starlette.responses import Response
 
-from lmm_core.retrieve import retriever
+from lmm_core.retrieve import search as retriever
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import questions
 from lmm_core.serving.log import EVERY, KINDS, Log
@@ -526,7 +526,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
     from lmm_core.retrieve.agents.tools import Tools
-    from lmm_core.retrieve.library import SharedLibrary
+    from lmm_core.retrieve.library import Library
     from lmm_core.serving.agents.mcp_server import serve_http
     from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
@@ -535,7 +535,7 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     told = []
 
     async def work():
-        library = SharedLibrary(load_project(course / "-"), Models())
+        library = Library(load_project(course / "-"), Models())
         tools = Tools(library)
         serving = asyncio.create_task(serve_http(tools, "127.0.0.1", 0, told.append))
         while not told:

@@ -269,7 +269,7 @@ def test_what_agents_are_told_is_printable(notes):
     import asyncio
 
     from lmm_core.retrieve.agents.tools import Tools
-    from lmm_core.retrieve.library import SharedLibrary
+    from lmm_core.retrieve.library import Library
     from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
 
@@ -277,7 +277,7 @@ def test_what_agents_are_told_is_printable(notes):
     project = load_project(None)
 
     async def told():
-        library = SharedLibrary(project, Models())
+        library = Library(project, Models())
         tools = Tools(library)
         try:
             seen = [await tools.greeting(), json.dumps(tools.schemas(), ensure_ascii=False)]

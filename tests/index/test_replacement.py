@@ -19,7 +19,8 @@ from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
 from lmm_core.index.rebuild import names_in_service
 from lmm_core.index.stores import drop_collections
-from lmm_core.retrieve.library import SharedLibrary
+from lmm_core.retrieve.library import Library
+from lmm_core.retrieve.search import find_candidates
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
@@ -94,7 +95,7 @@ class Asking:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._ask()))
 
     async def _ask(self):
-        library = SharedLibrary(load_project(None), Models())
+        library = Library(load_project(None), Models())
         while not self._stop.is_set():
             await self._once(library)
         await library.close()
@@ -106,7 +107,7 @@ class Asking:
             try:
                 async with library.use() as lent:
                     await lent.material()
-                    hits = (await lent.find([self.word])).by_text()[0]
+                    hits = (await find_candidates(lent, [self.word])).by_text()[0]
                 assert any(self.word in one.text for one in hits), hits
                 self.answers += 1
                 return

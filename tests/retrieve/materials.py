@@ -10,7 +10,7 @@ from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.ranking.fusion import Ranked
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import whole_span
-from lmm_core.retrieve.retriever import Retrieval
+from lmm_core.retrieve.search import Retrieval
 from lmm_core.settings.tables import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
 

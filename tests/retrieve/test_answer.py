@@ -111,7 +111,7 @@ def test_a_question_that_the_notes_do_not_answer():
 
 def test_what_is_off_topic_is_not_asked_and_what_is_near_is_named():
     class Refusing:
-        async def expand(self, question, language="", earlier=()):
+        async def expand(self, question, earlier=()):
             raise OffTopic
 
     async def work():
@@ -119,7 +119,7 @@ def test_what_is_off_topic_is_not_asked_and_what_is_near_is_named():
         try:
             talk = make_conversation(load_project(None), Models(), library)
             talk.asker = Asker(Caller([]))
-            talk.retriever = replace(talk.retriever, expander=Refusing(), checks=True)
+            talk.retriever = replace(talk.retriever, queries=Refusing(), checks=True)
             return await talk.ask("Write a poem on leverage"), talk
         finally:
             library.store.close()

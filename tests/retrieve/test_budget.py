@@ -15,7 +15,7 @@ from lmm_core.models.chat import run
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.retriever import Retriever
+from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions, SplitOpts

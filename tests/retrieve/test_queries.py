@@ -14,16 +14,16 @@ from lmm_core.retrieve.queries import (
     MOST_QUERIES,
     ModelQueries,
     OffTopic,
-    PlainQueries,
     keyword_form,
+    plain_queries,
 )
 from tests.talk import Sayer
 
 QUESTION = "How do I know that my residuals are fine?"
 
 
-def expanded(expander, question=QUESTION, language="english", earlier=()):
-    return asyncio.run(expander.expand(question, language, earlier))
+def expanded(model, question=QUESTION, earlier=()):
+    return asyncio.run(model.expand(question, earlier))
 
 
 def said(*queries):
@@ -48,13 +48,13 @@ def test_a_question_of_stop_words_stays_a_question():
     st.text(max_size=200), st.sampled_from(["english", "german", "", "xx"]), st.lists(st.text(max_size=50), max_size=2)
 )
 def test_the_question_comes_first_and_no_query_twice(question, language, earlier):
-    queries = expanded(PlainQueries(), question, language, earlier)
+    queries = plain_queries(question, language, earlier)
     assert queries[0] == question
     assert len(queries) == len(set(queries))
 
 
 def test_a_further_question_takes_the_one_before_it_along():
-    queries = expanded(PlainQueries(), "And their sum?", earlier=["What are residuals?"])
+    queries = plain_queries("And their sum?", earlier=["What are residuals?"])
     assert any("residuals" in query and "sum" in query for query in queries)
 
 
@@ -71,7 +71,7 @@ def test_a_model_s_queries_are_few_and_short():
 
 
 def test_a_very_long_question_is_searched_by_its_beginning():
-    assert max(map(len, expanded(PlainQueries(), "why residuals? " * 1000))) <= MOST_CHARACTERS
+    assert max(map(len, plain_queries("why residuals? " * 1000))) <= MOST_CHARACTERS
 
 
 @pytest.mark.parametrize(

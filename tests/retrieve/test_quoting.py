@@ -5,7 +5,7 @@ from lmm_core.retrieve.quoting.choose import quote_notes
 from lmm_core.retrieve.quoting.readable import readable_paragraphs
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import whole_span
-from lmm_core.retrieve.retriever import Retrieval
+from lmm_core.retrieve.search import Retrieval
 from tests.retrieve.materials import material, words
 
 NOTES = """# The t test {#sec-t}

@@ -19,7 +19,7 @@ from lmm_core.models.embedders.fastembed_models import models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.sources import ModelSource
-from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, NoReranker, in_order
+from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, in_order
 from tests.model_server import ModelServer
 from tests.retrieve.cross_encoder import write_cross_encoder
 from tests.retrieve.materials import material
@@ -41,10 +41,6 @@ def titles(passages):
 
 def said(grades):
     return json.dumps({"grades": [{"number": number, "grade": grade} for number, grade in grades]})
-
-
-def test_without_a_reranker_the_order_stays():
-    assert reranked(NoReranker()) == PASSAGES
 
 
 @given(st.dictionaries(st.integers(-2, 5), st.floats() | st.integers(-5, 5).map(float)))

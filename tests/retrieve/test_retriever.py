@@ -8,7 +8,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.queries import OffTopic
-from lmm_core.retrieve.retriever import Retriever
+from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -37,7 +37,7 @@ class Meeting:
 class EachWord:
     """An expander that makes a query of each word of the question."""
 
-    async def expand(self, question, language="", earlier=()):
+    async def expand(self, question, earlier=()):
         return question.split()
 
 
@@ -100,7 +100,7 @@ class Counting:
     def __init__(self, given):
         self.given, self.times = given, 0
 
-    async def expand(self, question, language="", earlier=()):
+    async def expand(self, question, earlier=()):
         self.times += 1
         if isinstance(self.given, Exception):
             raise self.given
@@ -153,16 +153,6 @@ def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
         retrieved(tmp_path, "What is the birch?", ModelError("nonsense"), checks=True)
     found, _ = retrieved(tmp_path, "What is the beech?", ModelError("nonsense"))
     assert found.missed == ("searching by the question alone",)
-
-
-def test_what_was_found_without_a_model_is_found_again(tmp_path):
-    assert retrieved(tmp_path, "What is the birch?")[0].repeatable
-
-
-@pytest.mark.parametrize("given", [["oak"], ModelError("no model")])
-def test_what_a_model_had_a_part_in_or_failed_to_need_not_be_found_again(tmp_path, given):
-    assert not retrieved(tmp_path, "What is the colour of the birch in autumn?", given)[0].repeatable
-    assert not retrieved(tmp_path, "And its leaves?", given, earlier=["What is the birch?"])[0].repeatable
 
 
 @pytest.mark.parametrize("question", ["*exercise*", "an *exercise*", "Give me an *exercise*!"])

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lmm_core.errors import ConfigError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.tools import Tools
-from lmm_core.retrieve.library import open_library, put_behind
+from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
+from lmm_core.retrieve.search import put_behind
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write

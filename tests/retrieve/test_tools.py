@@ -16,7 +16,7 @@ from lmm_core.index.passages import build_material
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.agents.tools import DATA, Tools
-from lmm_core.retrieve.library import Library, SharedLibrary, open_library
+from lmm_core.retrieve.library import Library, open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -135,7 +135,7 @@ def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
 def test_summaries_are_a_type():
     write("notes.md", "---\nsummary: A slope says how steep.\n---\n# Slopes\n\nA slope is not a cause.\n")
     lmm("index -q notes.md")
-    library = SharedLibrary(load_project(Path.cwd() / "-"), Models())
+    library = Library(load_project(Path.cwd() / "-"), Models())
     for arguments in ({"query": "slope", "kind": "summary"}, {"query": "*summary*"}):
         (found,) = run(Tools(library).call("search", arguments))["passages"]
         assert found["text"] == "A slope says how steep." and found["kinds"] == ["summary"]
@@ -388,7 +388,7 @@ def test_the_greeting_names_documents_and_types(notes):
 
 @contextlib.asynccontextmanager
 async def shared(folder):
-    library = SharedLibrary(load_project(folder / "-"), Models())
+    library = Library(load_project(folder / "-"), Models())
     try:
         yield library, Tools(library)
     finally:
@@ -442,7 +442,7 @@ def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
         async with shared(notes) as (library, tools):
             await tools.call("search", {"query": "oak"})
             await asyncio.sleep(0.3)
-            assert library._opening is None
+            assert library._store is None
             await asyncio.to_thread(_take, notes)
 
     run(work())
@@ -452,7 +452,7 @@ def test_one_that_is_released_lets_the_index_go_at_once_and_is_used_again(notes)
     async def work():
         async with shared(notes) as (library, tools):
             await tools.call("search", {"query": "oak"})
-            await library.release()
+            library.release()
             _take(notes)  # in the event loop's own thread: nothing else can let it go
             return await tools.call("search", {"query": "oak"})
 
@@ -513,15 +513,13 @@ def test_a_collection_made_anew_in_another_way_is_read_anew(notes):
     assert run(work())["passages"]
 
 
-def test_a_plain_library_is_lent_as_it_is(notes):
-    store = open_store(LocalStorage(notes / ".lmm" / "index"))
-    store.close()
-    library = Library(store, "chunks", None)
+def test_a_library_whose_store_is_given_leaves_it_open_and_cannot_read_one_that_is_closed(notes):
+    async def work():
+        library = await open_library(load_project(notes / "-"), Models())
+        async with library.use() as opened:
+            assert opened is library
+        library.store.close()
+        with pytest.raises(StoreError, match="closed"):
+            await library.material()
 
-    async def lent():
-        async with library.use() as one:
-            return one
-
-    assert run(lent()) is library
-    with pytest.raises(StoreError, match="closed"):
-        run(library.material())
+    run(work())

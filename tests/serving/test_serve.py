@@ -8,7 +8,6 @@ import socket
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,6 @@ import pytest
 from lmm_core.index.stores import project_store
 from lmm_core.installation import install_command
 from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
-from lmm_core.retrieve.library import Library
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
 from lmm_core.serving.access import ADDRESSES, Rates
@@ -488,25 +486,6 @@ def test_fifty_at_once(course, model):
         answers = asyncio.run(work(str(served.client.base_url)))
     assert [said(events_in(answer.text)) for answer in answers] == ["The oak is explained [1]."] * 50
     assert server.most_at_once > 16
-
-
-def test_questions_of_the_same_moment_are_looked_up_one_after_the_other(course, model, monkeypatch):
-    monkeypatch.setattr(serving_answers, "AT_ONCE", 1)
-    happened, find = [], Library.find
-
-    async def noted(*given):
-        happened.append("begins")
-        await asyncio.sleep(0.05)
-        found = await find(*given)
-        happened.append("ends")
-        return found
-
-    monkeypatch.setattr(Library, "find", noted)
-    model(reply="Yes [1].")
-    with Served(course) as served, ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda at: served.events(), range(4)))
-    assert [said(events) for events in answers] == ["Yes [1]."] * 4
-    assert happened == ["begins", "ends"] * (len(happened) // 2)
 
 
 def test_more_than_there_are_places_for_are_asked_to_wait(course, model, monkeypatch):

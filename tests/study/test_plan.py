@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from lmm_core.models.chat import Asker
 from lmm_core.models.chat import run as run_async
-from lmm_core.retrieve.library import Found
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
+from lmm_core.retrieve.search import Candidates
 from lmm_core.study.plan import Planner, Session, divide, find_topics, make_steps, show_plan
 from lmm_core.study.study_time import read_time
 from tests.retrieve.from_files import material
@@ -20,7 +20,7 @@ NOTES = "# Dice\n\nA die has six sides.\n\n::: exercise\n**Roll it.** What comes
 
 
 class Shelf:
-    """A library of some texts, in which a search finds the texts that have the word."""
+    """A library of some texts."""
 
     language = "english"
 
@@ -30,10 +30,17 @@ class Shelf:
     async def material(self):
         return self.read
 
-    async def find(self, texts, limit=20):
-        passages = self.read.passages.values()
+
+@pytest.fixture(autouse=True)
+def finding(monkeypatch):
+    """A search finds the texts that have the word."""
+
+    async def find(library, texts, limit=20):
+        passages = library.read.passages.values()
         hits = [[one for one in passages if text.lower() in one.text.lower()] for text in texts]
-        return Found("words", hits, [], LexicalIndex(self.read, "english"))
+        return Candidates("words", hits, [], LexicalIndex(library.read, "english"))
+
+    monkeypatch.setattr("lmm_core.study.plan.find_candidates", find)
 
 
 def plan(wish, *texts, reply=None, warn=lambda message: None):

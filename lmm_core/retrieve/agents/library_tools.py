@@ -23,10 +23,10 @@ from ...index.passages import Material, Passage, Section, place
 from ...index.stores import index_info
 from ...logging import one_line
 from ..items import EXERCISE
-from ..library import Library, SharedLibrary
+from ..library import Library
 from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
-from ..retriever import Retriever, kinds_there
+from ..search import Retriever, kinds_there
 from .names import TITLE, find_document, find_passages, find_section
 
 Result = dict[str, Any]
@@ -168,7 +168,7 @@ LIBRARY_TOOLS: Mapping[Function, str] = {
 }  # with their titles
 
 
-def status_tool(library: SharedLibrary) -> Function:
+def status_tool(library: Library) -> Function:
     """Return the tool that says what is indexed."""
 
     async def status() -> Result:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from ...errors import ToolError
 from ...index.passages import Material, Passage, Section
 from ...logging import one_line, printable
-from ..retriever import kinds_there
+from ..search import kinds_there
 
 TITLE = 200  # characters of a title
 SHOWN = 100  # characters of a name that there is not

@@ -14,8 +14,8 @@ from typing import Any, get_args, get_type_hints
 from ...errors import LmmError, ToolError
 from ...index.passages import Material
 from ...logging import one_line, printable
-from ..library import Lender
-from ..retriever import kinds_there
+from ..library import Library
+from ..search import kinds_there
 from .library_tools import LIBRARY_TOOLS, Function, Result
 from .names import TITLE
 
@@ -57,11 +57,11 @@ class Tool:
 class Tools:
     """The tools that an agent has: those on a library, and those added to them."""
 
-    def __init__(self, library: Lender) -> None:
+    def __init__(self, library: Library) -> None:
         self.library = library
         self._tools: dict[str, Tool] = {}
         for function, title in LIBRARY_TOOLS.items():
-            self._add(function, title, 1, partial(_lent, library, function))
+            self._add(function, title, 1, partial(_run, library, function))
 
     def add(self, function: Function, title: str = "") -> None:
         """Add a tool, an asynchronous function that returns an object of JSON values.
@@ -119,9 +119,9 @@ class Tools:
             return ""
 
 
-async def _lent(library: Lender, function: Function, **arguments: Any) -> Result:
-    async with library.use() as lent:
-        return await function(lent, **arguments)
+async def _run(library: Library, function: Function, **arguments: Any) -> Result:
+    async with library.use():
+        return await function(library, **arguments)
 
 
 def _made_printable(value: Any) -> Any:

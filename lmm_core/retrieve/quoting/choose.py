@@ -9,7 +9,7 @@ from ...index.passages import Passage
 from ..context import CitedSource, Context
 from ..items import may_be_shown
 from ..ranking.lexical import Match
-from ..retriever import Retrieval
+from ..search import Retrieval
 from .excerpt import Quoter, numbered
 
 # Nothing here understands a question. If the best passage has less than half of what a question

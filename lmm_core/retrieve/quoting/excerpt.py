@@ -12,7 +12,7 @@ from ...models.annotators.prose import leans, split_sentences
 from ...models.languages.words import find_words, fold
 from ..context import CitedSource
 from ..items import kind_of, without_fences
-from ..retriever import Retrieval
+from ..search import Retrieval
 from .readable import readable_paragraphs, with_references
 
 WHOLE = 600  # characters of a paragraph that is quoted whole

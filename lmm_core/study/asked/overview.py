@@ -10,7 +10,7 @@ from typing import get_args
 
 from ...index.passages import Section, section_address
 from ...retrieve.library import Library
-from ...retrieve.retriever import Retriever
+from ...retrieve.search import Retriever
 from ..outline import course_title
 from .grouping import FEWEST, QuestionGroup
 from .proposals import group_failures

@@ -21,7 +21,7 @@ from ...markdown.parse import parse_markdown_text
 from ...markdown.tree import blocks_to_tree, sections
 from ...models.prompts import as_data
 from ...retrieve.library import Library
-from ...retrieve.retriever import Retriever
+from ...retrieve.search import Retriever
 from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
 from ..words import CourseWords

@@ -18,14 +18,14 @@ from ....settings.project import Project
 from ...arguments import json_option, searched_project
 from ...formulas import ArrivingText, readable
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
-from ...running import with_shared_library
+from ...running import run_or_report
 
 if TYPE_CHECKING:
     from ....index.passages import Section
     from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import Answer, Conversation
     from ....retrieve.context import CitedSource
-    from ....retrieve.library import SharedLibrary
+    from ....retrieve.library import Library
 
 PROMPT = "? "
 # The ask box says the same (words.js).
@@ -82,8 +82,10 @@ def ask(
     """Answer a question from the notes, with the sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
+    from ....errors import RetrieveError
     from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import make_conversation, not_checked
+    from ....retrieve.library import Library
 
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
@@ -95,19 +97,23 @@ def ask(
     project = replace(project, ask=asked)
     models, logger = Models(model, warn=warn), ReportPrinter()
 
-    async def work(library: SharedLibrary) -> None:
+    async def work() -> None:
+        library = Library(project, models)
         tools = Tools(library)
-        async with _markdown_folders(tools, project, models):
-            talk = make_conversation(project, models, library, not no_model, tools)
-            if without := not_checked(project, models, not no_model):
-                warn(without)
-            printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
-            if question is not None:
-                await printer.answer(question)
-            else:
-                await _hold_session(printer, library, logger)
+        try:
+            async with _markdown_folders(tools, project, models):
+                talk = make_conversation(project, models, library, not no_model, tools)
+                if without := not_checked(project, models, not no_model):
+                    warn(without)
+                printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
+                if question is not None:
+                    await printer.answer(question)
+                else:
+                    await _hold_session(printer, library, logger)
+        finally:
+            await library.close()
 
-    with_shared_library(project, models, work, logger)
+    run_or_report(work(), logger, RetrieveError)
     exit_with_status(logger)
 
 
@@ -126,7 +132,7 @@ async def _markdown_folders(tools: Tools, project: Project, models: Models) -> A
         await indexes.close()
 
 
-async def _hold_session(printer: _AnswerPrinter, library: SharedLibrary, logger: LoggerBase) -> None:
+async def _hold_session(printer: _AnswerPrinter, library: Library, logger: LoggerBase) -> None:
     """Answer the questions that a person types, or the lines of a file, until there are no more."""
     from ...session import read_questions, until_ctrl_c
 
@@ -139,9 +145,9 @@ async def _hold_session(printer: _AnswerPrinter, library: SharedLibrary, logger:
             logger.error(str(error))
 
 
-async def _greet(printer: _AnswerPrinter, library: SharedLibrary) -> None:
+async def _greet(printer: _AnswerPrinter, library: Library) -> None:
     """Print what there is to ask, and who answers. Raise UnknownKind for a type that is not there."""
-    from ....retrieve.retriever import known_kind
+    from ....retrieve.search import known_kind
 
     async with library.use() as opened:
         material = await opened.material()

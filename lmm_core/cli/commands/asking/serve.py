@@ -15,7 +15,7 @@ import click
 from ....errors import LmmError, TokenError
 from ....logging import one_line, say
 from ....retrieve.answer import not_checked
-from ....retrieve.library import SharedLibrary
+from ....retrieve.library import Library
 from ....serving.tokens import read_tokens, tokens_path
 from ....settings.models import Models
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
@@ -102,7 +102,7 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
     by = models.check(project)
     if without := not_checked(project, models):
         _say(without)
-    size, language = asyncio.run(_read_size(SharedLibrary(project, models, project.serve.patience)))
+    size, language = asyncio.run(_read_size(Library(project, models, project.serve.patience)))
     project = replace(
         project, serve=_shared(with_our_texts(project.serve, language, course_title(project.root)), workers)
     )
@@ -169,7 +169,7 @@ def _served_models(project: Project, model: str) -> ServedModels:
     return ServedModels(model, project.serve.concurrency, Log(_say))
 
 
-async def _read_size(library: SharedLibrary) -> tuple[str, str]:
+async def _read_size(library: Library) -> tuple[str, str]:
     """Return the size of the index, and the language of its first document.
 
     If it cannot be read, that is only a warning, because it may change."""
@@ -211,7 +211,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     with needs_extra("mcp", "lmm mcp needs"):
         from ....serving.agents import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
-    library = SharedLibrary(project, models)
+    library = Library(project, models)
     if port is not None and host not in LOOPBACK:
         warn(f"everyone who can reach {host} can read the notes and have folders indexed: there is no password")
 
