@@ -82,7 +82,7 @@ MOST_LINES = {
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Match Snippet Tally _Place _Turn
+    Match Snippet Tally _Place
     """.split()
 )
 HEAVY = [
