@@ -211,7 +211,7 @@ def test_a_point_is_its_content():
 def test_code_stays_whole():
     code = "``` r\n" + "x <- c(1, 2, 3)\n\n" * 40 + "```\n"
     write("notes.md", f"# A\n\n{WORDS}\n\n{code}\n{WORDS}\n")
-    printed = run("lmm split notes.md").stdout.decode()
+    printed = run("lmm chunks --markdown notes.md").stdout.decode()
     assert code in printed
 
 

@@ -23,6 +23,7 @@ from ..models.roles import ROLES
 from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
 from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name
+from ..settings.quarto_project import project_file
 
 if TYPE_CHECKING:
     from ..models.openai.trial import Trial
@@ -79,7 +80,19 @@ def _project(online: bool) -> list[MachineFinding]:
             found.append(MachineFinding(role, str(error), ok=False))
         else:
             found.append(_model(role, names[role], project))
-    return [*found, _index(project, online), *(_asked(names, project) if online else [])]
+    return [*found, _index(project, online), *_quarto(project.root), *(_asked(names, project) if online else [])]
+
+
+def _quarto(root: Path) -> list[MachineFinding]:
+    """Find out what is set up if the project is one of Quarto's; the advice is lines to paste.
+
+    Where Quarto is not installed, pandoc renders the project, and nothing of this is needed."""
+    if project_file(root) is None:
+        return []
+    from ..quarto.check import check_project
+
+    optional = shutil.which("quarto") is None
+    return [MachineFinding(part.what, part.found, part.ok, optional, part.paste) for part in check_project(root)]
 
 
 def _index(project: Project, online: bool) -> MachineFinding:

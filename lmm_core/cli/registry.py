@@ -25,8 +25,6 @@ GROUPS: dict[str, dict[str, Registered]] = {
     },
     "Talk to the model": {
         "chat": Registered("talk", "Answer questions (?:) and messages (+:), and propose the requested edits (=:)."),
-        "edit": Registered("talk", "Propose the requested edits (=:); questions wait."),
-        "watch": Registered("talk", "Do what `chat` does each time one of the files is saved."),
         "accept": Registered("talk", "Put the new versions in place of the old texts."),
         "reject": Registered("talk", "Put the old texts back, byte for byte."),
         "clear": Registered("talk", "Take questions, messages and answers out of the documents."),
@@ -35,7 +33,6 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "index": Registered("find", "Send documents to the index."),
         "search": Registered("find", "Find chunks by a question or by words."),
         "chunks": Registered("find", "List the chunks of documents: sizes, places, and what will be embedded."),
-        "split": Registered("find", "Write a document as it is cut for the index, as markdown to look at."),
         "md-index": Registered("folders", "Index any folder of markdown."),
         "md-search": Registered("folders", "Find snippets in folders that lmm md-index has indexed."),
     },
@@ -73,22 +70,17 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "leak-check": Registered(
             "course", "Search every file of a rendered site for text that is left out of the notes."
         ),
-        "quarto": Registered("course", "Check whether a Quarto project is set up."),
     },
     "Set up": {
         "init": Registered("course", "Make a course of a folder of notes, or of nothing."),
         "demo": Registered("course", "Copy the sample course into FOLDER, annotate it, and make its site and index."),
         "doctor": Registered("machine", "Show what is installed, what is found, and which models do what."),
         "models": Registered("models", "List and get embedding models that work on this machine."),
-        "config": Registered("machine", "Show the configuration, begin a config.toml, or print its schema."),
-        "prompts": Registered(
-            "machine", "List what models are told, show it, or begin a file to say it in your own words."
-        ),
-        "trust": Registered("machine", "Say which keys a project's config.toml may send to which hosts."),
-        "cache": Registered("machine", "Show the cache of models' replies and vectors, or empty it."),
-        "completion": Registered(
-            "machine", "Print what makes a SHELL complete the commands and options of lmm, or install it."
+        "config": Registered(
+            "machine", "Show or begin a config.toml; prompts, trusted hosts, the cache, completion in shells."
         ),
     },
 }
-COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
+# For the scripts of the Quarto extension, not for people
+HIDDEN = {"quarto": Registered("course", "Do what the Quarto extension calls before and after a render.")}
+COMMANDS = {name: command for commands in [*GROUPS.values(), HIDDEN] for name, command in commands.items()}

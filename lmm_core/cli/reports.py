@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -71,7 +71,7 @@ def shorten(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def exit_with_status(logger: ReportPrinter) -> None:
+def exit_with_status(logger: ReportPrinter) -> NoReturn:
     """Exit, with 1 if an error was reported and 0 otherwise."""
     sys.exit(1 if logger.count("error") else 0)
 

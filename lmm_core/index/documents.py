@@ -15,10 +15,8 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, TextBlock, header_content
 from ..markdown.files import MarkdownFile, read_markdown
-from ..markdown.metadata.body import dump_entry
 from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
-from ..markdown.spelling import make_block
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
 from ..markdown.visibility import is_indexed
 from ..models.embedders.bm25 import USUAL_LANGUAGE
@@ -297,10 +295,8 @@ def source_of(path: Path, project: Project, place: Path | None = None) -> str:
     return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
 
 
-def split_work(project_for: Callable[[Path], Project], models: Models, documents: bool = False) -> Work:
-    """Return the work that cuts a file as for a new index, with a remark before each chunk.
-
-    documents: the larger texts in place of the chunks, each after a block with what is said of it."""
+def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
+    """Return the work that cuts a file as for a new index, with a remark before each chunk."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         project = project_for(file.path)
@@ -312,10 +308,7 @@ def split_work(project_for: Callable[[Path], Project], models: Models, documents
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
         annotations = _annotation_model(project)
         split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)
-        if not documents:
-            return _with_remarks(split.blocks)
-        said = document_annotations(blocks, split.documents, _annotation_names(annotations))
-        return documents_to_blocks(split.documents, said)
+        return _with_remarks(split.blocks)
 
     return work
 
@@ -388,16 +381,3 @@ def _annotations(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, Any]:
         elif values:
             found[name] = [one for value in values for one in (value if isinstance(value, list) else [value])]
     return found
-
-
-def documents_to_blocks(
-    documents: Sequence[ParentDocument], annotations: Sequence[Mapping[str, Any]] = ()
-) -> list[Block]:
-    """Return documents as markdown to look at: each text after a block with its titles, lines and annotations."""
-    made: list[Block] = []
-    for at, document in enumerate(documents):
-        said: dict[str, Any] = {_TITLES: " - ".join(document.titles), "lines": f"{document.line}-{document.line_end}"}
-        said |= annotations[at] if at < len(annotations) else {}
-        made.append(make_block("".join(dump_entry(key, value) for key, value in said.items() if value), "div"))
-        made.append(TextBlock(document.text.rstrip("\n") + "\n\n", 0))
-    return made

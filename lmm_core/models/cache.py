@@ -153,7 +153,7 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             self.close()
             self._patience = 0  # a file that is locked that long may stay so: it is waited for once
-            raise CacheError(f"{self.path}: {error}. To start a new cache, run `lmm cache --clear`.") from None
+            raise CacheError(f"{self.path}: {error}. To start a new cache, run `lmm config cache --clear`.") from None
 
     def _open(self) -> sqlite3.Connection:
         import sqlite3

@@ -17,7 +17,7 @@ PURPOSES = {
     "summary": "which summary a section gets (lmm rag)",
     "annotations": "what surrounds these two",
     "chat": "how a question in a document is answered (lmm chat)",
-    "edit": "how the new version of a text is written (lmm edit)",
+    "edit": "how the new version of a text is written (lmm chat)",
     "queries": "how search queries are made of a student's question",
     "rerank": "how passages are graded for a question",
     "answer": "how a student's question is answered (lmm ask, lmm serve)",

@@ -2,7 +2,7 @@
 
 A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and
 to the host of the source that the key belongs to. Any other host needs the person's consent,
-given in a file of the user's own configuration (`lmm trust add HOST VARIABLE`) or in LMM_TRUST.
+given in a file of the user's own configuration (`lmm config trust HOST VARIABLE`) or in LMM_TRUST.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRUST_VARIABLE = "LMM_TRUST"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _HEAD = (
     "# Which keys may go to which hosts, beside those of LM markdown's own sources: HOST = [VARIABLES].\n"
-    "# Written by `lmm trust add HOST VARIABLE` and `lmm trust remove HOST VARIABLE`.\n"
+    "# Written by `lmm config trust HOST VARIABLE` and `lmm config trust --remove HOST VARIABLE`.\n"
 )
 
 
@@ -41,7 +41,7 @@ class Pair:
     @property
     def command(self) -> str:
         """Return the command that allows the pair, safe to paste into a shell."""
-        return f"lmm trust add {shlex.quote(self.host)} {shlex.quote(self.variable)}"
+        return f"lmm config trust {shlex.quote(self.host)} {shlex.quote(self.variable)}"
 
 
 # Pairs of a host and a variable

@@ -82,7 +82,7 @@ def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
     problem = filter_problem(read_project(project_dir))
     if problem and not all(page.included or _is_filtered(page, project_dir) for page in pages):
         raise RenderError(
-            f"_quarto.yml: {problem}, so pages would show what is left out. To see what to add, run: lmm quarto check"
+            f"_quarto.yml: {problem}, so pages would show what is left out. To see what to add, run: lmm doctor"
         )
 
 

@@ -1,6 +1,6 @@
 """The proposals pass: requests for edits, and questions of sections, that come from what students asked.
 
-A request is an ordinary one (`=:`) in a block of its own, which `lmm edit` answers and the writer
+A request is an ordinary one (`=:`) in a block of its own, which `lmm chat` answers and the writer
 decides. Beside it, `~~asked` holds the hashes of the questions that it quotes, so that nobody
 proposes them a second time.
 """

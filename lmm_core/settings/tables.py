@@ -231,7 +231,9 @@ class SourceOptions:
 
     base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": checked_url})
     key_variable: str = key(
-        "", "the NAME of the environment variable that holds the key; lmm trust lets it go there", checked_variable
+        "",
+        "the NAME of the environment variable that holds the key (see lmm config trust)",
+        checked_variable,
     )
     chat_model: str = key("", "the chat model to use if none is named")
     embedding_model: str = key("", "the embedding model to use if none is named")
@@ -394,7 +396,7 @@ class MarkdownTables:
     aux: Annotated[ModelOptions, TABLE] = key(ModelOptions(), "the model for small helps")
     RAG: Annotated[ScanOpts, TABLE] = key(ScanOpts(), "which annotations are made")
     prompts: Annotated[PromptFiles, TABLE] = key(
-        PromptFiles(), 'files with prompts in your own words, like "_prompts/chat.md": lmm prompts list'
+        PromptFiles(), 'files with prompts in your own words, like "_prompts/chat.md": lmm config prompts'
     )
     knit: Annotated[KnitOptions, TABLE] = key(KnitOptions(), "what is left out of the lecture notes")
     files: Annotated[FilePatterns, TABLE] = key(FilePatterns(), "which documents of a folder are taken")

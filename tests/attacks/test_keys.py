@@ -178,7 +178,7 @@ def test_no_key_goes_to_a_stranger(sender, variable, url, host, outside, monkeyp
     monkeypatch.setenv(variable, SECRET)
     clone(url, variable)
     said = said_by(sender)
-    assert said.endswith(f"lmm trust add {host} {variable}")
+    assert said.endswith(f"lmm config trust {host} {variable}")
     assert SECRET not in said
     assert outside.seen == []
 
@@ -190,9 +190,9 @@ def test_no_key_of_a_source_of_ours_goes_to_a_stranger(variable, url, host, outs
         return
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     clone(url, "", "openai")
-    assert said_by(chat).endswith(f"lmm trust add {host} OPENAI_API_KEY")
+    assert said_by(chat).endswith(f"lmm config trust {host} OPENAI_API_KEY")
     Path("config.toml").write_text(f'[sources.openai]\nbase_url = "{url}"\n', encoding="utf-8")
-    assert said_by(chat).endswith(f"lmm trust add {host} OPENAI_API_KEY")  # the model is the default one
+    assert said_by(chat).endswith(f"lmm config trust {host} OPENAI_API_KEY")  # the model is the default one
     assert outside.seen == []
 
 
@@ -224,7 +224,7 @@ def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, name, ou
         with pytest.raises(ModelError) as caught:
             asyncio.run(chat(project))
         said = str(caught.value)
-    assert "lmm trust add" not in said
+    assert "lmm config trust" not in said
     assert "touch" not in said.partition("config.toml")[2]
     assert outside.seen == []
 
@@ -281,7 +281,7 @@ def test_a_host_and_a_variable_of_the_environment_are_the_persons_and_nothing_el
     )
     said = said_by(chat)
     assert bool(outside.seen) is (layers == ("environment", "environment"))
-    assert ("lmm trust add lab.example LAB_TOKEN" in said) is not bool(outside.seen)
+    assert ("lmm config trust lab.example LAB_TOKEN" in said) is not bool(outside.seen)
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "LMM_SOURCES__OPENAI__BASE_URL"])
@@ -293,7 +293,7 @@ def test_the_file_goes_over_an_address_of_the_environment_without_its_key(variab
     assert outside.seen[0].startswith("CONNECT mine.example:443")
     outside.seen.clear()
     clone("https://evil.example/v1", "", "openai")
-    assert said_by(chat).endswith("lmm trust add evil.example OPENAI_API_KEY")
+    assert said_by(chat).endswith("lmm config trust evil.example OPENAI_API_KEY")
     Path("config.toml").write_text('[sources.openai]\nbase_url = "https://evil.example"\nkey_variable = "HF_TOKEN"\n')
     monkeypatch.setenv("HF_TOKEN", SECRET)
     assert "evil.example HF_TOKEN" in said_by(chat)
@@ -304,7 +304,7 @@ def test_a_variable_of_the_file_for_an_address_of_the_environment_is_the_files(o
     monkeypatch.setenv("LMM_SOURCES__OPENAI__BASE_URL", "https://proxy.example/v1")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
     Path("config.toml").write_text('[major]\nmodel = "openai/m"\n[sources.openai]\nkey_variable = "GITHUB_TOKEN"\n')
-    assert said_by(chat).endswith("lmm trust add proxy.example GITHUB_TOKEN")
+    assert said_by(chat).endswith("lmm config trust proxy.example GITHUB_TOKEN")
     assert outside.seen == []
 
 
@@ -321,7 +321,7 @@ def test_a_documents_header_cannot_name_a_host(outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
     Path("notes.md").write_text(NOTES.replace("title: T", "title: T\nmodel:\n  minor: lab/x"))
-    assert "lmm trust add lab.example LAB_TOKEN" in lmm("rag notes.md", 1)[1]
+    assert "lmm config trust lab.example LAB_TOKEN" in lmm("rag notes.md", 1)[1]
     assert outside.seen == []
 
 
@@ -332,19 +332,19 @@ def test_a_documents_header_cannot_name_a_host(outside, monkeypatch):
 def test_a_key_goes_where_it_is_allowed_until_it_is_no_longer(sender, outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://Lab.Example:443/v1", "LAB_TOKEN")
-    command = said_by(sender).rpartition("lmm trust")[2]
-    assert command == " add lab.example LAB_TOKEN"
+    command = said_by(sender).rpartition("lmm config trust")[2]
+    assert command == " lab.example LAB_TOKEN"
     for other in ("lab.example OTHER", "lab.example:8443 LAB_TOKEN", "example LAB_TOKEN", "x.lab.example LAB_TOKEN"):
-        lmm(f"trust add {other}")
+        lmm(f"config trust {other}")
     said_by(sender)
     assert outside.seen == []
-    lmm(f"trust{command}")
-    assert "lmm trust" not in said_by(sender)
+    lmm(f"config trust{command}")
+    assert "lmm config trust" not in said_by(sender)
     assert {head.partition("\r\n")[0] for head in outside.seen} == {"CONNECT Lab.Example:443 HTTP/1.1"} or {
         head.partition("\r\n")[0] for head in outside.seen
     } == {"CONNECT lab.example:443 HTTP/1.1"}
     outside.seen.clear()
-    lmm("trust remove lab.example LAB_TOKEN")
+    lmm("config trust --remove lab.example LAB_TOKEN")
     assert said_by(sender).endswith(command)
     assert outside.seen == []
 
@@ -353,7 +353,7 @@ def test_a_variable_in_ci_allows_as_well(outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
     monkeypatch.setenv("LMM_TRUST", "other.example LAB_TOKEN, lab.example OTHER")
-    assert "lmm trust add lab.example LAB_TOKEN" in said_by(chat)
+    assert "lmm config trust lab.example LAB_TOKEN" in said_by(chat)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", " other.example LAB_TOKEN,  LAB.example.   LAB_TOKEN ,")
     said_by(chat)
@@ -380,9 +380,9 @@ def test_the_doctor_says_it_and_asks_nobody(outside, monkeypatch):
     found = {finding.what: finding for finding in examine(online=True)}
     for what in ("major", "minor", "aux", "embedding", "lab"):
         assert not found[what].ok
-        assert "lmm trust add lab.example LAB_TOKEN" in found[what].found
+        assert "lmm config trust lab.example LAB_TOKEN" in found[what].found
     assert outside.seen == []
-    lmm("trust add lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
     assert {finding.what: finding for finding in examine()}["major"].found == "lab/m: LAB_TOKEN is set"
 
 
@@ -408,16 +408,16 @@ def test_no_key_goes_to_a_qdrant_server_of_a_stranger(url, host, outside, monkey
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
     clone("http://localhost:9", "", storage=url)
     said = said_by(look_up)
-    assert f"lmm trust add {host} QDRANT_API_KEY " in said
+    assert f"lmm config trust {host} QDRANT_API_KEY " in said
     assert SECRET not in said
     assert outside.seen == []
-    lmm(f"trust add {host} QDRANT_API_KEY")
+    lmm(f"config trust {host} QDRANT_API_KEY")
     said_by(look_up)
     sought = outside.seen[0].split()[1]
     assert sought.replace("[", "").replace("]", "") == "{}:{}".format(*splitted(url))
-    lmm(f"trust remove {host} QDRANT_API_KEY")
+    lmm(f"config trust --remove {host} QDRANT_API_KEY")
     outside.seen.clear()
-    assert "lmm trust add" in said_by(look_up)
+    assert "lmm config trust" in said_by(look_up)
     assert outside.seen == []
 
 
@@ -427,7 +427,7 @@ def test_no_key_goes_to_a_qdrant_server_of_a_stranger(url, host, outside, monkey
 def test_no_key_goes_unencrypted_to_a_qdrant_server_that_a_file_names(url, outside, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
     clone("http://localhost:9", "", storage=url)
-    assert "lmm trust add" not in said_by(look_up)
+    assert "lmm config trust" not in said_by(look_up)
     assert outside.seen == []
 
 
@@ -438,9 +438,9 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
     assert outside.seen[0].startswith("CONNECT db.example:6333")
     outside.seen.clear()
     clone("http://localhost:9", "", storage="https://evil.example")  # the file goes over it
-    assert "lmm trust add evil.example:6333" in said_by(look_up)
+    assert "lmm config trust evil.example:6333" in said_by(look_up)
     monkeypatch.setenv("QDRANT_URL", "https://db.example")
-    assert "lmm trust add evil.example:6333" in said_by(look_up)
+    assert "lmm config trust evil.example:6333" in said_by(look_up)
     assert outside.seen == []
 
 
@@ -459,7 +459,7 @@ def test_the_commands_of_folders_of_markdown_keep_the_key_too(outside, monkeypat
     Path("docs/a.md").write_text("# A\n\nText.\n")
     for command in ("index docs", "md-index --root docs --name docs", "search residual"):
         stdout, stderr = lmm(command, 1)
-        assert "lmm trust add evil.example:6333 QDRANT_API_KEY" in stdout + stderr, command
+        assert "lmm config trust evil.example:6333 QDRANT_API_KEY" in stdout + stderr, command
     assert outside.seen == []
 
 
@@ -587,19 +587,19 @@ def test_netrc_is_not_sent(sender, monkeypatch):
 
 def test_the_file_is_the_persons_alone_and_holds_no_key(monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
-    lmm("trust add lab.example LAB_TOKEN")
-    lmm("trust add Lab.Example. OTHER")
+    lmm("config trust lab.example LAB_TOKEN")
+    lmm("config trust Lab.Example. OTHER")
     file = trust_file()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert SECRET not in file.read_text()
-    listed = json.loads(lmm("trust list --json")[0])
+    listed = json.loads(lmm("config trust --json")[0])
     assert listed == [{"host": "lab.example", "variable": name, "origin": str(file)} for name in ("LAB_TOKEN", "OTHER")]
     assert [path.name for path in file.parent.iterdir()] == ["trust.toml"]
 
 
 def test_the_configuration_says_where_trust_comes_from(monkeypatch):
-    lmm("trust add lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
     monkeypatch.setenv("LMM_TRUST", "ci.example:8443 CI_TOKEN")
     rows = {row["key"]: row for row in json.loads(lmm("config show --json")[0])}
     assert rows["trust.lab.example"] == {"key": "trust.lab.example", "value": "LAB_TOKEN", "origin": str(trust_file())}
@@ -650,9 +650,9 @@ def test_trust_is_kept_from_any_folder_without_a_configuration(monkeypatch):
     """The home folder, above all, in which it lies."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
     Path(".git").mkdir()
-    lmm("trust add lab.example LAB_TOKEN")
-    assert "lab.example LAB_TOKEN" in lmm("trust list")[0]
-    lmm("trust remove lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
+    assert "lab.example LAB_TOKEN" in lmm("config trust")[0]
+    lmm("config trust --remove lab.example LAB_TOKEN")
 
 
 def test_a_relative_folder_of_configuration_is_none(monkeypatch):
@@ -666,17 +666,17 @@ def test_a_relative_folder_of_configuration_is_none(monkeypatch):
 def test_a_file_that_others_may_write_does_not_count(what, mode, outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
-    lmm("trust add lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
     (trust_file() if what == "file" else trust_file().parent).chmod(mode)
     assert "can be written by others, so it does not count: run chmod go-w" in said_by(chat)
-    assert "can be written by others" in "".join(lmm("trust add other.example X", 1))
+    assert "can be written by others" in "".join(lmm("config trust other.example X", 1))
     assert outside.seen == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files to another user")
 @pytest.mark.parametrize("what", ["file", "folder", "link"])
 def test_a_file_of_another_user_does_not_count(what, monkeypatch, tmp_path_factory):
-    lmm("trust add lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
     file = trust_file()
     if what == "link":
         file.rename(tmp_path_factory.mktemp("other") / "trust.toml")
@@ -691,7 +691,7 @@ def test_a_file_of_another_user_does_not_count(what, monkeypatch, tmp_path_facto
 def test_a_file_that_cannot_be_read_lets_nothing_go(text, outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
-    lmm("trust add lab.example LAB_TOKEN")
+    lmm("config trust lab.example LAB_TOKEN")
     trust_file().write_bytes(trust_file().read_bytes() + text.encode("latin-1"))
     said = said_by(chat)
     assert str(trust_file()) in said and "sk-1" not in said
@@ -700,13 +700,16 @@ def test_a_file_that_cannot_be_read_lets_nothing_go(text, outside, monkeypatch):
 
 def test_a_place_that_cannot_be_written_is_told(monkeypatch):
     Path(os.environ["XDG_CONFIG_HOME"]).write_text("a file")
-    assert os.environ["XDG_CONFIG_HOME"] in "".join(lmm("trust add lab.example LAB_TOKEN", 1))
+    assert os.environ["XDG_CONFIG_HOME"] in "".join(lmm("config trust lab.example LAB_TOKEN", 1))
 
 
 def test_a_pair_that_is_not_there_is_told(monkeypatch):
-    assert "is not in" in lmm("trust remove lab.example LAB_TOKEN", 1)[1]
+    assert "is not in" in lmm("config trust --remove lab.example LAB_TOKEN", 1)[1]
     monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
-    assert "LMM_TRUST in the environment still lets it go there" in lmm("trust remove lab.example LAB_TOKEN", 1)[1]
+    assert (
+        "LMM_TRUST in the environment still lets it go there"
+        in lmm("config trust --remove lab.example LAB_TOKEN", 1)[1]
+    )
 
 
 def test_no_key_stands_in_what_shows_sources(monkeypatch):
@@ -803,7 +806,7 @@ def test_a_campus_network_without_https(name, outside, monkeypatch):
 
 def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
     monkeypatch.setenv("UNI_KEY", SECRET)
-    assert "the key in UNI_KEY may go to gpu:8000 by https: " in lmm("trust add gpu:8000 UNI_KEY")[1]
+    assert "the key in UNI_KEY may go to gpu:8000 by https: " in lmm("config trust gpu:8000 UNI_KEY")[1]
     clone("http://gpu:8000/v1", "UNI_KEY")
     assert "use https://" in said_by(chat)
     assert outside.seen == []
@@ -865,7 +868,7 @@ def test_where_the_configuration_lies_in_the_project_the_environment_allows(outs
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
     Path(".config/lmm").mkdir(parents=True)
     clone("https://lab.example/v1", "LAB_TOKEN")
-    said = lmm("trust add lab.example LAB_TOKEN", 1)[1]
+    said = lmm("config trust lab.example LAB_TOKEN", 1)[1]
     assert 0 < said.index('LMM_TRUST="HOST VARIABLE"') < said.index("XDG_CONFIG_HOME")
     Path(".config/lmm/trust.toml").write_text('"other.example" = ["LAB_TOKEN"]\n')
     assert "LMM_TRUST" in said_by(chat)
@@ -881,6 +884,10 @@ def test_a_pipe_in_the_place_of_trust_is_not_waited_for(outside, monkeypatch):
     trust_file().parent.mkdir(parents=True)
     os.mkfifo(trust_file())
     assert "is not a file" in said_by(chat)
-    for command in ("trust add lab.example LAB_TOKEN", "trust remove lab.example LAB_TOKEN", "trust list"):
+    for command in (
+        "config trust lab.example LAB_TOKEN",
+        "config trust --remove lab.example LAB_TOKEN",
+        "config trust",
+    ):
         assert "is not a file" in lmm(command, 1)[1]
     assert outside.seen == []

@@ -41,7 +41,7 @@ LINKS = {
 }
 HIDDEN = {"keys": ".env", "git's configuration": ".git/config", "the configuration": "config.toml"}
 COMMANDS = [
-    "scan .", "scan . --json", "rag .", "rag . --check", "rag . --dry-run", "rag . --json", "chat .", "edit .",
+    "scan .", "scan . --json", "rag .", "rag . --check", "rag . --dry-run", "rag . --json", "chat .",
     "accept .", "reject .", "clear .", "clear --annotations .", "index .", "index . --dry-run", "index . --annotate", "chunks .",
     "chunks . --json", "cards .", "convert . --to div", "knit . -o ../out", "leak-check page.html .", "rag sub .",
     "bench .", "md-index --root . --name x", "rag {here}",

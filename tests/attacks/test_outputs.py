@@ -24,13 +24,13 @@ QUESTIONS = "question,section\nWhat is a mean?,Means\n"
 INPUT = "input"
 PATHS = {
     "lmm scan paths": INPUT, "lmm rag paths": INPUT, "lmm pass paths": INPUT, "lmm chat paths": INPUT,
-    "lmm edit paths": INPUT, "lmm watch paths": INPUT, "lmm accept paths": INPUT, "lmm reject paths": INPUT,
-    "lmm clear paths": INPUT, "lmm index paths": INPUT, "lmm chunks paths": INPUT, "lmm split path": INPUT,
+    "lmm accept paths": INPUT, "lmm reject paths": INPUT,
+    "lmm clear paths": INPUT, "lmm index paths": INPUT, "lmm chunks paths": INPUT,
     "lmm cards paths": INPUT, "lmm bench paths": INPUT, "lmm bench questions": INPUT, "lmm knit paths": INPUT,
     "lmm convert paths": INPUT, "lmm leak-check output": INPUT, "lmm leak-check sources": INPUT,
     "lmm llmd chat document": INPUT, "lmm llmd apply document": INPUT, "lmm llmd check document": INPUT,
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,
-    "lmm quarto check folder": INPUT, "lmm mcp folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
+    "lmm mcp folder": INPUT, "lmm config show path": INPUT, "lmm md-index root": INPUT,
     "lmm import paths": INPUT,
     "lmm import output": ("import talk.html -o {}", ".md"),
     "lmm recover file": INPUT,  # what it writes back is the file's own text
@@ -42,7 +42,6 @@ PATHS = {
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
     "lmm chunks html": ("chunks notes.md --html {}", ".html"),
     "lmm bench html": ("bench notes.md --questions asked.csv --html {}", ".html"),
-    "lmm split output": ("split notes.md -o {}", ".md"),
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
     "lmm asked output": ("asked -o {}", ".html"),
@@ -159,9 +158,7 @@ def test_the_same_command_may_run_again(command, ending):
     assert Path("notes.md").read_text() == NOTES
 
 
-@pytest.mark.parametrize(
-    "command", ["split notes.md -o {}", "knit notes.md -o {}", "cards notes.md -o {}", "cards . -o {}"]
-)
+@pytest.mark.parametrize("command", ["knit notes.md -o {}", "cards notes.md -o {}", "cards . -o {}"])
 def test_what_somebody_has_changed_since_is_kept(command):
     assert run(command.format("out.md")).exit_code == 0
     with open("out.md", "a") as file:

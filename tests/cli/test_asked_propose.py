@@ -86,7 +86,7 @@ def test_what_the_notes_lack_is_proposed_at_the_end_of_the_nearest_chapter(cours
     ask(course, *BOOTSTRAP)
     done = lmm("asked propose")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "4 conversations" in done.stderr and "next: lmm edit estimation.md" in done.stderr
+    assert "4 conversations" in done.stderr and "next: lmm chat estimation.md" in done.stderr
     estimation, lines = notes()
     assert estimation.startswith(INTERVALS) and lines == LINES
     block = estimation[len(INTERVALS) :]
@@ -140,7 +140,7 @@ def test_a_proposal_is_edited_and_accepted_as_any_other(course: Recordings, monk
     with ModelServer("## The bootstrap\n\nDraw from the sample itself.") as server:
         monkeypatch.setenv("OPENAI_API_KEY", "k")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        done = lmm("edit estimation.md --model openai/m")
+        done = lmm("chat estimation.md --model openai/m")
         assert done.exit_code == 0, done.stderr
         sent = server.requests[0]["messages"]
     wish = sent[-1]["content"]
@@ -213,7 +213,7 @@ def test_a_file_that_cannot_be_written_is_reported_and_tried_again(
         broken.setattr("lmm_core.markdown.files.write_file", full)
         done = lmm("asked propose")
     assert done.exit_code == 1 and "No space left on device" in done.stderr and notes()[0] == INTERVALS
-    assert "next: lmm edit" in lmm("asked propose").stderr
+    assert "next: lmm chat" in lmm("asked propose").stderr
 
 
 def test_recordings_from_before_there_were_proposals_are_read(course: Recordings) -> None:
@@ -221,7 +221,7 @@ def test_recordings_from_before_there_were_proposals_are_read(course: Recordings
     course.close()
     with closing(sqlite3.connect(course.path)) as earlier:
         earlier.execute("DROP TABLE proposed")
-    assert "next: lmm edit estimation.md" in lmm("asked propose").stderr
+    assert "next: lmm chat estimation.md" in lmm("asked propose").stderr
     assert len(course.proposed()) == len(BOOTSTRAP)
 
 

@@ -1,4 +1,4 @@
-"""`lmm completion`: scripts that the shells themselves read, put where each looks for them."""
+"""`lmm config completion`: scripts that the shells themselves read, put where each looks for them."""
 
 import shutil
 import subprocess
@@ -36,34 +36,34 @@ def in_shell(shell, *words):
 @pytest.mark.parametrize("shell", PLACES)
 def test_install_writes_one_file_where_the_shell_looks(shell, home):
     before = sorted(home.rglob("*"))
-    done = run(f"lmm completion {shell} --install")
+    done = run(f"lmm config completion {shell} --install")
     assert done.returncode == 0 and f"written: {home / PLACES[shell]}\n" in done.stderr.decode()
     assert [path for path in sorted(home.rglob("*")) if path.is_file() and path not in before] == [home / PLACES[shell]]
-    assert text(home / PLACES[shell]) == run(f"lmm completion {shell}").stdout.decode()
+    assert text(home / PLACES[shell]) == run(f"lmm config completion {shell}").stdout.decode()
 
 
 def test_the_shell_is_the_users(monkeypatch, home):
     monkeypatch.setenv("SHELL", "/usr/bin/fish")
-    assert run("lmm completion --install").returncode == 0
+    assert run("lmm config completion --install").returncode == 0
     assert (home / PLACES["fish"]).is_file()
     monkeypatch.setenv("SHELL", "/bin/tcsh")
-    done = run("lmm completion --install")
+    done = run("lmm config completion --install")
     assert done.returncode == 2 and "name the one to complete in" in done.stderr.decode()
 
 
 def test_a_newer_script_replaces_ours_and_no_other_file(home):
     place = write(home / PLACES["bash"], "# an older one: _LMM_COMPLETE\n")
-    assert run("lmm completion bash --install").returncode == 0
+    assert run("lmm config completion bash --install").returncode == 0
     assert "complete -o nosort -F _lmm_completion lmm" in text(place)
     write(place, "# mine\n")
-    done = run("lmm completion bash --install")
+    done = run("lmm config completion bash --install")
     assert done.returncode == 1 and "is none of lmm's" in done.stderr.decode()
     assert text(place) == "# mine\n"
 
 
 def test_a_folder_that_cannot_be_made(home):
     write(home / "data/bash-completion", "a file")
-    done = run("lmm completion bash --install")
+    done = run("lmm config completion bash --install")
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Traceback" not in done.stderr
 
 
@@ -71,7 +71,7 @@ def test_a_folder_that_cannot_be_made(home):
 
 
 def test_bash_completes(home):
-    run("lmm completion bash --install")
+    run("lmm config completion bash --install")
     ask = f". {home / PLACES['bash']}; COMP_WORDS=(lmm conf); COMP_CWORD=1; _lmm_completion lmm; echo ${{COMPREPLY[@]}}"
     assert in_shell("bash", "--norc", "-c", ask) == "config\n"
 
@@ -80,18 +80,18 @@ def test_bash_finds_it_by_itself_where_bash_completion_is_installed(home):
     library = Path("/usr/share/bash-completion/bash_completion")
     if not library.is_file():
         pytest.skip("the package bash-completion is not installed")
-    run("lmm completion bash --install")
+    run("lmm config completion bash --install")
     load = "{ _comp_load lmm || _completion_loader lmm || [ $? = 124 ]; } 2>/dev/null"
     assert "_lmm_completion lmm" in in_shell("bash", "--norc", "-c", f". {library}; {load}; complete -p lmm")
 
 
 def test_zsh_finds_it_after_the_lines_that_are_printed(home):
-    shown = run("lmm completion zsh --install").stderr.decode().splitlines()
+    shown = run("lmm config completion zsh --install").stderr.decode().splitlines()
     lines = [line.strip().replace("compinit && compinit", "compinit && compinit -u") for line in shown[-2:]]
     assert in_shell("zsh", "-f", "-c", "\n".join([*lines, "echo ${_comps[lmm]}"])) == "_lmm\n"
 
 
 def test_fish_completes(home):
-    run("lmm completion fish --install")
+    run("lmm config completion fish --install")
     assert in_shell("fish", "-c", "complete -C 'lmm init --editor '").split() == ["rstudio", "vscode"]
     assert in_shell("fish", "-c", "complete -C 'lmm conf'").startswith("config\t")

@@ -69,13 +69,13 @@ def test_chat_says_what_it_could_not_read(asked, line, code):
     write("notes.md", f"{NOTES}\n{asked}\n")
     done = run("lmm chat notes.md")
     assert (f"notes.md:{line}: {code} " in said(done), done.returncode) == (True, 1)
-    assert run("lmm edit notes.md").returncode == 0
+    assert run("lmm chat notes.md").returncode == 0
     assert [one["code"] for one in json.loads(run("lmm chat --json notes.md").stdout)[0]["reports"]] == [code]
 
 
 def test_edit_says_what_it_could_not_read():
     write("notes.md", f"{NOTES}---\n=: Shorter.\n---\n")
-    done = run("lmm edit notes.md")
+    done = run("lmm chat notes.md")
     assert (said(done).splitlines()[0], done.returncode) == (
         "notes.md:4: no-blank-line a metadata block needs an empty line before it: it is read as text",
         1,

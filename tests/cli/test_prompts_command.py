@@ -1,4 +1,4 @@
-"""`lmm prompts`, and the prompts of a project from their files to what a model is told and what is made again."""
+"""`lmm config prompts`, and the prompts of a project from their files to what a model is told and what is made again."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def test_own_prompts_are_no_documents():
     write("notes.md", "# What is a mean?\n\nA mean is a sum that is divided by the number of its parts.\n")
     write("words/questions.md", OWN)
     write("config.toml", '[prompts]\nquestions = "./words/questions.md"\n')
-    lmm("prompts init summary")
+    lmm("config prompts summary --init")
     assert "of 1 files" in lmm("rag .").stderr
     assert "1 document," in lmm("index .").output
     assert text("words/questions.md") == OWN
@@ -54,20 +54,20 @@ def test_own_prompts_are_no_documents():
 
 def test_a_prompt_is_begun_changed_and_shown():
     write("config.toml", "")
-    ours = lmm("prompts show questions").stdout
+    ours = lmm("config prompts questions").stdout
     assert ours == KNOWN["questions"].text + "\n"
-    begun = lmm("prompts init questions")
+    begun = lmm("config prompts questions --init")
     assert '[prompts]  questions = "_prompts/questions.md"' in begun.stderr
     assert text("_prompts/questions.md").startswith("<!-- What a model is told:")
-    assert "exists already" in lmm("prompts init questions", 1).stderr
+    assert "exists already" in lmm("config prompts questions --init", 1).stderr
     write("config.toml", '[prompts]\nquestions = "_prompts/questions.md"\n')
-    assert lmm("prompts show questions").stdout == ours
+    assert lmm("config prompts questions").stdout == ours
     write("_prompts/questions.md", OWN)
-    assert lmm("prompts show questions").stdout == OWN + "\n"
-    rows = {row["name"]: row for row in json.loads(lmm("prompts list --json").stdout)}
+    assert lmm("config prompts questions").stdout == OWN + "\n"
+    rows = {row["name"]: row for row in json.loads(lmm("config prompts --json").stdout)}
     assert [name for name, row in rows.items() if row["own"]] == ["questions"] and rows.keys() == KNOWN.keys()
-    assert "questions    own   which questions" in lmm("prompts list").stdout
-    assert "there is no prompt 'poem'; there are questions," in lmm("prompts show poem", 2).stderr
+    assert "questions    own   which questions" in lmm("config prompts").stdout
+    assert "there is no prompt 'poem'; there are questions," in lmm("config prompts poem", 2).stderr
 
 
 # The configuration
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, f
     os.symlink("..", "link")
     write("_prompts/wrong.md", "Ask\nof {sectoin}.")
     write("config.toml", f'[prompts]\nquestions = "{file}"\n')
-    for command in ("prompts list", "rag --dry-run .", "config show"):
+    for command in ("config prompts", "rag --dry-run .", "config show"):
         error = lmm(command, 2).stderr
         assert said in error and "Secret" not in error
 
@@ -99,12 +99,12 @@ def test_the_person_may_name_a_prompt_elsewhere(tmp_path, monkeypatch):
     write("../outside.md", OWN)
     write("config.toml", "")
     monkeypatch.setenv("LMM_PROMPTS__QUESTIONS", str(tmp_path.parent / "outside.md"))
-    assert lmm("prompts show questions").stdout == OWN + "\n"
+    assert lmm("config prompts questions").stdout == OWN + "\n"
 
 
 def test_an_unknown_prompt_is_named():
     write("config.toml", '[prompts]\nquestion = "x.md"\n')
-    assert "unknown key `prompts.question`" in lmm("prompts list", 2).stderr
+    assert "unknown key `prompts.question`" in lmm("config prompts", 2).stderr
 
 
 # What a changed prompt makes again

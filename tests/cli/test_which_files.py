@@ -21,7 +21,7 @@ BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak
 EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"
 COMMANDS = [
     "scan .", "rag . --check", "rag . --dry-run", "chunks .", "convert . --to native --check", "cards . --format md",
-    "knit . -o out", "clear . --check", "chat .", "edit .", "accept .", "reject .", "index . --dry-run",
+    "knit . -o out", "clear . --check", "chat .", "accept .", "reject .", "index . --dry-run",
     "pass lmm_core.scan.knit:knit . --check",
 ]  # fmt: skip
 

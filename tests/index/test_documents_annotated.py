@@ -1,9 +1,9 @@
 """Documents carry the annotations of their sections, and can be looked at as markdown."""
 
-from lmm_core.index.cutting.split import ParentDocument, split_documents, transform
-from lmm_core.index.documents import blocklist_encode, document_annotations, documents_to_blocks
+from lmm_core.index.cutting.split import ParentDocument, transform
+from lmm_core.index.documents import blocklist_encode, document_annotations
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text, sections, serialize_blocks
+from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.tables import SplitOpts
 from tests.strategies import LONG
 
@@ -87,14 +87,3 @@ def test_what_is_stored_has_the_annotations_and_stays_the_same_when_made_again()
     bare = blocklist_encode(parse_markdown_text(NOTES.replace("~summary: About means.\n", "")), docid="d").documents
     assert [chunk.uuid for chunk in bare] == [chunk.uuid for chunk in one], "annotations do not move a document"
     assert [chunk.hash for chunk in bare] == [chunk.hash for chunk in one], "nor is it embedded again"
-
-
-def test_documents_as_markdown_hold_every_text_after_its_annotations():
-    blocks = parse_markdown_text(NOTES)
-    documents = split_documents(blocks, SplitOpts())
-    shown = documents_to_blocks(documents, document_annotations(blocks, documents, NAMES))
-    again = parse_markdown_text(serialize_blocks(shown))
-    assert [one.content for one in again if isinstance(one, TextBlock)][1:3] == ["Add, then divide.", "Because."]
-    node = sections(blocks_to_tree(again))[0].texts[1]
-    assert node.get("titles") == "Notes - The mean"
-    assert (node.get("summary"), node.get("lines")) == ("About means.", "15-21")

@@ -484,7 +484,7 @@ def test_the_old_text_of_an_open_edit_counts(model):
     write("notes.md", document("alpha").replace("Here the", "<!-- lmm -->Here the"))
     write("notes.md", f"---\ntitle: T\n---\n\n# One\n\n---\n=: Make it shorter.\n---\n\nThe old one, {LONG}\n")
     model.reply = "The new one."
-    lmm("edit notes.md")
+    lmm("chat notes.md")
     assert "The new one." in text("notes.md")
     counts("notes.md")
     (one,) = stored().values()
@@ -560,7 +560,7 @@ def test_the_header_says_how_a_document_is_split():
         ("small", "`split`: should be a mapping, not 'small'"),
     ],
 )
-@pytest.mark.parametrize("command", ["index", "chunks", "split"])
+@pytest.mark.parametrize("command", ["index", "chunks", "chunks --markdown"])
 def test_wrong_split_options_are_told_with_their_place(said, told, command):
     write("notes.md", document("alpha", header=f"split: {said}"))
     _, error = lmm(f"{command} notes.md", status=1)

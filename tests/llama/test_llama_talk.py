@@ -1,4 +1,4 @@
-"""`lmm chat`, `lmm edit` and `lmm llmd chat` with a real model, which says what a grammar lets it say, or what it likes."""
+"""`lmm chat`, `lmm chat` and `lmm llmd chat` with a real model, which says what a grammar lets it say, or what it likes."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_an_edit_is_proposed_and_taken_back(server, monkeypatch):
     configure(server, max_tokens=100)
     let_say(monkeypatch, "A residual is what the model leaves.", "A residual is the rest.")
     write("notes.md", WISH)
-    lmm("lmm edit notes.md")
+    lmm("lmm chat notes.md")
     assert re.search(r"A residual is (what the model leaves|the rest)\.", text("notes.md"))
     lmm("lmm reject notes.md")
     assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)

@@ -68,7 +68,7 @@ def test_what_surrounds_them_is_said_in_own_words(tmp_path):
         ("Ask.\n\nOn {tiles}.", "own.md:3: {tiles} is no field of the prompt `questions` (its fields: {language}, "
          "{titles}; did you mean {titles}?). As text, write {{tiles}}"),
         ("{text}", "own.md:1: {text} is no field of the prompt `questions`"),
-        ("", "own.md: holds no text: lmm prompts show questions prints ours"),
+        ("", "own.md: holds no text: lmm config prompts questions prints ours"),
         ("<!-- {nothing} but a comment -->\n", "own.md: holds no text"),
         ("<!-- a comment\n -->\n{x} {y}", "own.md:3: {y}"),
         ("x" * 60_000, "own.md: is longer than 50,000 bytes"),

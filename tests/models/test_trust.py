@@ -89,6 +89,6 @@ def test_what_a_file_says_needs_it():
     file = str(Path("config.toml").absolute())
     assert key_refusal("https://a.example/v1", "A", file, home={"a.example"}) == ""
     assert key_refusal("http://a.example/v1", "A", file, home={"a.example"}).endswith("use https://")
-    assert key_refusal("https://a.example/v1", "A", file).endswith("lmm trust add a.example A")
+    assert key_refusal("https://a.example/v1", "A", file).endswith("lmm config trust a.example A")
     add_pair(Pair("a.example", "A"), None)
     assert key_refusal("https://a.example/v1", "A", file) == ""

@@ -417,7 +417,7 @@ def test_large_books_come_in_parts(site):
 def test_unknown_and_wrong_options_are_named(site, line, said):
     option(line)
     assert said in finish()[0]
-    assert said in run("lmm quarto check").stdout.decode()
+    assert said in run("lmm doctor").stdout.decode()
 
 
 def test_the_text_as_it_is_read():

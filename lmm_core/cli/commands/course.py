@@ -1,4 +1,4 @@
-"""The commands for courses and their sites: make them, check a Quarto project, and look for leaks."""
+"""The commands for courses and their sites: make them, and look for leaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...errors import LmmError
 from ...files.walk import RENDERED
 from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
-from ...markdown.files import project_root, write_markdown
+from ...markdown.files import write_markdown
 from ...settings.project import Project, load_project
 from ..arguments import config_checked, find_all_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
@@ -24,7 +24,6 @@ from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 if TYPE_CHECKING:
     from ...course.create import CoursePart
     from ...course.run import Course, StepResult
-    from ...quarto.check import ProjectFinding
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
@@ -239,43 +238,17 @@ def _inputs(project: Project, output: Path) -> list[Path]:
     return [shorten(path) for path in found]
 
 
-@click.group()
-def quarto() -> None:
-    """Check whether a Quarto project is set up."""
-
-
-@quarto.command()
-@_folder
-@json_option
-def check(folder: Path, as_json: bool) -> None:
-    """Show what is set up in a Quarto project, and what is missing, as lines to paste."""
-    from ...quarto.check import check_project
-
-    folder = project_root(folder / "-") if folder.is_dir() else folder
-    try:
-        findings = check_project(folder)
-    except LmmError as error:
-        raise click.UsageError(str(error)) from None
-    if as_json:
-        print_json([asdict(finding) for finding in findings])
-    else:
-        _print(findings)
-    sys.exit(0 if all(finding.ok for finding in findings) else 1)
-
-
 def _stop(message: str) -> NoReturn:
     say(message, err=True)
     sys.exit(1)
 
 
-def _print(findings: list[ProjectFinding]) -> None:
-    for finding in findings:
-        say(f"{'ok' if finding.ok else '--'}  {finding.what:<12}{finding.found}")
-        for line in finding.paste.splitlines():
-            say(f"        {line}")
-
-
 # What the scripts of the Quarto extension call
+
+
+@click.group(hidden=True)
+def quarto() -> None:
+    """Do what the Quarto extension calls before and after a render."""
 
 
 @quarto.command("pre-render")

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from ...errors import MarkdownError, ModelError, StoreError
-from ...files.outputs import HTML, MARKDOWN, write_output
+from ...files.outputs import HTML, write_output
 from ...files.walk import INDEXED
 from ...logging import counted, one_line, put, say
 from ...markdown.blocks import serialize_blocks
@@ -342,41 +342,21 @@ def _page(payload: Mapping[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--documents", is_flag=True, help="Write the texts that chunks are parts of, with titles and notes.")
-@output_option("-o", "--output", help="The file to write (default: standard output).")
-def split(path: Path, documents: bool, output: Path | None) -> None:
-    """Write a document as it is cut for the index, as markdown to look at."""
-    from ...index.documents import split_work
-
-    logger = ReportPrinter()
-    if output is not None:
-        check_written(output, [path], MARKDOWN)
-    try:
-        _, blocks = run(work_on(path, split_work(project_at, Models(warn=warn), documents), logger))
-        text = serialize_blocks(blocks)
-        if output is None:
-            put(text)
-        else:
-            write_output(output, text.encode("utf-8"))
-    except (ModelError, StoreError) as error:
-        logger.error(str(error))
-    except (OSError, MarkdownError) as error:
-        report_failure(error, path, logger)
-    exit_with_status(logger)
-
-
-@click.command()
 @folders_argument
 @output_option("--html", "html", help="Write a page to look at.")
+@click.option("--markdown", is_flag=True, help="Print the documents as they are cut, as markdown.")
 @json_option
-def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, as_json: bool) -> None:
+def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
     """List the chunks of documents: sizes, places, and what will be embedded."""
     from ...index.documents import encode_files
     from ..chunk_page import chunk_page
 
     logger = ReportPrinter()
     files = find_documents(paths, logger, INDEXED, finder)
+    if markdown and (html is not None or as_json):
+        raise click.UsageError("--markdown, --html and --json exclude each other")
+    if markdown:
+        _print_cut(files, logger)
     if html is not None:
         check_written(html, files, HTML)
     try:
@@ -391,6 +371,22 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, a
     else:
         for chunk in found:
             _print_chunk(chunk)
+    exit_with_status(logger)
+
+
+def _print_cut(files: Sequence[Path], logger: ReportPrinter) -> NoReturn:
+    """Print documents as they are cut for the index, and exit."""
+    from ...index.documents import split_work
+
+    work = split_work(project_at, Models(warn=warn))
+    for path in files:
+        try:
+            put(serialize_blocks(run(work_on(path, work, logger))[1]))
+        except (ModelError, StoreError) as error:
+            logger.error(str(error))
+            break
+        except (OSError, MarkdownError) as error:
+            report_failure(error, path, logger)
     exit_with_status(logger)
 
 

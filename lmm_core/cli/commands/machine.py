@@ -1,5 +1,4 @@
-"""The commands that set up this machine and a project: what is installed, configuration, prompts, trusted hosts,
-caches, completion."""
+"""The commands that set up this machine and a project: `lmm doctor` and `lmm config`."""
 
 from __future__ import annotations
 
@@ -55,8 +54,8 @@ def _print_findings(findings: Sequence[MachineFinding]) -> None:
     before = ""
     for finding in findings:
         say(f"{'ok' if finding.ok else '..' if finding.optional else '--'}  {finding.what:<12}{finding.found}")
-        if finding.advice and finding.advice != before:
-            say(f"    {'':<12}{finding.advice}")
+        for line in finding.advice.splitlines() if finding.advice != before else ():
+            say(f"    {'':<12}{line}".rstrip())
         before = finding.advice
 
 
@@ -72,7 +71,7 @@ def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
 
 @click.group()
 def config() -> None:
-    """Show the configuration, begin a config.toml, or print its schema."""
+    """Show or begin a config.toml; prompts, trusted hosts, the cache, completion in shells."""
 
 
 @config.command("show")
@@ -125,17 +124,27 @@ def _as_toml(value: object) -> str:
 # Prompts
 
 
-@click.group()
-def prompts() -> None:
-    """List what models are told, show it, or begin a file to say it in your own words.
-
-    config.toml names such files: in the section [prompts], questions = "_prompts/questions.md"."""
-
-
-@prompts.command("list")
+@config.command()
+@click.argument("name", required=False)
+@click.option("--init", "begin", is_flag=True, help="Write _prompts/NAME.md with our words, to be changed.")
 @json_option
-def list_prompts(as_json: bool) -> None:
-    """List the prompts that there are, and which of them this project says in its own words."""
+def prompts(name: str | None, begin: bool, as_json: bool) -> None:
+    """List what models are told, or print the prompt NAME as it is in force here.
+
+    config.toml names files with prompts in your own words: in the section [prompts],
+    questions = "_prompts/questions.md"."""
+    if name is None:
+        if begin:
+            raise click.UsageError("--init needs the NAME of a prompt")
+        _list_prompts(as_json)
+    elif begin:
+        _begin_prompt(name)
+    else:
+        _show_prompt(name)
+
+
+def _list_prompts(as_json: bool) -> None:
+    """List the prompts that there are, and which of them this project has in its own words."""
     from ...models.own_prompts.known import KNOWN
 
     own = project_at(None).prompts
@@ -152,10 +161,7 @@ def list_prompts(as_json: bool) -> None:
         say(f"{known.name:<{width}}  {'own ' if known.name in own else 'ours'}  {known.purpose}")
 
 
-@prompts.command("show")
-@click.argument("name")
-def show_prompt(name: str) -> None:
-    """Print the prompt NAME as it is in force here, with its fields in braces."""
+def _show_prompt(name: str) -> None:
     from ...models.own_prompts.reading import as_written
 
     known = _known_prompt(name)
@@ -163,27 +169,23 @@ def show_prompt(name: str) -> None:
     say(f"{as_written(own) if own else known.text}")
 
 
-@prompts.command("init")
-@click.argument("name")
-def begin_prompt(name: str) -> None:
-    """Write _prompts/NAME.md with our words, to be changed.
-
-    It lies in the project's root, and is used once config.toml names it."""
+def _begin_prompt(name: str) -> None:
+    """Write a file to begin an own prompt with into the project's root; config.toml has yet to name it."""
     from ...files.create import create_file
     from ...models.own_prompts.reading import beginning_of
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"
-    try:
+
+    def write() -> None:
         check_inside(root, file)
         file.parent.mkdir(exist_ok=True)
         create_file(file, beginning_of(known).encode("utf-8"))
+
+    try:
+        _or_fail(write)
     except FileExistsError:
         raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
-    except LmmError as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"{error.filename or file}: {error.strerror}") from None
     say(f"written: {file}", err=True)
     say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
 
@@ -200,46 +202,47 @@ def _known_prompt(name: str) -> KnownPrompt:
 # Which keys may go to which hosts
 
 
-@click.group()
-def trust() -> None:
-    """Say which keys a project's config.toml may send to which hosts.
+@config.command()
+@click.argument("host", required=False)
+@click.argument("variable", required=False)
+@click.option("--remove", is_flag=True, help="No longer let it go there.")
+@json_option
+def trust(host: str | None, variable: str | None, remove: bool, as_json: bool) -> None:
+    """Let the key in VARIABLE go to HOST (or HOST:PORT) by https, if a config.toml asks for it; or list what may.
 
     The keys of the built-in sources may go to their own hosts, and any key to this machine.
     Everything else is kept in your own configuration, never in a project. In the environment,
     LMM_TRUST="HOST VARIABLE, HOST VARIABLE" says the same."""
-
-
-@trust.command("list")
-@json_option
-def print_trusted(as_json: bool) -> None:
-    """List what is allowed, and where that is said."""
-    pairs = _or_fail(lambda: trusted_pairs(_config_folder()))
-    rows = [{"host": pair.host, "variable": pair.variable, "origin": pairs[pair]} for pair in sorted(pairs)]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        say("no hosts but those of the built-in sources, and this machine", err=True)
-    for row in () if as_json else rows:
-        say(f"{row['host']} {row['variable']}  {row['origin']}")
-
-
-@trust.command("add")
-@click.argument("host")
-@click.argument("variable")
-def add_trusted(host: str, variable: str) -> None:
-    """Let the key in VARIABLE go to HOST (or HOST:PORT), by https."""
-    pair = _read_pair(host, variable)
+    if host is None:
+        if remove:
+            raise click.UsageError("--remove needs a HOST and a VARIABLE")
+        _list_trusted(as_json)
+        return
+    try:
+        pair = read_pair(host, variable or "")
+    except TrustError as error:
+        raise click.UsageError(str(error)) from None
+    if remove:
+        _remove_trusted(pair)
+        return
     new = _or_fail(lambda: add_pair(pair, _config_folder()))
-    said = "may go" if new else "might already go"
-    say(f"the key in {pair.variable} {said} to {pair.host} by https: {_or_fail(trust_file)}", err=True)
+    may = "may go" if new else "might already go"
+    say(f"the key in {pair.variable} {may} to {pair.host} by https: {_or_fail(trust_file)}", err=True)
 
 
-@trust.command("remove")
-@click.argument("host")
-@click.argument("variable")
-def remove_trusted(host: str, variable: str) -> None:
-    """No longer let the key in VARIABLE go to HOST."""
-    pair = _read_pair(host, variable)
+def _list_trusted(as_json: bool) -> None:
+    pairs = _or_fail(lambda: trusted_pairs(_config_folder()))
+    if as_json:
+        rows = [{"host": pair.host, "variable": pair.variable, "origin": pairs[pair]} for pair in sorted(pairs)]
+        print_json(rows)
+        return
+    if not pairs:
+        say("no hosts but those of the built-in sources, and this machine", err=True)
+    for pair in sorted(pairs):
+        say(f"{pair.host} {pair.variable}  {pairs[pair]}")
+
+
+def _remove_trusted(pair: Pair) -> None:
     was_there = _or_fail(lambda: remove_pair(pair, _config_folder()))
     if was_there:
         say(f"the key in {pair.variable} no longer goes to {pair.host}: {_or_fail(trust_file)}", err=True)
@@ -247,7 +250,7 @@ def remove_trusted(host: str, variable: str) -> None:
     if elsewhere:
         say(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
     elif not was_there:
-        say(f"{pair.host} {pair.variable}: is not in {_or_fail(trust_file)} (lmm trust list)", err=True)
+        say(f"{pair.host} {pair.variable}: is not in {_or_fail(trust_file)} (lmm config trust)", err=True)
     sys.exit(0 if was_there and not elsewhere else 1)
 
 
@@ -257,17 +260,10 @@ def _config_folder() -> Path | None:
     return root if (root / CONFIG_NAME).is_file() else None
 
 
-def _read_pair(host: str, variable: str) -> Pair:
-    try:
-        return read_pair(host, variable)
-    except TrustError as error:
-        raise click.UsageError(str(error)) from None
+# The cache
 
 
-# Caches
-
-
-@click.command()
+@config.command()
 @click.option("--clear", is_flag=True, help="Empty it; replies and vectors are then asked and paid for anew.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
@@ -293,7 +289,7 @@ def cache(clear: bool, as_json: bool) -> None:
 # Completion
 
 
-@click.command()
+@config.command()
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Write it to the place where the shell looks for it.")
 def completion(shell: str | None, install: bool) -> None:
@@ -317,6 +313,8 @@ def _or_fail(work: Callable[[], Result]) -> Result:
     """Return the result of work on a file of this machine. Raise ClickException if it fails."""
     try:
         return work()
+    except FileExistsError:
+        raise
     except LmmError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:

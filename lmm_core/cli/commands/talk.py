@@ -23,46 +23,26 @@ _KEYS = "Take this key out of all metadata instead, whoever wrote it; with --ann
 @click.command()
 @folders_argument
 @json_option
+@click.option("--watch", is_flag=True, help="Go on: answer each document when it is saved. Ctrl-C ends it.")
 @asking_options
 def chat(
-    paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, model: str, jobs: int | None, quiet: bool
-) -> None:
-    """Answer questions (?:) and messages (+:), and propose the requested edits (=:)."""
-    _talk(paths, finder, as_json, model, jobs, quiet, chats=True)
-
-
-@click.command()
-@folders_argument
-@json_option
-@asking_options
-def edit(
-    paths: tuple[Path, ...], finder: DocumentFinder, as_json: bool, model: str, jobs: int | None, quiet: bool
-) -> None:
-    """Propose the requested edits (=:); questions wait."""
-    _talk(paths, finder, as_json, model, jobs, quiet, chats=False)
-
-
-def _talk(
     paths: tuple[Path, ...],
     finder: DocumentFinder,
     as_json: bool,
+    watch: bool,
     model: str,
     jobs: int | None,
     quiet: bool,
-    chats: bool,
 ) -> None:
+    """Answer questions (?:) and messages (+:), and propose the requested edits (=:)."""
+    if watch and as_json:
+        raise click.UsageError("--watch and --json exclude each other")
+    if watch:
+        find_documents(paths, ReportPrinter(quiet), finder=finder)
+        at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved.paths, model, jobs, quiet))
     models = Models(model, jobs, warn)
-    work = ConversationWork(models, chats=chats, screen=TerminalScreen(quiet))
+    work = ConversationWork(models, screen=TerminalScreen(quiet))
     exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder))
-
-
-@click.command()
-@folders_argument
-@asking_options
-def watch(paths: tuple[Path, ...], finder: DocumentFinder, model: str, jobs: int | None, quiet: bool) -> None:
-    """Do what `chat` does each time one of the files is saved. Ctrl-C ends it."""
-    find_documents(paths, ReportPrinter(quiet), finder=finder)
-    at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved.paths, model, jobs, quiet))
 
 
 def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:

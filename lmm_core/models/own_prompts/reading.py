@@ -26,7 +26,7 @@ def read_prompt(name: str, path: Path) -> str:
     comment = _COMMENT.match(text)
     begin = comment.end() if comment else 0
     if not text[begin:].strip():
-        raise PromptError(f"{path}: holds no text: lmm prompts show {name} prints ours")
+        raise PromptError(f"{path}: holds no text: lmm config prompts {name} prints ours")
     if problems := _problems(KNOWN[name], text, begin):
         raise PromptError("\n".join(f"{path}{problem}" for problem in problems))
     said = text[begin:].strip()

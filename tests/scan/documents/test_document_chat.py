@@ -197,7 +197,7 @@ EDITABLE = f"# A\n\n{block('=: Shorter.')}\n\nThe text.  \n\nThe rest."
 
 def test_an_edit_is_proposed_accepted_or_rejected(model):
     write("notes.md", EDITABLE)
-    assert "1 of 1 files answered" in lmm("lmm edit notes.md").stderr
+    assert "1 of 1 files answered" in lmm("lmm chat notes.md").stderr
     assert "###### new text {#lmm-new-" in text("notes.md")
     proposed = text("notes.md")
     assert "rejected: notes.md\n1 of 1 files rejected\n" in lmm("lmm reject notes.md").stderr
@@ -212,18 +212,9 @@ def test_an_edit_is_proposed_accepted_or_rejected(model):
     assert model.count == 1
 
 
-def test_lmm_edit_leaves_questions_open(model):
-    write("notes.md", f"{NOTES}\n{block('=: Shorter.')}\n\nLast.\n")
-    lmm("lmm edit notes.md")
-    assert model.count == 1
-    assert chats(text("notes.md")) == []
-    lmm("lmm chat notes.md")
-    assert model.count == 2
-
-
 def test_metadata_without_a_place_is_kept_beside_the_file(model):
     write("notes.md", f"Start.\n\n{block('=: x')}\n\n# A\n\n{block('type: mine')}\n\nText.\n")
-    lmm("lmm edit notes.md")
+    lmm("lmm chat notes.md")
     done = lmm("lmm accept notes.md", 1)
     assert "notes.md.lmm-unmerged.md" in done.stderr
     assert "type: mine" in text("notes.md.lmm-unmerged.md")
@@ -232,14 +223,14 @@ def test_metadata_without_a_place_is_kept_beside_the_file(model):
     assert [one["path"] for one in json.loads(lmm("lmm scan --json .").stdout)] == ["notes.md"]
 
 
-COMMANDS = ["scan", "rag", "convert --to div", "knit", "clear", "accept", "reject", "chat", "edit"]
+COMMANDS = ["scan", "rag", "convert --to div", "knit", "clear", "accept", "reject", "chat"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("fault", ["missing", "doubled"])
 def test_markers_that_do_not_fit_are_an_error_and_nothing_changes(command, fault, model):
     write("notes.md", EDITABLE + "\n")
-    lmm("lmm edit notes.md")
+    lmm("lmm chat notes.md")
     end = re.search("###### end of edit .*\n", text("notes.md"))[0]
     change(end, "" if fault == "missing" else end + "\n" + end)
     if fault == "doubled":
@@ -479,7 +470,7 @@ def test_a_stream_that_breaks_off_is_an_error_and_nothing_is_written(model):
 @pytest.mark.slow
 def test_watch_answers_at_every_save(model):
     write("notes.md", "# A\n\nText.\n")
-    terminal = Terminal("lmm watch notes.md")
+    terminal = Terminal("lmm chat --watch notes.md")
     wait_for(lambda: "waiting" in terminal.read())
     for question in ("One?", "Two?"):
         write("notes.md", f"# A\n\n{block('?: ' + question)}\n\nText.\n")
@@ -502,7 +493,7 @@ def test_watch_answers_at_every_save(model):
 def test_watch_sees_what_was_saved_while_the_model_thought(model):
     model.delay = 0.5
     write("notes.md", NOTES)
-    terminal = Terminal("lmm watch notes.md")
+    terminal = Terminal("lmm chat --watch notes.md")
     wait_for(lambda: model.count == 1 or terminal.read(0) is None)
     write("notes.md", NOTES.replace(f"?: {QUESTION}", f"?: {QUESTION}\n+: And?"))
     wait_for(lambda: terminal.read().count("answered") == 2)  # it waits again: Ctrl-C while it tidies up may get lost

@@ -190,7 +190,7 @@ def forget_word(words: tuple[str, ...]) -> None:
 def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
     """Write into the notes what students asked and did not find.
 
-    Where the notes lack something, that is a request for an edit (=:), which lmm edit answers and lmm accept or
+    Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
     lmm reject decides. Where they only were not found, it is questions for the section that answers them."""
     logger = ReportPrinter()
     with opened_recordings() as recordings:
@@ -256,7 +256,7 @@ def _say_proposed(proposal: FileProposals) -> None:
         askers = counted(count_askers(one.turns), "conversation")
         say(f"{name}: {one.what} (group {one.group}, {askers}): {one.asked[0]}", err=True)
     edits = any(one.kind != "questions" for one in proposal.proposals)
-    say(f"proposed: {name}{f'; next: lmm edit {name}' if edits else ''}", err=True)
+    say(f"proposed: {name}{f'; next: lmm chat {name}' if edits else ''}", err=True)
 
 
 def _say_rest(found: Proposals, dry_run: bool) -> None:
