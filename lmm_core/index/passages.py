@@ -5,6 +5,7 @@ Everything comes from the collection itself, so that nobody needs the files to r
 
 from __future__ import annotations
 
+import html
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -343,8 +344,8 @@ def _common(paths: Sequence[str]) -> str:
 
 
 def split_questions(text: str) -> list[str]:
-    """Return the questions in a text that may hold several."""
-    return [part for part in _BETWEEN.split(" ".join(text.split())) if part]
+    """Return the questions in a text that may hold several, its character references replaced: they end in `;`, too."""
+    return [part for part in _BETWEEN.split(" ".join(html.unescape(text).split())) if part]
 
 
 def _extend(section: Section | None, passage: Passage) -> None:

@@ -243,6 +243,9 @@ BROKEN = [  # lines, each with the id and the code of the reply
     (b'{"jsonrpc":"2.0","id":5}', 5, -32600),
     (b'{"jsonrpc":"1.0","id":"six","method":"ping"}', "six", -32600),
     (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7, -32600),
+    (b'{"jsonrpc":"2.0","id":9.5,"method":"ping"}', None, -32600),
+    (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
+    (b'{"jsonrpc":"2.0","id":[1],"method":"notifications/x"}', None, -32600),
     (b'{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":"notes://[x"}}', 8, -32602),
 ]  # fmt: skip
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import logging
 import socket
-from collections.abc import AsyncIterable, Awaitable, Callable
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import mcp_types as types
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
@@ -95,42 +97,44 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 
 async def serve_stdio(tools: Tools) -> None:
     """Serve the process that started this one, until it closes its output."""
-    server = make_server(tools, await tools.greeting())
-    messages, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
-    async with stdio_server() as (lines, outgoing), anyio.create_task_group() as group:
-        group.start_soon(_reply_to_broken_lines, lines, messages, outgoing.send)
+    server, lines = make_server(tools, await tools.greeting()), _Lines()
+    async with stdio_server(lines) as (incoming, outgoing):  # type: ignore[arg-type]  # it only goes through them
+        lines.reply = outgoing.send
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-async def _reply_to_broken_lines(
-    lines: AsyncIterable[SessionMessage | Exception],
-    messages: MemoryObjectSendStream[SessionMessage | Exception],
-    reply: Callable[[SessionMessage], Awaitable[None]],
-) -> None:
-    """Pass on the messages, and reply to each line that is none: the library drops it, and its sender would wait."""
-    async with messages:
-        async for line in lines:
-            if not isinstance(line, ValidationError):
-                await messages.send(line)
-            elif error := broken_line_error(line):
-                await reply(SessionMessage(error))
+class _Lines:
+    """The lines of standard input that hold a message.
+
+    Each other line gets a reply: the library drops it, or takes it for a notification, and its sender would wait."""
+
+    reply: Callable[[SessionMessage], Awaitable[None]]
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")):
+            if error := line_error(line):
+                await self.reply(SessionMessage(error))
+            elif line.strip():
+                yield line
 
 
-def broken_line_error(error: ValidationError) -> types.JSONRPCError | None:
-    """Return the reply to a line that is no message, with its id as far as that can be read; None for a blank line."""
-    problem = error.errors()[0]
-    given = next((one["input"] for one in error.errors() if isinstance(one["input"], dict)), problem["input"])
-    if isinstance(given, str):
-        if not given.strip():
+def line_error(line: str) -> types.JSONRPCError | None:
+    """Return the reply to a line that is no message, with its id as far as that can be read; None for others."""
+    given, code, problem = None, types.INVALID_REQUEST, "an id is a whole number or a text"
+    with suppress(ValueError, RecursionError):
+        given = json.loads(line, strict=False)
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if not (isinstance(message, types.JSONRPCNotification) and isinstance(given, dict) and "id" in given):
             return None
-        try:
-            given = json.loads(given, strict=False)
-        except (ValueError, RecursionError):
-            given = None
+    except ValidationError as error:
+        if not line.strip():
+            return None
+        problem = error.errors()[0]["msg"]
+        code = types.PARSE_ERROR if error.errors()[0]["type"] == "json_invalid" else code
     id = given.get("id") if isinstance(given, dict) else None
     is_id = type(id) is int or (isinstance(id, str) and id.isprintable())
-    code = types.PARSE_ERROR if problem["type"] == "json_invalid" else types.INVALID_REQUEST
-    data = types.ErrorData(code=code, message=f"The request cannot be read: {printable(problem['msg'])}")
+    data = types.ErrorData(code=code, message=f"The request cannot be read: {printable(problem)}")
     return types.JSONRPCError(jsonrpc="2.0", id=id if is_id else None, error=data)
 
 
