@@ -7,8 +7,8 @@ import base64
 import binascii
 import hmac
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -216,20 +216,17 @@ class _Routes:
                 await self.places.acquire()
         except TimeoutError:
             raise HTTPException(429, "Many are asking just now.", {"Retry-After": f"{BUSY:.0f}"}) from None
-        try:
-            with metered(question.cost):
-                async with asyncio.timeout_at(until):
-                    looked = await self.answers.look(question)
-            events = self._events(looked, question, until)
-            return _AnswerStream(events, self.places.release)
-        except TimeoutError:
-            self.places.release()
-            raise HTTPException(503, SLOW, {"Retry-After": f"{BUSY:.0f}"}) from None
-        except BaseException:
-            self.places.release()
-            raise
+        async with AsyncExitStack() as place:
+            place.callback(self.places.release)
+            try:
+                with metered(question.cost):
+                    async with asyncio.timeout_at(until):
+                        looked = await self.answers.look(question)
+            except TimeoutError:
+                raise HTTPException(503, SLOW, {"Retry-After": f"{BUSY:.0f}"}) from None
+            return _AnswerStream(self._events(looked, question, until), place.pop_all())
 
-    async def _events(self, looked: Looked, question: Question, until: float) -> AsyncIterator[bytes]:
+    async def _events(self, looked: Looked, question: Question, until: float) -> AsyncGenerator[bytes]:
         """Yield the events of an answer until it has ended, or its time is up."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
 
@@ -255,18 +252,15 @@ class _Routes:
 
 
 class _AnswerStream(StreamingResponse):
-    """A stream of events. release: is called at its end, whether it began or not."""
+    """A stream of events. place: is given back at its end, whether it began or not."""
 
-    def __init__(self, events: AsyncIterator[bytes], release: Callable[[], None]) -> None:
+    def __init__(self, events: AsyncGenerator[bytes], place: AsyncExitStack) -> None:
         super().__init__(events, 200, {"X-Accel-Buffering": "no"}, "text/event-stream")
-        self.events, self.release = events, release
+        self.events, self.place = events, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
+        async with self.place, aclosing(self.events):
             await super().__call__(scope, receive, send)
-        finally:
-            self.release()
-            await self.events.aclose()  # type: ignore[attr-defined]
 
 
 async def _next(queue: asyncio.Queue[bytes], seconds: float, until: float) -> bytes:

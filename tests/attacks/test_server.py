@@ -5,7 +5,6 @@ open is closed again.
 """
 
 import asyncio
-import os
 import re
 import socket
 import threading
@@ -21,7 +20,7 @@ from lmm_core.retrieve import search as retriever
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import questions
 from lmm_core.serving.log import EVERY, KINDS, Log
-from lmm_core.serving.server import Connection, room_for
+from lmm_core.serving.server import Connection
 from lmm_core.store.threads import THREADS, run_in_thread
 from tests.commands import write
 from tests.effort import PATIENCE
@@ -29,7 +28,7 @@ from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
 from tests.model_server import ModelServer
 from tests.qdrant_server import Fault, QdrantServer
-from tests.serving import ASK, Served, command, events_in, said
+from tests.serving import ASK, Served, events_in, said
 
 pytestmark = pytest.mark.slow  # what hangs is waited for
 FILES = 256  # that the server may have open: less than there are attackers
@@ -91,44 +90,7 @@ def is_ended(connection):
     return True
 
 
-def open_files(process):
-    return len(os.listdir(f"/proc/{process.pid}/fd"))
-
-
-@contextmanager
-def process_of(course, files=FILES):
-    """A server that may open few files; what it says is read as it comes."""
-    with command(course, files=files) as (process, port):
-        reading = threading.Thread(target=process.said.extend, args=(process.stderr,), daemon=True)
-        reading.start()
-        yield process, port
-        process.terminate()
-        process.wait(30)
-        reading.join(PATIENCE)
-
-
 # Connections
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts the open files of a process")
-@pytest.mark.parametrize(
-    "data",
-    [b"", SLOW_HEAD, SLOW_BODY, b"GET /nothing HTTP/1.1\r\n" + HEAD + b"\r\n"],
-    ids=["silent", "slow head", "slow body", "idle"],
-)
-def test_more_connections_than_there_are_files(course, data):
-    with process_of(course) as (process, port):
-        honest(port)
-        before = open_files(process)
-        with attacked(port, data):
-            for _ in range(3):
-                assert said(honest(port))
-            assert open_files(process) < FILES - 50
-        until(lambda: open_files(process) <= before + 2)
-        honest(port)
-    log = "".join(process.said)
-    assert len(log) < SHORT_LOG and "Traceback" not in log
-    assert "warning: only 56 connections are possible at the same time; allow more open files (ulimit -n)" in log
 
 
 def test_where_all_are_being_answered_another_one_is_told_to_come_again(course, monkeypatch):
@@ -215,31 +177,6 @@ def test_a_request_that_takes_a_moment_is_answered(course):
                 assert part
                 answer += part
             assert answer.startswith(b"HTTP/1.1 200")
-
-
-BIG = {"/box/big": Response(b"x" * 50_000_000)}
-ASK_BIG = b"GET /box/big HTTP/1.1\r\n" + HEAD + b"\r\n"
-
-
-@pytest.mark.parametrize("close", [b"", b"Connection: close\r\n"])
-def test_an_answer_that_is_not_read_is_ended(course, close, monkeypatch):
-    monkeypatch.setattr(Connection, "reading", 0.5)
-    monkeypatch.setattr(Connection, "asking", 0.5)
-    data = ASK_BIG.replace(HEAD, HEAD + close)
-    with Served(course, files=BIG) as served, attacked(served.port, data, 5):
-        assert said(honest(served.port))
-        until(lambda: not served.server.server_state.connections)
-
-
-def test_who_reads_slowly_gets_the_whole_answer(course, monkeypatch):
-    monkeypatch.setattr(Connection, "reading", 1.0)
-    with Served(course, files=BIG) as served:
-        connection = connect(served.port, ASK_BIG.replace(HEAD, HEAD + b"Connection: close\r\n"))
-        read = 0
-        while part := connection.recv(1 << 20):
-            read += len(part)
-            time.sleep(0.02)
-        assert read > 50_000_000
 
 
 # Nonsense
@@ -551,15 +488,3 @@ def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
         await library.close()  # else the other tests of this process could not read the course
 
     asyncio.run(work())
-
-
-def test_few_files_make_few_connections():
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
-        assert room_for(1000) == 1000 or hard < 2000
-        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 300
-        assert room_for(10) == 16
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

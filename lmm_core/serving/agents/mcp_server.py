@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 NAME = "lmm"
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-CONNECTIONS = 200  # at the same time, over HTTP
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CHANGES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -154,7 +153,7 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
         handler = LibraryHandler(Log(say))
         logging.getLogger().addHandler(handler)
         try:
-            await HttpServer(http.server_config(app, http.room_for(CONNECTIONS))).serve(sockets=[listening])
+            await HttpServer(http.server_config(app)).serve(sockets=[listening])
         finally:
             logging.getLogger().removeHandler(handler)
 

@@ -95,7 +95,7 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
     from ....serving.log import Log
     from ....serving.page import with_our_texts
     from ....serving.recorder import describe_recording
-    from ....serving.server import address_of, listen, room_for, run_workers, server_config
+    from ....serving.server import address_of, listen, run_workers, server_config
     from ....study.outline import course_title
 
     models = _served_models(project, model)
@@ -113,15 +113,13 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
         why = (error.strerror or str(error)).partition(" (while ")[0]
         raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
-        if (most := room_for(CONNECTIONS)) < CONNECTIONS:
-            _say(f"warning: only {most:,} connections are possible at the same time; allow more open files (ulimit -n)")
         _say(size)
         _say(describe_recording(project.serve))
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
         if workers > 1:
-            run_workers(server_config(maker, most, workers), listening)
+            run_workers(server_config(maker, workers), listening)
         else:
-            Server(server_config(maker.make(Log(_say)), most)).run(sockets=[listening])
+            Server(server_config(maker.make(Log(_say)))).run(sockets=[listening])
 
 
 def _shared(options: ServeOptions, workers: int) -> ServeOptions:
@@ -188,8 +186,6 @@ def _say(message: str) -> None:
 
 
 # Agents
-
-CONNECTIONS = 1000  # at the same time
 
 
 @click.command()
