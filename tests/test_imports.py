@@ -61,7 +61,7 @@ MOST_LINES = {
     "files": 1546,
     "filters": 3011,
     "importing": 198,
-    "index": 4838,
+    "index": 4839,
     "installation": 113,
     "langchain": 149,
     "llmd": 2482,

@@ -96,13 +96,13 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 
 async def serve_stdio(tools: Tools) -> None:
     """Serve the process that started this one, until it closes its output."""
-    server, lines = make_server(tools, await tools.greeting()), _Lines()
+    server, lines = make_server(tools, await tools.greeting()), _MessageLines()
     async with stdio_server(lines) as (incoming, outgoing):  # type: ignore[arg-type]  # it only goes through them
         lines.reply = outgoing.send
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-class _Lines:
+class _MessageLines:
     """The lines of standard input that hold a message.
 
     Each other line gets a reply: the library drops it, or takes it for a notification, and its sender would wait."""
