@@ -77,8 +77,8 @@ def write_course(folder: Path, chapters: int) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a machine without settings, keys and caches."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LMM_", "OPENAI_"))}
+    """Return the environment of a machine without settings, keys and caches; modules are compiled at the first run."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LMM_", "OPENAI_", "PYTHON"))}
     paths = os.pathsep.join([str(BIN), os.environ["PATH"]])
     return kept | {"HOME": str(folder), "XDG_CACHE_HOME": "/dev/null", "PATH": paths}
 

@@ -17,7 +17,7 @@ from typing import Any
 from ..arguments import validated
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
-from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS
 from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
@@ -36,8 +36,7 @@ _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
 )  # marks of divs, and comments, hold no words to search for
-_OURS = frozenset({"page_content", "repeated"})  # in a payload: its text, and how many lines of it repeat
-_NOT_INHERITED = _OURS | {"title", "docid", "chat", "knit", "skip", "frozen", "lmm", "model", "txthash", "split"}
+_NO_PROPERTIES = SETTINGS | {"page_content", "repeated"}  # and of a payload: its text, how many lines of it repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +239,7 @@ def _properties(node: Node) -> dict[str, Any]:
         properties = part.properties
         for key in properties:
             name = key.removeprefix("~").removesuffix("=")
-            if key.startswith("~~") or key in MESSAGE_KEYS or name in _NOT_INHERITED or name in found:
+            if key.startswith("~~") or key in MESSAGE_KEYS or name in _NO_PROPERTIES or name in found:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
                 found[name] = properties[find_key(properties, name) or key]

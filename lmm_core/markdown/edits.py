@@ -131,7 +131,9 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
     Nothing can be done in such a document, since it is unknown which text belongs where."""
     problems: dict[str, Problem] = {}
     for block in blocks:
-        if isinstance(block, HeadingBlock) and (found := _IDENTIFIER.fullmatch(block.attributes.identifier)):
+        if "#lmm-" not in block.source or not isinstance(block, HeadingBlock):
+            continue
+        if found := _IDENTIFIER.fullmatch(block.attributes.identifier):
             message = (
                 f"edit {found[2]}: its markers (###### old text, ###### new text, ###### end of edit) have to stand "
                 "there once each and in this order; mend them, or take them out"

@@ -25,12 +25,6 @@ from .tree import HeaderNode, HeadingNode, Node, traverse
 RAG_ONLY = "rag-only"
 DEFINITION = "definition"  # the one type that answers quote without being asked for it
 ALL = "all"  # in `keep`, stands for all types
-# Keys that Pandoc takes from any native block of a document. A block with one of them
-# belongs to the document (references at the end, a second header), and stays.
-DOCUMENT_KEYS = frozenset(
-    """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
-    subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
-)
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
 NOT_CLOSED = "a RAG-only div starts here and is not closed (add a line `:::`, or `</div>`)"
 OUT = "-"  # before a class in the configuration's `div_types`: it is no longer a type

@@ -22,13 +22,13 @@ from ..markdown.blocks import (
     serialize_blocks,
     source_line,
 )
-from ..markdown.divs import Cut, cut, find_cuts, find_parts, without
-from ..markdown.metadata.body import DELETED, MESSAGE_KEYS
+from ..markdown.divs import Cut, cut, find_cuts, find_parts, has_marks, without
+from ..markdown.metadata.body import DELETED
+from ..markdown.metadata.keys import DOCUMENT_KEYS, MESSAGE_KEYS
 from ..markdown.originals import restore_originals
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
 from ..markdown.visibility import (
-    DOCUMENT_KEYS,
     NOT_CLOSED,
     KnitRules,
     close_parts,
@@ -153,12 +153,12 @@ def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
 def strip_divs(text: str, rules: KnitRules) -> str:
     """Return a text without metadata and RAG-only divs, at any depth. Metadata inside a div that
     leaves the next part out counts as well."""
-    return without(text, cut_with_boxes(text, leaves_out(rules)))
+    return without(text, cut_with_boxes(text, leaves_out(rules))) if has_marks(text) else text
 
 
 def strip_metadata(text: str) -> str:
     """Return a text without the metadata blocks in it, at any depth."""
-    return without(text, cut(text, lambda part: None))
+    return without(text, cut(text, lambda part: None)) if has_marks(text) else text
 
 
 def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:

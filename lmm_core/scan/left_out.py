@@ -18,14 +18,11 @@ from ..markdown.blocks import (
 )
 from ..markdown.divs import cut, find_parts, has_marks, without
 from ..markdown.edits import read_edit
-from ..markdown.metadata.body import MESSAGE_KEYS
+from ..markdown.metadata.keys import MESSAGE_KEYS, NO_PROSE
 from ..markdown.originals import restore_originals
 from ..markdown.tree import blocks_to_tree, node_block
 from ..markdown.visibility import KnitRules, close_parts, leaves_out, verdicts
 from .knit import slug
-
-# Keys whose values stand in every page's navigation, or are no prose.
-_NOT_LOOKED_FOR = frozenset({"title", "titles", "docid", "annotator", "hash", "txthash", "type"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def _prose(metadata: dict[str, object]) -> Iterator[str]:
     """Yield the texts in the values of metadata, private keys and those without prose left out."""
     for key, value in metadata.items():
         name = str(key)
-        if not name.startswith("~~") and name.strip("~=") not in _NOT_LOOKED_FOR:
+        if not name.startswith("~~") and name.strip("~=") not in NO_PROSE:
             yield from texts_in(value)
 
 

@@ -350,6 +350,8 @@ class RagRun:
         for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
             self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
+        if [*map(id, made)] == [*map(id, self._blocks)]:
+            return self._blocks
         try:
             if not self.verbatim:
                 emptied = emptied_blocks(self._blocks, made)

@@ -34,8 +34,8 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_MARK = re.compile(r"(?=[:<-])(?::::|---|<(?:div|section)\b|<!--[ \t]*lmm\b)", re.I)
-_ANGLE_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # sooner found, since it begins with one sign
+_ANGLE_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)
+_NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
@@ -81,8 +81,12 @@ class Cut:
 
 
 def has_marks(text: str) -> bool:
-    """Return True if a text may hold parts, that is, has what `_MARK` finds."""
-    return ":::" in text or "---" in text or _ANGLE_MARK.search(text) is not None
+    """Return True if a text may hold parts: divs, or metadata in any spelling."""
+    return (
+        ":::" in text
+        or ("---" in text and _NATIVE_MARK.search(text) is not None)
+        or ("<" in text and _ANGLE_MARK.search(text) is not None)
+    )
 
 
 class Explorer:
@@ -182,7 +186,7 @@ class Explorer:
 
     def _scan_block(self, view: View, start: int, end: int) -> int:
         """Go through a block; return what `_scan` returns."""
-        if not _MARK.search(view.text, start, end):
+        if not has_marks(view.text[start:end]):
             return 0
         return self._scan(view, view.number(start), view.number(end - 1) + 1)
 

@@ -16,7 +16,6 @@ import yaml
 
 from ...errors import MarkdownError
 from ..blocks import Message
-from .keys import MESSAGE_KEYS as MESSAGE_KEYS
 
 Value = Any
 DELETED = object()

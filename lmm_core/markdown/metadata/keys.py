@@ -11,29 +11,49 @@ class Key(NamedTuple):
     """A key.
 
     value: what it holds; decides: who may see a part (`markdown.visibility` says how); is_headers: it is about a whole
-    document, or stands in the headers of other programs as well, so that it is no sign of a block."""
+    document, or stands in the headers of other programs as well, so that it is no sign of a block; is_setting: it says
+    what is done with a part, and is no property of the part in the index; is_prose: its value may not be found on a
+    page; is_ours: a mapping that has it is meant as metadata."""
 
     name: str
     value: Value
     decides: bool = False
     is_headers: bool = False
+    is_setting: bool = False
+    is_prose: bool = True
+    is_ours: bool = True
 
 
 MESSAGE_KEYS = ("?", "+", "=", "query", "message", "edit")
 KEYS = (
-    Key("type", "words", True), Key("knit", "switch", True), Key("skip", "switch", True), Key("frozen", "switch"),
-    Key("questions", "text"), Key("chat", "other"),
+    Key("type", "words", decides=True, is_prose=False),
+    *(Key(name, "switch", decides=True, is_setting=True) for name in ("knit", "skip")),
+    Key("frozen", "switch", is_setting=True),
+    Key("questions", "text"),
+    Key("chat", "other", is_setting=True),
     *(Key(name, "message") for name in MESSAGE_KEYS),
-    *(Key(name, "text", is_headers=True) for name in ("summary", "titles", "title", "docid")),
-    *(Key(name, "other", is_headers=True) for name in ("lmm", "model")),
-)  # fmt: skip
-BLOCK_KEYS = frozenset(key.name for key in KEYS if key.name != "model")
+    Key("summary", "text", is_headers=True),
+    Key("titles", "text", is_headers=True, is_prose=False),
+    *(Key(name, "text", is_headers=True, is_setting=True, is_prose=False) for name in ("title", "docid")),
+    Key("lmm", "other", is_headers=True, is_setting=True),
+    *(Key(name, "other", is_headers=True, is_setting=True, is_ours=False) for name in ("model", "split")),
+    Key("txthash", "other", is_headers=True, is_setting=True, is_prose=False, is_ours=False),  # of LM markdown
+)
+BLOCK_KEYS = frozenset(key.name for key in KEYS if key.is_ours)
+SETTINGS = frozenset(key.name for key in KEYS if key.is_setting)
+NO_PROSE = frozenset(key.name for key in KEYS if not key.is_prose)
 DECIDING = frozenset(key.name for key in KEYS if key.decides)
 POSITIONAL = frozenset(key.name for key in KEYS if not key.is_headers)
 SWITCHES = tuple(key.name for key in KEYS if key.value == "switch")
 TEXTS = ("type", "questions", "summary")  # that a slip may be meant for
 # Keys about the text that follows; a block that has none of them may stand before nothing.
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})
+# Keys that Pandoc takes from any native block of a document. A block with one of them
+# belongs to the document (references at the end, a second header), and stays.
+DOCUMENT_KEYS = frozenset(
+    """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
+    subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
+)
 
 
 def is_block_key(key: str) -> bool:

@@ -15,7 +15,8 @@ from ..blocks import (
     TextBlock,
     prefix_block,
 )
-from ..metadata.body import DELETED, MESSAGE_KEYS, dump_entry
+from ..metadata.body import DELETED, dump_entry
+from ..metadata.keys import MESSAGE_KEYS
 from ..metadata.ownership import digest, find_key
 from ..spelling import make_block
 from .changed import checked_text, with_level, with_text, with_title

@@ -9,7 +9,7 @@ is written is marked with the stand-in's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from ...markdown.regions import split_fences
 from ..languages.recognize import recognize_language
@@ -23,6 +23,7 @@ MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # of a title that is a question
 SUMMARY_CHARACTERS = 400
 SHORTEST, LONGEST = 7, 45  # words of a sentence that sums up
+HEAD = 200  # characters of a paragraph, with its markup, in which the first of its sentences says what it is about
 NAMED_WITHIN = 3  # words: a sentence about the title names it at its beginning
 MOST_IN_TERM = 5  # words of a term
 NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
@@ -44,11 +45,15 @@ _DEFINED = re.compile(
     rf"(?:{_VERB}) (?:(?:{_ARTICLE}) |l['’])",
     re.I,
 )
+_SAID = re.compile(rf"\s(?:{_VERB})\s+(?:(?:{_ARTICLE})\s|l['’])")  # in lower case
+_SAID_EMPHASISED = re.compile(rf"[*_]{_SAID.pattern}")
+_LISTED = re.compile(r"\n[ ]{0,3}[:~][ \t]")
 _LIST = re.compile(r"(?:^|\n[ \t]*\n)(?P<term>[^\s:|+=>#<!-][^\n]{0,120})\n(?:[ \t]*\n)?[ ]{0,3}[:~][ \t]+\S")
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n*_]{2,80})\1")
 _NUMBERED = re.compile(r"\w+[\s\d.:]*")  # "Definition 2.1", in any language
 _NO_PROSE = re.compile(r"[ \t]{0,3}(?:[-*+][ \t]|[|>#~:<=\\ \t]|\d{1,3}[.)][ \t]|\(@|!\[|\[\^|\$\$|\{[{%])")
 _LIST_ITEM = re.compile(r"\n[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
+_HEADING = re.compile(r"^#.*", re.M)
 _DIV = re.compile(r"^:{3,}[ \t]*(?P<opens>[^\s:][^\n]*)?$")
 _UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|\bTODO\b")
 
@@ -76,14 +81,13 @@ def extract(section: AnnotatorSection) -> Annotation:
     if NO_ANSWERS & set(section.kinds):
         return Annotation()
     own = section.text if section.lead is None else section.lead
-    titles = [" ".join(extract_prose(title).split()) for title in section.titles]
-    title = titles[-1] if titles else ""
-    sentences = _sentences(own)
+    title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
+    sentences = _sentences(own, title)
     asked = [title] if _asks(title) else []
     terms = [term for term in _terms(own, sentences, title, section.kinds) if not (asked and _is_in(term, title))]
     question = _question_in(section.language, own) if terms else ""
     asked += [question.format(term) for term in dict.fromkeys(terms) if question]
-    return Annotation(asked[:MOST_QUESTIONS], _summary(sentences, titles))
+    return Annotation(asked[:MOST_QUESTIONS], _summary(sentences, title))
 
 
 # Questions
@@ -104,7 +108,7 @@ def _terms(text: str, sentences: Sequence[str], title: str, kinds: Sequence[str]
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
         yield from [term.strip(" .:")] if _is_term(term) else []
-    for found in _LIST.finditer(text):
+    for found in _LIST.finditer(text) if _LISTED.search(text) else ():
         if "  " not in found["term"] and _is_term(term := extract_prose(found["term"])):
             yield term
     for sentence in sentences:
@@ -136,36 +140,65 @@ def _question_in(language: str, text: str) -> str:
 # Summaries
 
 
-def _summary(sentences: Sequence[str], titles: Sequence[str]) -> str:
+def _summary(sentences: Sequence[str], title: str) -> str:
     """Return the first sentence if it stands by itself and is about the title, else ""."""
     first = sentences[0].replace(_BOLD, "") if sentences else ""
+    if not first:
+        return ""
     words = find_words(first)
     is_whole = SHORTEST <= len(words) <= LONGEST and first.endswith(".") and first[0].isalpha()
     if not is_whole or len(first) > SUMMARY_CHARACTERS or _UNFIT.search(first) or leans(first):
         return ""
-    return first if _subject(titles) & set(map(_beginning, words[:NAMED_WITHIN])) else ""
+    return first if _subject(title) & set(map(_beginning, words[:NAMED_WITHIN])) else ""
 
 
-def _subject(titles: Sequence[str]) -> set[str]:
+def _subject(title: str) -> set[str]:
     """Return the beginnings of the long words of a section's title."""
-    return {_beginning(word) for word in find_words(titles[-1]) if len(word) > 3} if titles else set()
+    return {_beginning(word) for word in find_words(title) if len(word) > 3}
 
 
-def _sentences(markdown: str) -> list[str]:
-    """Return the whole sentences of running prose, outside lists, quotes, divs and tables, with emphasis marked."""
-    prose = extract_prose("\n\n".join(_paragraphs(markdown)), _LOST, _BOLD)
-    return [sentence for paragraph in prose.split("\n") for sentence in whole_sentences(paragraph)]
+def _sentences(markdown: str, title: str) -> list[str]:
+    """Return the whole sentences that may define a term or sum up a section, with emphasis marked; "" as the first
+    if it may not.
+
+    They are those of running prose, outside lists, quotes, divs and tables. The prose of most paragraphs need not
+    be extracted: it neither names the title nor says what something emphasised is."""
+    names = _subject(title) or set(map(_beginning, find_words(title)))
+    found: list[str] = []
+    for paragraph in _paragraphs(markdown):
+        if _may_count(paragraph, names, is_first=not found):
+            prose = extract_prose(paragraph, _LOST, _BOLD)
+            found += [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
+        elif not found and len(paragraph.split()) > LEAST_WORDS:
+            found.append("")
+    return found
+
+
+def _may_count(paragraph: str, names: Set[str], is_first: bool) -> bool:
+    """Return True if a paragraph may define a term or, as the first, begin with a sentence about what is named."""
+    lowered = paragraph.lower()
+    head = lowered[:HEAD]
+    if is_first and (any(name in head for name in names) or _SAID.search(head)):
+        return True
+    return _SAID_EMPHASISED.search(lowered) is not None or (
+        any(name in lowered for name in names) and _SAID.search(lowered) is not None
+    )
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:
     """Yield the paragraphs of running prose of a text, each up to a list in it."""
     text = "".join("\n\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
-    depth, kept = 0, []
-    for line in without_comments(text[:MOST_CHARACTERS]).split("\n"):
-        if div := _DIV.match(line):
-            depth = depth + 1 if div["opens"] else max(depth - 1, 0)
-        kept.append("" if div or depth or line.startswith("#") else line)
-    for part in re.split(r"\n[ \t]*\n", "\n".join(kept)):
+    text = _HEADING.sub("", without_comments(text[:MOST_CHARACTERS]))
+    for part in re.split(r"\n[ \t]*\n", _without_divs(text) if ":::" in text else text):
         paragraph = _LIST_ITEM.split(part.strip("\n"), maxsplit=1)[0]
         if paragraph.strip() and not _NO_PROSE.match(paragraph) and "\n---" not in paragraph:
             yield paragraph
+
+
+def _without_divs(text: str) -> str:
+    depth, kept = 0, []
+    for line in text.split("\n"):
+        if div := _DIV.match(line):
+            depth = depth + 1 if div["opens"] else max(depth - 1, 0)
+        kept.append("" if div or depth else line)
+    return "\n".join(kept)

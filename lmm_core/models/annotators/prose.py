@@ -8,22 +8,24 @@ from ...markdown.regions import split_fences
 from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
-_REMOVED = (  # in this order: what comes later may rely on what is gone already
-    re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S),
-    re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S),
-    re.compile(r"^(?: {4}|\t).*$", re.M),
-    re.compile(r"^:{3,}.*$", re.M),
-    re.compile(r"^[ \t]*[|+].*$", re.M),
-    re.compile(r"^[ \t]*[-=*_:| \t+]{3,}$", re.M),
-    re.compile(r"^[ \t]*(?::|Table:)[ \t].*$", re.M),
-    re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M),
-    re.compile(r"^#{1,6}[ \t].*$", re.M),
+# What is taken out, in this order, since what comes later may rely on what is gone already; each with the signs one of
+# which a text has that holds it: most texts hold little of all this.
+_REMOVED = (
+    (("$$",), re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S)),
+    (("\\begin",), re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S)),
+    (("    ", "\t"), re.compile(r"^(?: {4}|\t).*$", re.M)),
+    ((":::",), re.compile(r"^:{3,}.*$", re.M)),
+    (("|", "+"), re.compile(r"^[ \t]*[|+].*$", re.M)),
+    (("--", "- ", "==", "**", "* ", "__", "_ ", "::"), re.compile(r"^[ \t]*[-=*_:| \t+]{3,}$", re.M)),
+    ((":",), re.compile(r"^[ \t]*(?::|Table:)[ \t].*$", re.M)),
+    (("]:",), re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M)),
+    (("#",), re.compile(r"^#{1,6}[ \t].*$", re.M)),
 )
 _LOST = (  # a sentence may have lost its meaning with one of these
-    re.compile(r"\{\{<.*?>\}\}", re.S),
-    re.compile(r"<[A-Za-z][\w+.-]*:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>"),
-    re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?"),
-    re.compile(r"[ ]?\[[^\]\[]*?-?@[\w][^\]]*\]"),
+    (("{{<",), re.compile(r"\{\{<.*?>\}\}", re.S)),
+    (("<",), re.compile(r"<[A-Za-z][\w+.-]*:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>")),
+    (("![",), re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?")),
+    (("@",), re.compile(r"[ ]?\[[^\]\[]*?-?@[\w][^\]]*\]")),
 )
 _MARKUP = re.compile(r"</?[A-Za-z][^<>\n]*>|\[\^[^\]]+\]|\^\[[^\]]*\]")
 _LINK = re.compile(r"\[([^\[\]]+)\](?:\([^()\n]*(?:\([^()]*\)[^()\n]*)*\)|\[[^\]\n]*\])?(?:\{[^}\n]*\})?")
@@ -34,6 +36,7 @@ _QUOTE = re.compile(r"^[ \t]*>[ \t]?", re.M)
 _HIDE = {ord(sign): 0xF0000 + ord(sign) for sign in "[]*_\\`<>$#|:!~"}
 _SHOW = {hidden: sign for sign, hidden in _HIDE.items()}
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[ ,.?!'’()/&])*")  # a line without markup
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
 _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\u0400-\u042f\u0386-\u03ab\d])"
@@ -79,19 +82,21 @@ def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     lost: stands where an image, citation, address or shortcode was; emphasis: stands before and
     after emphasised words. Code, equations, tables, notes and other markup are left out, and so is
     everything after the first 100,000 characters."""
+    if _PLAIN.fullmatch(markdown):  # as most titles
+        return " ".join(markdown.split())
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
     text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), without_comments(prose[:MOST_CHARACTERS]))
-    for pattern in _REMOVED:
-        text = pattern.sub("", text)
-    for pattern in _LOST:
-        text = pattern.sub(lost, text)
-    text = _MARKUP.sub("", text)
-    text = _ITEM.sub("\n\n", _QUOTE.sub("", text))
-    text = _CODE.sub(lambda m: m[2].strip().translate(_HIDE), text)
-    text = _LINK.sub(lambda m: m[1], text)
-    for _ in range(3):
+    for signs, pattern in _REMOVED:
+        text = pattern.sub("", text) if any(sign in text for sign in signs) else text
+    for signs, pattern in _LOST:
+        text = pattern.sub(lost, text) if any(sign in text for sign in signs) else text
+    text = _MARKUP.sub("", text) if "<" in text or "^" in text else text
+    text = _ITEM.sub("\n\n", _QUOTE.sub("", text) if ">" in text else text)
+    text = _CODE.sub(lambda m: m[2].strip().translate(_HIDE), text) if "`" in text else text
+    text = _LINK.sub(lambda m: m[1], text) if "[" in text else text
+    for _ in range(3 if "*" in text or "_" in text else 0):
         text = _EMPHASIS.sub(lambda m: f"{emphasis}{m[2]}{emphasis}", text)
-    text = _CONTROL.sub(" ", text.translate(_SHOW))
+    text = _CONTROL.sub(" ", text.translate(_SHOW) if "\\" in prose or "`" in prose else text)
     paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
     return "\n".join(part for part in paragraphs if part)
 

@@ -16,6 +16,8 @@ def identities(tree: HeadingNode, opts: ScanOpts, docid: str) -> Iterator[tuple[
 
     Text blocks are numbered `docid.3`, headings `docid.h2`; the options say which ids are wanted.
     """
+    if not (opts.textid or opts.textUUID or opts.headingid or opts.headingUUID):
+        return
     counts = {"": 0, "h": 0}
     for node in traverse(tree):
         kind = "h" if isinstance(node, HeadingNode) else ""

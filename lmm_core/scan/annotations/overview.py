@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from ...markdown.blocks import Block, HeaderBlock
 from ...markdown.metadata.ownership import hash_pair
 from ...markdown.originals import restore_originals
-from ...markdown.tree import HeaderNode, HeadingNode, TextNode, blocks_to_tree, traverse
+from ...markdown.tree import HeaderNode, HeadingNode, blocks_to_tree, traverse
 from ...markdown.visibility import KnitRules, types_of
-from ...models.languages.words import count_words
 from ...settings.tables import ScanOpts
 from ..check.finding import Finding
 from ..check.mistakes import find_mistakes
@@ -65,7 +64,7 @@ def overview(
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, rules)
     sections = [_section(node, opts, texts, closed) for node in nodes]
-    words = sum(count_words(node.content) for node in traverse(tree) if isinstance(node, TextNode))
+    words = sum(texts.own_words.values())
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
     missing += ["summary"] if "summary" in _section(tree, opts, texts, closed).missing else []
     has_header = isinstance(blocks[0], HeaderBlock)
@@ -75,8 +74,7 @@ def overview(
 
 
 def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: set[int]) -> SectionOverview:
-    own = sum(count_words(text.content) for text in node.texts)
-    line = node.heading.line if node.heading else 1
+    line, own = node.heading.line if node.heading else 1, texts.own_words.get(id(node), 0)
     found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
     part = texts.only_part(node)
     if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part

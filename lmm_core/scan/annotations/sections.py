@@ -39,10 +39,14 @@ class SectionTexts:
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
         self.node_texts: dict[int, str] = {}
         self.words: dict[int, int] = {}
+        self.own_words: dict[int, int] = {}  # of the texts of a section, with what is left out of them
         for node in reversed(list(traverse(tree))):
             if isinstance(node, TextNode):
-                self.node_texts[id(node)] = strip_divs(node.content, rules).strip("\n")
-                self.words[id(node)] = count_words(self.node_texts[id(node)])
+                content = node.content
+                text = self.node_texts[id(node)] = strip_divs(content, rules).strip("\n")
+                words = self.words[id(node)] = count_words(text)
+                above = self.own_words.setdefault(id(node.parent), 0)
+                self.own_words[id(node.parent)] = above + (words if text == content else count_words(content))
             elif isinstance(node, HeadingNode):
                 self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not is_hidden(child))
 
