@@ -18,7 +18,6 @@ import shlex
 import struct
 import sys
 import time
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -89,40 +88,30 @@ def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = Fals
         raise RecoveryError(str(error)) from error
 
 
-def find_record(path: Path, place: Path | None = None) -> Record | None:
-    """Return the newest record of a file, or None. place: the path with links followed, if that is known. Raise
-    OSError if records cannot be read."""
-    target = str(place or os.path.realpath(path))
-    folder = os.path.dirname(target)  # noqa: PTH120  # called for each file that is read, so it has to be fast
-    for records in _places(folder):
-        if os.path.isdir(records) and (found := _newest(Path(records), Path(target))):  # noqa: PTH112
+def find_record(path: Path) -> Record | None:
+    """Return the newest record of a file, or None. Raise OSError if records cannot be read."""
+    target = Path(os.path.realpath(path))
+    for folder in target.parents:
+        records = folder.joinpath(*FOLDER)
+        if records.is_dir() and (found := _newest(records, target)):
             return found
     return None
 
 
-@lru_cache(maxsize=1000)
-def _places(folder: str) -> list[str]:
-    """Return where the records of the files in a folder may be: in it, and in those above."""
-    above = os.path.dirname(folder)  # noqa: PTH120
-    return [os.path.join(folder, *FOLDER), *(_places(above) if above != folder else [])]  # noqa: PTH118
-
-
-def torn_by(path: Path, data: bytes, place: Path | None = None) -> Record | None:
-    """Return the record that explains how a file with this content was torn. place: see `find_record`.
+def torn_by(path: Path, data: bytes) -> Record | None:
+    """Return the record that explains how a file with this content was torn.
 
     Return None if the file is whole or unknown. Raise OSError if records cannot be read."""
-    record = find_record(path, place)
+    record = find_record(path)
     if record is None or not record.explains(data, path.stat().st_mtime_ns):
         return None
     # git and many editors create a new file, which may get the inode number of the old one
     return None if birth_time(path) > record.time else record
 
 
-def torn_problem(path: Path, data: bytes, place: Path | None = None) -> str:
-    """Return the message for a file with this content if it is torn, else "". place: see `find_record`.
-
-    Raise OSError if records cannot be read."""
-    record = torn_by(path, data, place)
+def torn_problem(path: Path, data: bytes) -> str:
+    """Return the message for a file with this content if it is torn, else "". Raise OSError as `torn_by`."""
+    record = torn_by(path, data)
     if record is None:
         return ""
     return (

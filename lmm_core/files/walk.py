@@ -9,11 +9,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -105,46 +104,13 @@ class Choice:
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:
     """Return True if a path lies in a folder, links followed."""
-    return inside_finder(folder)(path)
+    root, place = (os.path.normcase(os.path.realpath(one)) for one in (folder, path))
+    return Path(place).is_relative_to(root)
 
 
-def inside_finder(folder: str | Path) -> Callable[[str | Path], bool]:
-    """Return a function that does for paths what `is_inside` does, and follows the links of folders once."""
-    root = os.path.normcase(os.path.realpath(folder))
-    below = os.path.join(root, "")  # noqa: PTH118 (for each of a thousand files, so it has to be fast)
-    place_of = place_finder()
-
-    def is_in(path: str | Path) -> bool:
-        place = os.path.normcase(place_of(path))
-        return place == root or place.startswith(below)
-
-    return is_in
-
-
-def place_finder() -> Callable[[str | Path], str]:
-    """Return a function that returns paths with links followed, and follows the links of a folder once."""
-    place_of_folder = cache(os.path.realpath)
-
-    def find(path: str | Path) -> str:
-        folder, name = os.path.split(path)
-        if sys.platform == "win32" or name in ("", ".", "..") or os.path.islink(path):  # noqa: PTH114 (as above)
-            return os.path.realpath(path)  # on Windows a name may be written in several ways
-        return os.path.join(place_of_folder(folder), name)  # noqa: PTH118 (as above)
-
-    return find
-
-
-def name_finder(root: Path) -> Callable[[Path], str]:
-    """Return a function that returns the paths of files from a root, links followed, with `/`, and follows the links
-    of a folder once."""
-    place_of, from_root = place_finder(), cache(lambda folder: os.path.relpath(folder, root))
-
-    def find(path: Path) -> str:
-        folder, name = os.path.split(place_of(path))
-        start = from_root(folder)
-        return name if start == os.curdir else f"{start}/{name}".replace(os.sep, "/")
-
-    return find
+def name_from(root: Path, path: Path) -> str:
+    """Return the path of a file from a root, links followed, with `/`."""
+    return Path(os.path.relpath(os.path.realpath(path), root)).as_posix()
 
 
 # The documents of a folder

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 
 from ..errors import StoreError
-from ..files.walk import inside_finder, name_finder
+from ..files.walk import is_inside, name_from
 from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
@@ -107,7 +107,7 @@ class Refresh:
     _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
 
     def __post_init__(self) -> None:
-        self._source_of = cache(name_finder(self.project.root))
+        self._source_of = cache(partial(name_from, self.project.root))
         self.own_project = self.project  # with the names that are configured
 
     async def run(self, paths: Sequence[Path]) -> Counts:
@@ -430,8 +430,8 @@ class Refresh:
         folders: only of files that were in these; by default anywhere. Raise StoreError."""
         if folders is None:
             return self._remove(is_gone)
-        inside = [inside_finder(folder) for folder in folders if folder.is_dir()]
-        return self._remove(lambda path: any(is_in(path) for is_in in inside) and is_gone(path)) if inside else 0
+        there = [folder for folder in folders if folder.is_dir()]
+        return self._remove(lambda path: any(is_inside(path, folder) for folder in there) and is_gone(path))
 
     def report_gone(self) -> None:
         """Say which indexed files are gone, and how their chunks are removed. Raise StoreError."""

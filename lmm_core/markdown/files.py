@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..errors import ChangedError, LmmError, MarkdownError, TornError
 from ..files.recovery import torn_problem
-from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, Skipped, find_documents, place_finder
+from ..files.walk import NOTEBOOK, SUFFIXES, TEXT_SUFFIXES, find_documents
 from ..files.writing import write_file
 from ..logging import ConsoleLogger, LoggerBase, in_file, report_failure
 from .blocks import Block, header_content, serialize_blocks
@@ -40,11 +40,11 @@ class MarkdownFile:
 
 @dataclass
 class MarkdownDocument:
-    """A file with its blocks, which are parsed whenever they are asked for, and not kept: there may be thousands."""
+    """A file with its blocks."""
 
     file: MarkdownFile
 
-    @property
+    @cached_property
     def blocks(self) -> list[Block]:
         return parse_markdown_text(self.file.text)
 
@@ -78,16 +78,15 @@ def save_markdown(path: str | Path, content: str | Sequence[Block], logger: Logg
     return True
 
 
-def read_markdown(path: Path, place: Path | None = None) -> MarkdownFile:
-    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`). place: the path with links followed,
-    if that is known.
+def read_markdown(path: Path) -> MarkdownFile:
+    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`).
 
     Raise OSError; MarkdownError (with the byte's offset) if it is not UTF-8, a device, or not
     really a notebook; TornError if pandoc was ended while it wrote the file."""
-    place = place or _place(path)
+    place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
-    if problem := torn_problem(path, data, place):
+    if problem := torn_problem(path, data):
         raise TornError(f"{path}: {problem}")
     text = _decode(path, data)
     return MarkdownFile(path, read_notebook(text, str(path)) if is_notebook(path) else text, data, place)
@@ -168,7 +167,8 @@ def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: 
             inside, left_out = find_documents(path, endings)
             found += inside
             if logger is not None:
-                _tell(left_out, path, logger)
+                for one in left_out:
+                    in_file(logger, path / one.doc_path).warning(one.reason)
         else:
             found.append(path)
     return list(dict.fromkeys(found))
@@ -180,30 +180,15 @@ def _why_none(path: Path, endings: Sequence[str]) -> str:
     return f"this is no markdown file, since it does not end in {', '.join(endings)} or .txt"
 
 
-def _tell(left_out: list[Skipped], folder: Path, logger: LoggerBase) -> None:
-    for one in left_out:
-        in_file(logger, folder / one.doc_path).warning(one.reason)
-
-
 def project_root(path: Path) -> Path:
     """Return the project folder of a file.
 
     That is the nearest folder upward with a `config.toml`, else with `_quarto.yml` or `.git`.
     Without any of these it is the working folder if the file lies in it, else the file's folder."""
-    return root_of(path.resolve().parent)
-
-
-def root_of(folder: Path) -> Path:
-    """Return the project folder of the files in a folder, given with links followed; see `project_root`."""
+    folder = path.resolve().parent
     for marks in ROOT_MARKS:
         for place in (folder, *folder.parents):
             if any((place / mark).exists() for mark in marks):
                 return place
     here = Path.cwd().resolve()
     return here if folder.is_relative_to(here) else folder
-
-
-def root_finder() -> Callable[[Path], Path]:
-    """Return a function that finds the project folder of files, and looks for that of each folder once."""
-    known, place_of = cache(lambda folder: root_of(Path(folder))), place_finder()
-    return lambda path: known(os.path.dirname(place_of(path)))  # noqa: PTH120 (for each of a thousand files)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from ..files.walk import RENDERED, inside_finder, is_document, place_finder
+from ..files.walk import RENDERED, is_document, is_inside
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownDocument, is_notebook, read_markdown
 from ..settings.quarto_inputs import find_inputs, follow_includes, named_in
@@ -40,14 +40,14 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     """Return files with their options, then the files included in them, each once. Raise RenderError
     if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
     file cannot."""
-    in_folder, is_in, place_of = _folder_options(project_dir), inside_finder(project_dir), place_finder()
+    in_folder = _folder_options(project_dir)
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
     try:
         for path in follow_includes(there, lambda path: pages[path].includes):
-            file, options = read_markdown(path, Path(place_of(path))), in_folder(path.parent)
+            file, options = read_markdown(path), in_folder(path.parent)
             includes = named_in(file.text, path, project_dir)
-            pages[path] = Page(file, options, includes, path not in named, not is_in(path))
+            pages[path] = Page(file, options, includes, path not in named, not is_inside(path, project_dir))
     finally:  # if one cannot be read, what is wrong with those before it is said first
         for page in pages.values():
             page.options = _page_options(page, project_dir)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import ConfigError, LmmError, PromptError
 from ..markdown.blocks import Spelling
-from ..markdown.files import project_root, root_finder
+from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
 from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
@@ -92,8 +92,8 @@ def load_project(path: Path | None) -> Project:
 
 def project_finder() -> Callable[[Path], Project]:
     """Return a function that gives the project of a file; that of each folder is read once. It raises ConfigError."""
-    root_at, project_in = root_finder(), cache(lambda root: load_project(root / "-"))
-    return lambda path: project_in(root_at(path))
+    project_in = cache(lambda root: load_project(root / "-"))
+    return lambda path: project_in(project_root(path))
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ..errors import MarkdownError
 from ..files.gitignore import Rules, matches, read_patterns, takes
-from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, inside_finder, is_document
+from ..files.walk import INDEXED, NOTEBOOK, RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase, counted, in_file
 from ..markdown.files import find_markdown, project_root, read_markdown
 from .project import load_project
@@ -96,12 +96,12 @@ class DocumentFinder:
         """Return a function that tells of a document whether it lies in one of some paths, which are folders and
         files, and is not taken. It raises ConfigError and QuartoError."""
         named = {os.path.realpath(path) for path in paths}
-        inside = [(path, inside_finder(path)) for path in paths if path.is_dir()]
+        folders = [path for path in paths if path.is_dir()]
 
         def is_left_out(path: Path) -> bool:
             if not is_document(path.name, INDEXED) or os.path.realpath(path) in named:
                 return False
-            return any(is_in(path) and self.why_not(path, folder) != "" for folder, is_in in inside)
+            return any(is_inside(path, folder) and self.why_not(path, folder) != "" for folder in folders)
 
         return is_left_out
 
@@ -211,10 +211,9 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     """Return those of some files that lie in a project's folder, links followed, and warn the logger
     of the others."""
-    is_in = inside_finder(folder)
     inside = []
     for path in paths:
-        if is_in(path):
+        if is_inside(path, folder):
             inside.append(path)
         elif logger:
             name = os.path.relpath(path, folder)

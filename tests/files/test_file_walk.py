@@ -1,8 +1,5 @@
 import os
-import sys
 from pathlib import Path
-
-import pytest
 
 from lmm_core.files.walk import (
     Choice,
@@ -13,10 +10,9 @@ from lmm_core.files.walk import (
     is_document,
     is_entered,
     is_inside,
-    place_finder,
     walk,
 )
-from tests.commands import counting, write
+from tests.commands import write
 
 
 def names(**options):
@@ -62,35 +58,3 @@ def test_inside(tmp_path):
     os.symlink(tmp_path.parent, "out")
     assert is_inside("a/b.md", ".") and is_inside("a/new/c.md", "a") and is_inside(".", ".")
     assert not is_inside("a/../b", "a") and not is_inside("out/x", ".") and not is_inside("..", ".")
-
-
-def test_places_are_those_of_the_system():
-    write("a/b/x.md", "x")
-    for name, target in (("to_b", "a/b"), ("a/b/up", "../.."), ("a/y.md", "b/x.md"), ("loop", "loop")):
-        os.symlink(target, name)
-    paths = (
-        "to_b/x.md",
-        "to_b",
-        "a/b/up/to_b/x.md",
-        "a/y.md",
-        "loop",
-        "loop/x",
-        "none/x",
-        "a/b/..",
-        "a/../to_b",
-        ".",
-        "",
-        "/",
-    )
-    place_of = place_finder()
-    assert [place_of(path) for path in paths] == [os.path.realpath(path) for path in paths]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a name may be written in several ways there")
-def test_the_links_of_a_folder_are_followed_once(monkeypatch):
-    followed = counting(monkeypatch, os.path, "realpath")
-    place_of = place_finder()
-    assert [place_of(f"a/{number}.md") for number in range(5)] == [
-        str(Path.cwd() / f"a/{number}.md") for number in range(5)
-    ]
-    assert followed == [("a",)]

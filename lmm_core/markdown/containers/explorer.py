@@ -34,8 +34,7 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_ANGLE_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)
-_NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
+_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)|---[ \t]*(?:\#|\r?\n)", re.I)
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
@@ -82,11 +81,7 @@ class Cut:
 
 def has_marks(text: str) -> bool:
     """Return True if a text may hold parts: divs, or metadata in any spelling."""
-    return (
-        ":::" in text
-        or ("---" in text and _NATIVE_MARK.search(text) is not None)
-        or ("<" in text and _ANGLE_MARK.search(text) is not None)
-    )
+    return ":::" in text or _MARK.search(text) is not None
 
 
 class Explorer:

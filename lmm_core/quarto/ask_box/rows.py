@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...files.walk import name_finder
+from ...files.walk import name_from
 from ...index.passages import Passage, Section
 from ...index.statistics import emphasised
 from ...logging import LoggerBase, in_file
@@ -44,12 +44,12 @@ def read_rows(
 ) -> BoxRows:
     """Return the rows of some pages. shown: what the site's pages have, by their names; settings: those of
     `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
-    rows, source_of = BoxRows(), name_finder(project.root)
+    rows = BoxRows()
     for page in pages:
         text = (page.file or read_markdown(page.source)).text
         material = read_material(page, text, project, settings, in_file(logger, page.source))
         for document in material.documents:
-            rows.add(page.page, source_of(page.source), [*section_rows(document, shown[page.page])])
+            rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, shown[page.page])])
         rows.kinds.update(material.kinds)
     return rows
 
