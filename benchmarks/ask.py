@@ -251,7 +251,7 @@ def main() -> None:
 
 def print_tables(bench: Bench, encodings: Sequence[str], chosen: argparse.Namespace, project: Project) -> None:
     """Tables (a) to (c)."""
-    print(f"{len(bench.asked)} questions; tokens are estimated where tiktoken's encoding is not on disk")
+    print(f"{len(bench.asked)} questions; tokens are estimated")
     rows = []
     for encoding in encodings:
         say(f"recall: {encoding}")

@@ -37,7 +37,7 @@ from lmm_core.index.collection import aquery
 from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
-from lmm_core.models.tokens import estimate_tokens
+from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import DatabaseOptions, EmbeddingOptions, SplitOpts
@@ -80,7 +80,7 @@ def score(question: Question, points: Sequence[ScoredPoint], corpora: dict[str, 
         *recalls,
         covered / sum(len(point.payload["page_content"]) for point in few) if few else 0.0,
         1 / hits[0] if hits else 0.0,
-        sum(estimate_tokens(point.payload["page_content"]) for point in few),
+        sum(count_tokens(point.payload["page_content"]) for point in few),
     )
 
 
@@ -119,7 +119,7 @@ class Bench:
             points = await aquery(self.store, name, upload.encoder, question.text, MANY)
             scores.append(score(question, points, self.corpora))
         await models.close()
-        return len(stored), round(mean(map(estimate_tokens, stored))), scores
+        return len(stored), round(mean(map(count_tokens, stored))), scores
 
     def row(self, encoding: str, size: str) -> list[str]:
         count, tokens, scores = asyncio.run(self.measure(encoding, size))

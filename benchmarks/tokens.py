@@ -34,15 +34,6 @@ def wordpiece() -> Count | None:
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-def gpt() -> Count | None:
-    """tiktoken's encoding; None, and a remark, where it is not on disk."""
-    encoding = tokens._encoding()
-    if encoding is None:
-        say(f"{tokens.ENCODING} is not on disk: no column for GPT")
-        return None
-    return tokens.count_tokens
-
-
 def chunks(corpus: Corpus) -> list[str]:
     """The texts in pieces that end with a paragraph."""
     found = [""]
@@ -56,8 +47,8 @@ def chunks(corpus: Corpus) -> list[str]:
 
 def row_of(corpus: Corpus, name: str, count: Count) -> list[str]:
     """How the estimate compares with a tokenizer: of the whole, and of single chunks."""
-    whole = [(sum(map(tokens.estimate_tokens, corpus.texts))), sum(map(count, corpus.texts))]
-    parts = [(tokens.estimate_tokens(chunk) / count(chunk)) for chunk in chunks(corpus) if count(chunk) > 20]
+    whole = [(sum(map(tokens.count_tokens, corpus.texts))), sum(map(count, corpus.texts))]
+    parts = [(tokens.count_tokens(chunk) / count(chunk)) for chunk in chunks(corpus) if count(chunk) > 20]
     ranked = sorted(parts)
     low, high = ranked[len(ranked) // 20], ranked[-1 - len(ranked) // 20]
     megabytes = f"{sum(map(size, corpus.texts)) / 1e6:.2f}"
@@ -67,12 +58,11 @@ def row_of(corpus: Corpus, name: str, count: Count) -> list[str]:
 
 def main() -> None:
     """Print the table."""
-    found = {"BERT's WordPiece": wordpiece(), "GPT's o200k": gpt()}
-    counts = {name: count for name, count in found.items() if count is not None}
-    if not counts:
+    count = wordpiece()
+    if count is None:
         say("nothing to compare with: nothing is measured")
         return
-    rows = [row_of(corpus, name, count) for name, count in counts.items() for corpus in corpora()]
+    rows = [row_of(corpus, "BERT's WordPiece", count) for corpus in corpora()]
     columns = ["corpus", "tokenizer", "MB", "estimate", "tokenizer's", "ratio", f"of {CHUNK} characters"]
     print_table("Tokens: our estimate, and a tokenizer", columns, rows)
 

@@ -86,7 +86,7 @@ SHARED_NAMES = set(
     """.split()
 )
 HEAVY = [
-    "openai", "qdrant_client", "qdrant_edge", "fastembed", "tiktoken", "onnxruntime", "numpy", "pydantic",
+    "openai", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy", "pydantic",
     "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec", "selectolax",
 ]  # fmt: skip
 

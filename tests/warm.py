@@ -40,7 +40,7 @@ COMMANDS = {
 PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
 # Imported late by the commands, since they take long.
 LIBRARIES = ("openai", "openai.types.chat", "qdrant_client", "qdrant_edge", "panflute", "pydantic_settings", "psutil",
-             "httpx", "tiktoken")  # fmt: skip
+             "httpx")  # fmt: skip
 
 # Nothing but built-in modules: this is what each start of a command costs. Python's own variables
 # and the locale decide how Python starts, so that with others the real command is run.

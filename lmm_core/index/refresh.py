@@ -23,7 +23,7 @@ from ..markdown.files import MarkdownFile
 from ..markdown.visibility import KnitRules
 from ..models.addresses import shown_address
 from ..models.sources import ModelSource
-from ..models.tokens import count_tokens, estimate_tokens
+from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import VectorStore, is_server
@@ -345,7 +345,7 @@ class Refresh:
         changes, around = await asyncio.to_thread(self._changes, documents)
         assert self.encoder is not None and self.encoder.embedder is not None and self.companion is not None
         chunks = [*changes.new, *(around.new if self.companion.has_meaning else [])]
-        tokens = sum(estimate_tokens(text) for chunk in chunks for text in chunk.texts.dense)
+        tokens = sum(count_tokens(text) for chunk in chunks for text in chunk.texts.dense)
         if chunks:
             self.logger.info(
                 f"embedding {counted(len(chunks), 'chunk')} with {self.encoder.embedder.name}, about {tokens:,} tokens "

@@ -21,7 +21,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.originals import restore_originals
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.models.tokens import estimate_tokens
+from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.rag_parts import Excerpt, extract_parts
 from lmm_core.settings.tables import SplitOpts
 from tests.real_files import SAMPLE, markdown_files
@@ -320,7 +320,7 @@ def test_a_rag_only_div_is_a_chunk_by_itself():
 def test_sizes_in_tokens():
     found = chunks((LONG + "\n\n") * 20, size=64, max_size=128, unit="tokens")
     assert len(found) >= 20
-    assert all(estimate_tokens(chunk.content) <= 128 for chunk in found)
+    assert all(count_tokens(chunk.content) <= 128 for chunk in found)
 
 
 def test_a_tokenizer_that_finds_more_in_a_text_than_in_its_parts():
@@ -492,7 +492,7 @@ def check(text, opts):
     lines = text.split("\n")
     is_set_apart = any(isinstance(block, Excerpt) for block in set_apart(text))
     for chunk in found:
-        count = len if opts.unit == "characters" else estimate_tokens
+        count = len if opts.unit == "characters" else count_tokens
         assert count(chunk.content) <= opts.max_size
         first, *_, last = [line for line in chunk.own.split("\n") if line.strip(" \t\r")] * 2
         assert first.strip(" \t\r") in lines[chunk.line - 1]

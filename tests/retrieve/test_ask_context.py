@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.tokens import count_tokens, estimate_tokens
+from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context, outline_context
 from lmm_core.retrieve.merging import merge
 from tests.retrieve.materials import documents, found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 
-COUNTS = st.sampled_from([words, estimate_tokens, len])
+COUNTS = st.sampled_from([words, count_tokens, len])
 BOOK = f"""---
 title: Book
 ---

@@ -35,7 +35,7 @@ from ...markdown.originals import restore_originals
 from ...markdown.spelling import edit_block
 from ...markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import header_rules, in_notes, is_indexed
-from ...models.tokens import estimate_tokens
+from ...models.tokens import count_tokens
 from ...scan.annotations.sections import nearest_summary
 from ...scan.rag_parts import Excerpt, extract_parts
 from ...settings.tables import SplitOpts
@@ -155,7 +155,7 @@ def transform(
 def _counter(opts: SplitOpts, count: Count | None) -> Count:
     if opts.unit == "characters":
         return len
-    return count or estimate_tokens
+    return count or count_tokens
 
 
 # Chunks
@@ -167,7 +167,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     Texts with metadata of their own are not joined with others, and no chunk crosses the end of a
     document.
     """
-    limits = ChunkLimits(opts.size, opts.max_size, count, count is estimate_tokens)
+    limits = ChunkLimits(opts.size, opts.max_size, count, count is count_tokens)
     boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
     for part in find_runs(blocks, opts.rules):

@@ -12,7 +12,7 @@ from ..names import ModelName
 from ..openai.client import explain, open_client, require_key
 from ..openai.completions import number_in
 from ..sources import ModelSource, RequestLimits
-from ..tokens import estimate_tokens
+from ..tokens import count_tokens
 from .embedder import WORDS_ALONE, batches
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class OpenAIEmbedder:
             counts = f"{len(vectors)} vectors for {len(texts)} texts"
             raise ModelError(f"{self.name}: the server returned {counts}, or vectors of different lengths")
         used = getattr(reply, "usage", None)
-        tokens = number_in(used, "prompt_tokens") or sum(map(estimate_tokens, texts))
+        tokens = number_in(used, "prompt_tokens") or sum(map(count_tokens, texts))
         self.usage.add(Reply("", tokens))
         return vectors
 

@@ -16,7 +16,7 @@ from ...logging import counted
 from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
 from ..sources import ModelSource, RequestLimits
-from ..tokens import estimate_tokens
+from ..tokens import count_tokens
 from ..unwrap import UnwrappedStream, may_think_untagged, thinks, unwrap
 from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
@@ -121,7 +121,7 @@ class OpenAIChat:
             completion = await stream_completion(client, body, stream, self.name) if stream else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
         except CutOffError as error:  # stopped by who it is shown to, but paid for
-            self._count(Reply("", estimate_tokens(request.text), estimate_tokens(error.text)))
+            self._count(Reply("", count_tokens(request.text), count_tokens(error.text)))
             raise
         except (ValueError, RecursionError) as error:  # the body is not JSON
             raise ModelError(
@@ -160,8 +160,8 @@ class OpenAIChat:
         text = unwrap(content, request.text)
         self._untagged = self._untagged or may_think_untagged(self._model, content)
         used = value_at(completion, "usage")
-        tokens_in = number_in(used, "prompt_tokens") or estimate_tokens(request.text)
-        tokens_out = number_in(used, "completion_tokens") or estimate_tokens(content)
+        tokens_in = number_in(used, "prompt_tokens") or count_tokens(request.text)
+        tokens_out = number_in(used, "completion_tokens") or count_tokens(content)
         reply = Reply(text, tokens_in, tokens_out, calls_in(message))
         self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
