@@ -30,7 +30,8 @@ from questions import make_book
 from lmm_core.errors import ModelError
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.library import Library, open_library
-from lmm_core.retrieve.queries import ModelQueries, keyword_form
+from lmm_core.retrieve.queries import ModelQueries
+from lmm_core.retrieve.ranking.words import keyword_form
 from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project, load_project

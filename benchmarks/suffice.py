@@ -3,7 +3,7 @@
 python benchmarks/suffice.py [--encodings bm25 hybrid]
 
 They suffice where the best passage has a share of what the question says (`ENOUGH` in
-`lmm_core/retrieve/retriever.py`), counted by how rare the words are.
+`lmm_core/retrieve/search.py`), counted by how rare the words are.
 """
 
 from __future__ import annotations

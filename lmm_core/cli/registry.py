@@ -30,9 +30,9 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "clear": Registered("talk", "Take questions, messages and answers out of the documents."),
     },
     "Find": {
-        "index": Registered("find", "Send documents to the index."),
-        "search": Registered("find", "Find chunks by a question or by words."),
-        "chunks": Registered("find", "List the chunks of documents: sizes, places, and what will be embedded."),
+        "index": Registered("index", "Send documents to the index."),
+        "search": Registered("asking.search", "Find chunks by a question or by words."),
+        "chunks": Registered("chunks", "List the chunks of documents: sizes, places, and what will be embedded."),
         "md-index": Registered("folders", "Index any folder of markdown."),
         "md-search": Registered("folders", "Find snippets in folders that lmm md-index has indexed."),
     },

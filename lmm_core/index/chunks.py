@@ -10,7 +10,7 @@ import hashlib
 import re
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,10 +28,9 @@ from ..scan.rag_parts import extract_parts
 from .cutting.merge import div_type
 from .cutting.split import ChunkBlock, ParentDocument
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
+from .passages import PAGE, SUMMARY, page_in
 
-SUMMARY = "summary"
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
-PAGE = "page"  # of the file that a document was imported from
 _WORD = re.compile(r"\w")
 _MARKS = re.compile(
     r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
@@ -177,12 +176,6 @@ def _page(node: Node) -> dict[str, Any]:
     """Return the page that begins at a node, which counts until the next one begins, or nothing."""
     page = None if isinstance(node, HeaderNode) else page_in(node.properties)
     return {} if page is None else {PAGE: page}
-
-
-def page_in(properties: Mapping[str, Any]) -> int | None:
-    """Return the page that metadata or a payload name, None if they name none."""
-    page = properties.get(PAGE)
-    return page if isinstance(page, int) and not isinstance(page, bool) else None
 
 
 def _chunk(

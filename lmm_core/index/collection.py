@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import StoreError
 from ..logging import counted
@@ -20,9 +20,12 @@ from ..markdown.spelling import make_block
 from ..models.languages.stemming import language_name
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
-from .chunks import SUMMARY, Chunk
 from .encoding import Compared, Encoder, compare_identity, is_earlier
+from .passages import SUMMARY
 from .records import FILES, INDEXES, Changes, read_records, write_changes
+
+if TYPE_CHECKING:
+    from .chunks import Chunk
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
 GROUP = "document"

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError, MarkdownError
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
-from ..markdown.blocks import Block, TextBlock, header_content
-from ..markdown.files import MarkdownFile, read_markdown
+from ..markdown.blocks import Block, Problem, TextBlock, header_content
+from ..markdown.files import MarkdownDocument, MarkdownFile, is_notebook, read_markdown
+from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
@@ -24,18 +25,20 @@ from ..models.embedders.embedder import Embedder
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
+from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
 from ..scan.documents.document import docid_in, docid_of, project_of
+from ..scan.header import report_errors
 from ..settings.models import Models
-from ..settings.project import Project, project_from
+from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import NO_DOCUMENTS, SplitOpts
 from ..store.vector_store import ScoredPoint
-from .chunks import SUMMARY, AnnotationModel, Chunk, document_chunks, make_chunks
+from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks, with_words
 from .collection import GROUP
 from .cutting.split import ChunkBlock, Count, ParentDocument, Split, transform
 from .cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
 from .encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense, make_encoder
-from .passages import build_material
+from .passages import SUMMARY, build_material
 from .statistics import TermStatistics, count_terms
 
 if TYPE_CHECKING:
@@ -240,6 +243,47 @@ def _first_problem(error: ValueError) -> str:
 
 
 # Files
+
+
+def encode_document(
+    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
+) -> Encoded | None:
+    """Return a file's chunks, or None for a wrong setting in its header, which is reported.
+
+    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
+    located = in_file(logger, file.path)
+    problems: list[Problem] = []
+    blocks = parse_markdown_text(file.text, problems)
+    for problem in problems:
+        located.warning(problem.message, problem.line)
+    report_errors(blocks, located)
+    report_refused(blocks, located)
+    own = project_of(blocks, project, located)
+    concerns = FOR_INDEX - FOR_ANNOTATIONS if is_annotated and not is_notebook(file.path) else FOR_INDEX
+    report_concerns(blocks, own.rules if own else None, concerns, located)
+    if own is None:
+        return None
+    docid, source = docid_of(file.path), source_of(file.path, project)
+    try:
+        document = blocklist_encode(
+            blocks, own, located, encoding=encoder.encoding, docid=docid, source=source, embedder=encoder.embedder
+        )
+        return replace(document, chunks=with_words(document.chunks, encoder.plain))
+    except ConfigError as error:
+        located.error(str(error), 1)
+        return None
+
+
+def find_docid(file: MarkdownFile, project: Project) -> str | None:
+    """Return the id that a file's chunks will have, or None if a setting in its header is wrong: it will have none.
+
+    Only the header is parsed. project: see `encode_document`."""
+    header = MarkdownDocument(file).header
+    try:
+        split_options(for_document(project, header).split, header.get("split"))
+    except ConfigError:
+        return None
+    return docid_in(header) or docid_of(file.path)
 
 
 def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
-from .chunks import SUMMARY, page_in
 
+SUMMARY = "summary"  # the type of a chunk
+PAGE = "page"  # of the file that a document was imported from
 Key = tuple[str, str]  # docid and path of a section
 _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 
@@ -222,6 +223,12 @@ class Addressed(Protocol):
 def section_address(section: Addressed) -> str:
     """Return the address of a section, or of a source's: `file#anchor`, or the file of a document."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
+
+
+def page_in(properties: Mapping[str, Any]) -> int | None:
+    """Return the page that metadata or a payload name, None if they name none."""
+    page = properties.get(PAGE)
+    return page if isinstance(page, int) and not isinstance(page, bool) else None
 
 
 def place(source: str, start: int, end: int) -> str:

@@ -16,16 +16,18 @@ import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
 from ..files.names import clash
 from ..logging import counted
 from ..store.points import checked_name
 from ..store.vector_store import Point, ScoredPoint, VectorSpec, VectorStore, Where
-from .chunks import Chunk
-from .encoding import Encoder
 from .statistics import TermStatistics, unpack_statistics
+
+if TYPE_CHECKING:
+    from .chunks import Chunk
+    from .encoding import Encoder
 
 BATCH = 256
 FILES = ".files"
@@ -36,8 +38,6 @@ INDEXES: dict[str, Any] = {
     "type": "keyword",
     "language": "keyword",
     "section_path": "keyword",
-    "parent": "keyword",
-    "sequence": "integer",
 }
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import StoreError
 from ..files.walk import is_inside, name_from
@@ -27,8 +28,6 @@ from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import VectorStore, is_server
-from .chunks import Chunk, with_words
-from .documents import Encoded, blocklist_encode
 from .encoding import Encoder, EncodingModel, compare_identity, embedding_source, make_encoder
 from .rebuild import (
     are_earlier,
@@ -57,8 +56,6 @@ from .sources import (
     STDIN,
     annotate_document,
     check_docids,
-    encode_document,
-    find_docid,
     hash_document,
     indexed_settings,
     is_gone,
@@ -66,8 +63,13 @@ from .sources import (
 )
 from .stores import collection_names, drop_collections
 
+if TYPE_CHECKING:  # what cuts texts is loaded where there are texts to cut
+    from .chunks import Chunk
+    from .documents import Encoded
+
+    Prepared: TypeAlias = tuple[Encoded, str]  # a document, and the fingerprint of its file
+
 SHOWN = 3  # names in a sentence
-Prepared = tuple[Encoded, str]  # a document, and the fingerprint of its file
 
 
 @dataclass
@@ -191,6 +193,8 @@ class Refresh:
         """Index one document by its blocks; `docid` is used if its header names none.
 
         Raise StoreError, ModelError and ConfigError."""
+        from .documents import blocklist_encode
+
         await self._use_collections_in_service()
         await self._prepare()
         for collection, encoder in self._encoders().items():
@@ -250,11 +254,13 @@ class Refresh:
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _check_stored(self) -> None:
-        """Raise StoreError if a collection cannot be read, or has lost chunks, though none of its files has changed."""
+        """Raise StoreError if a collection cannot be read, or has lost chunks, though none of its files has changed.
+
+        All payloads are read: 10 ms for 1,000 chunks."""
         name, companion = self.project.database.collection_name, self.project.database.companion_collection
         written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
-        stored = self.store.count(name)
-        self.store.count(companion)
+        stored = self.store.count_readable(name)
+        self.store.count_readable(companion)
         if stored < written:
             raise StoreError(
                 f"The collection {name!r} is damaged: it has {stored} of the {counted(written, 'chunk')} that were "
@@ -288,16 +294,23 @@ class Refresh:
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
         """Yield the documents to be written; a wrong setting in a header is reported."""
+        if not documents:
+            return
+        from .documents import encode_document
+
         assert self.encoder is not None
         is_annotated = self.annotate and not self.dry_run
         for file in documents:
             project = self._project_of(file.path)
             if (document := encode_document(file, project, self.encoder, is_annotated, self.logger)) is not None:
-                chunks = with_words(document.chunks, self.encoder.plain)
-                yield replace(document, chunks=chunks), self._fingerprint(file)
+                yield document, self._fingerprint(file)
 
-    def _docids(self, documents: Iterable[MarkdownFile]) -> dict[str, str]:
+    def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
         """Return the ids of the documents to be written, by source."""
+        if not documents:
+            return {}
+        from .documents import find_docid
+
         found = {self._source_of(file.path): find_docid(file, self._project_of(file.path)) for file in documents}
         return {source: docid for source, docid in found.items() if docid is not None}
 

@@ -1,4 +1,4 @@
-"""The files to index: each is read, annotated if that is asked for, and becomes chunks."""
+"""The files to index: which there are, what has changed in them, and which have the same id."""
 
 from __future__ import annotations
 
@@ -9,20 +9,16 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ..errors import ConfigError, MarkdownError, StoreError
+from ..errors import MarkdownError, StoreError
 from ..files.walk import name_problem, shown_name
 from ..logging import LoggerBase, in_file
-from ..markdown.blocks import Problem, serialize_blocks
-from ..markdown.files import NOT_ANNOTATED, MarkdownDocument, MarkdownFile, is_notebook, read_markdown
-from ..markdown.metadata.lmm_options import report_refused
+from ..markdown.blocks import serialize_blocks
+from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
-from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
-from ..scan.documents.document import docid_in, docid_of, project_of, reporting
-from ..scan.header import report_errors
+from ..scan.documents.document import reporting
 from ..settings.models import Models
-from ..settings.project import Project, for_document
+from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
-from .documents import Encoded, blocklist_encode, source_of, split_options
 from .encoding import VERSION, Encoder
 from .records import BEGUN, FileRecord
 
@@ -62,34 +58,6 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
     return file
 
 
-def encode_document(
-    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
-) -> Encoded | None:
-    """Return a file's chunks, or None for a wrong setting in its header, which is reported.
-
-    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
-    located = in_file(logger, file.path)
-    problems: list[Problem] = []
-    blocks = parse_markdown_text(file.text, problems)
-    for problem in problems:
-        located.warning(problem.message, problem.line)
-    report_errors(blocks, located)
-    report_refused(blocks, located)
-    own = project_of(blocks, project, located)
-    concerns = FOR_INDEX - FOR_ANNOTATIONS if is_annotated and not is_notebook(file.path) else FOR_INDEX
-    report_concerns(blocks, own.rules if own else None, concerns, located)
-    if own is None:
-        return None
-    docid, source = docid_of(file.path), source_of(file.path, project)
-    try:
-        return blocklist_encode(
-            blocks, own, located, encoding=encoder.encoding, docid=docid, source=source, embedder=encoder.embedder
-        )
-    except ConfigError as error:
-        located.error(str(error), 1)
-        return None
-
-
 def hash_document(file: MarkdownFile, settings: bytes) -> str:
     """Return the hash of everything that a file's chunks depend on. settings: see `indexed_settings`."""
     kind = b"notebook" if is_notebook(file.path) else b""  # a notebook has another text than its bytes
@@ -106,18 +74,6 @@ def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:
     identity = encoder.identity() if encoder else ""
     settings = [split, annotations, rules, VERSION, language, identity, RECORDED]
     return json.dumps(settings, default=str, sort_keys=True).encode()
-
-
-def find_docid(file: MarkdownFile, project: Project) -> str | None:
-    """Return the id that a file's chunks will have, or None if a setting in its header is wrong: it will have none.
-
-    Only the header is parsed. project: see `encode_document`."""
-    header = MarkdownDocument(file).header
-    try:
-        split_options(for_document(project, header).split, header.get("split"))
-    except ConfigError:
-        return None
-    return docid_in(header) or docid_of(file.path)
 
 
 def is_gone(path: Path) -> bool:

@@ -10,10 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..index.chunks import SUMMARY
 from ..index.cutting.separators import sentence_ends
 from ..index.cutting.units import Frame
-from ..index.passages import Key, Material, Passage, Section, place
+from ..index.passages import SUMMARY, Key, Material, Passage, Section, place
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .merging import merge

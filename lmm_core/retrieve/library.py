@@ -17,7 +17,6 @@ from ..index.stores import project_store
 from ..models.languages.stemming import Stemmers
 from ..settings.models import Models
 from ..settings.project import Project
-from ..settings.quarto_inputs import find_inputs
 from ..store.folder_lock import is_awaited
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore, Where, revision_of
@@ -264,6 +263,8 @@ def reading_order(project: Project) -> list[str]:
     An empty list means that names give the order."""
     if not (project.root / "_quarto.yml").is_file():
         return []
+    from ..settings.quarto_inputs import find_inputs  # most projects need it not
+
     try:
         inputs = find_inputs(project.root)
     except QuartoError:  # what is indexed can be read all the same

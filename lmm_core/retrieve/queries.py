@@ -8,36 +8,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import ModelError, RetrieveError
+from ..errors import ModelError
 from ..models.chat import Asker
-from ..models.languages.words import fold
 from ..models.prompts import QUERIES, Prompt, as_data, with_topic_check
 from ..models.replies import find_value
-from .ranking.asking import without_asking
-from .ranking.words import frequent_words
+from .search import MOST_CHARACTERS, OffTopic
 
 MOST_QUERIES = 4  # besides the question
 MOST_EARLIER = 3  # earlier questions that a model is told
-MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
 MOST_CHECKED = 10_000  # of a question whose subject is checked: all that a model will be sent of it
-_WORD = re.compile(r"\w[\w'’-]*")
 _DENIED = re.compile(r'"on_topic"\s*:\s*false')  # anywhere in a reply: a question may have put another object before
-
-
-class OffTopic(RetrieveError):
-    """A question about no subject of the course."""
-
-    def __init__(self) -> None:
-        super().__init__("the question is about no subject of the course")
-
-
-def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-    """Return the question as it can be searched for without a model; language: of the material.
-
-    After another question, its words together with those of the one before are a further query."""
-    question = question[:MOST_CHARACTERS]
-    further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
-    return list(dict.fromkeys([question, *further]))
 
 
 @dataclass
@@ -71,13 +51,6 @@ class ModelQueries:
             made = checked
         own = [] if earlier and made else [question]
         return list(dict.fromkeys([*own, *made]))
-
-
-def keyword_form(question: str, language: str = "") -> str:
-    """Return the words of a question that say what it is about, or the question if none do."""
-    left_out = frequent_words(language)
-    words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
-    return " ".join(dict.fromkeys(words)) or question
 
 
 def _read_queries(text: str) -> list[str]:

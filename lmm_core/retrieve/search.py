@@ -8,18 +8,16 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import IndexChangedError, ModelError, RetrieveError
-from ..index.chunks import SUMMARY
 from ..index.collection import ParsedQuery, aquery_many, find_types, parse_query
 from ..index.encoding import Compared
-from ..index.passages import Material, Passage
+from ..index.passages import SUMMARY, Material, Passage
 from ..index.statistics import TermStatistics
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .library import Library
-from .queries import ModelQueries, OffTopic, plain_queries
 from .ranking.fusion import (
     WEIGHTS,
     Meant,
@@ -34,9 +32,13 @@ from .ranking.fusion import (
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, best_spans, passages_of, whole_span
 from .ranking.surroundings import rank_spans
-from .ranking.words import names_subject
-from .rerank import Reranker
+from .ranking.words import keyword_form, names_subject
 
+if TYPE_CHECKING:
+    from .queries import ModelQueries
+    from .rerank import Reranker
+
+MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
 HITS = 40  # of each query
 RERANKED = 20  # passages at most
 # Share of a question that its best passage has to have for its own words to suffice, by benchmarks/suffice.py.
@@ -50,6 +52,13 @@ PASSAGE = "passage"  # the key of a point's best span
 _OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # every chunk has another one
 
 Help = TypeVar("Help")
+
+
+class OffTopic(RetrieveError):
+    """A question about no subject of the course."""
+
+    def __init__(self) -> None:
+        super().__init__("the question is about no subject of the course")
 
 
 @dataclass(frozen=True)
@@ -238,6 +247,15 @@ def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQue
     is its text."""
     asked = parse_query(question, kinds)
     return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
+
+
+def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
+    """Return the question as it can be searched for without a model; language: of the material.
+
+    After another question, its words together with those of the one before are a further query."""
+    question = question[:MOST_CHARACTERS]
+    further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
+    return list(dict.fromkeys([question, *further]))
 
 
 def with_other_names(

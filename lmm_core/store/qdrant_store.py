@@ -259,6 +259,10 @@ class QdrantStore:
         fits = filter_from(where, models)
         return self._ask(lambda: self._client.count(name, count_filter=fits, exact=True)).count
 
+    def count_readable(self, name: str) -> int:
+        """Return the number of points: a server sees to its files itself."""
+        return self.count(name)
+
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Return the number of points for each value of a keyword in the payload."""
         self._spec(name)

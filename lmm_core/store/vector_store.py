@@ -149,6 +149,10 @@ class VectorStore(Protocol):
         """Return the exact number of points that fit."""
         ...
 
+    def count_readable(self, name: str) -> int:
+        """Return the number of points whose payload can be read. Raise StoreError if one cannot."""
+        ...
+
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Return the number of points for each value of a keyword in the payload."""
         ...

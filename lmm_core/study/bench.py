@@ -24,8 +24,7 @@ from ..logging import ListLogger, LoggerBase
 from ..retrieve.answer import quoted_answer
 from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library
-from ..retrieve.queries import MOST_CHARACTERS
-from ..retrieve.search import Retrieval, Retriever
+from ..retrieve.search import MOST_CHARACTERS, Retrieval, Retriever
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.opening import open_store

@@ -17,7 +17,7 @@ from ..models.replies import find_object
 from ..models.tokens import count_tokens
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
-from ..retrieve.queries import keyword_form
+from ..retrieve.ranking.words import keyword_form
 from ..retrieve.search import find_candidates
 from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.index import sources as files_to_index
+from lmm_core.index.documents import find_docid
 from lmm_core.markdown.files import read_markdown
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.project import load_project
@@ -145,13 +146,17 @@ def test_damage_is_told_though_no_file_has_changed():
     assert counts(".") == (0, 0, 0, 2, 0)
 
 
-def test_payload_that_cannot_be_decoded_is_told_with_the_remedy():
+@pytest.mark.parametrize("command", ["search alpha", "index ."])
+@pytest.mark.parametrize("byte", [b"\xa5", b"\0"])
+def test_payload_that_cannot_be_decoded_is_told_with_the_remedy(command, byte):
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")
     for page in Path(".lmm/index/chunks/shard").glob("segments/*/payload_storage/page_0.dat"):
-        page.write_bytes(b"\xa5" * page.stat().st_size)
-    _, told = lmm("search alpha", status=1)
-    assert f"; if this comes again, remove {Path.cwd()}/.lmm/index/chunks and index again" in told
+        page.write_bytes(byte * page.stat().st_size)
+    _, told = lmm(command, status=1)
+    assert f"remove {Path.cwd()}/.lmm/index/chunks and index again" in told
+    assert counts("--rebuild .") == (2, 0, 0, 0, 1)
+    assert found("alpha")
 
 
 def test_chunks_that_were_lost_are_told_though_no_file_has_changed():
@@ -374,7 +379,7 @@ def test_a_file_that_is_not_indexed_has_no_docid():
 @pytest.mark.parametrize("words", [("alpha",), ()], ids=["chunks", "none"])
 def test_the_header_alone_says_the_docid(header, docid, words):
     write("notes.md", document(*words, header=header))
-    assert files_to_index.find_docid(read_markdown(Path("notes.md")), load_project(Path("notes.md"))) == docid
+    assert find_docid(read_markdown(Path("notes.md")), load_project(Path("notes.md"))) == docid
     counts("notes.md")
     assert [one["docid"] for one in stored("chunks.files").values()] == [docid]
     assert {one["docid"] for one in stored().values()} == {docid} if words else not stored()

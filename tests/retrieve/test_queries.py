@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.retrieve.queries import (
-    MOST_CHARACTERS,
-    MOST_QUERIES,
-    ModelQueries,
-    OffTopic,
-    keyword_form,
-    plain_queries,
-)
+from lmm_core.retrieve.queries import MOST_QUERIES, ModelQueries
+from lmm_core.retrieve.ranking.words import keyword_form
+from lmm_core.retrieve.search import MOST_CHARACTERS, OffTopic, plain_queries
 from tests.talk import Sayer
 
 QUESTION = "How do I know that my residuals are fine?"

@@ -7,8 +7,7 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.queries import OffTopic
-from lmm_core.retrieve.search import Retriever
+from lmm_core.retrieve.search import OffTopic, Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...index.chunks import SUMMARY
-from ...index.passages import Key, Material, Passage, Section
+from ...index.passages import SUMMARY, Key, Material, Passage, Section
 from .spans import Span
 
 Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights

@@ -59,6 +59,7 @@ _ABOUT_TEXTS = frozenset(
 )
 # Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
 _ELIDED = frozenset("cdjlmnst")
+_WORD = re.compile(r"\w[\w'’-]*")
 # "mean" in a question for the meaning of something is not the word of statistics.
 _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re.S)
 
@@ -88,6 +89,13 @@ def word_weights(words: Sequence[str]) -> list[float]:
     unless all do."""
     weights = [ABOUT_TEXTS if fold(word) in _ABOUT_TEXTS else 1.0 for word in words]
     return weights if 1.0 in weights else [1.0] * len(words)
+
+
+def keyword_form(question: str, language: str = "") -> str:
+    """Return the words of a question that say what it is about, or the question if none do."""
+    left_out = frequent_words(language)
+    words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
+    return " ".join(dict.fromkeys(words)) or question
 
 
 def names_subject(question: str, language: str) -> bool:

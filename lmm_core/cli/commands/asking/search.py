@@ -1,0 +1,143 @@
+"""The command `lmm search`: find chunks by a question or by words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ....logging import counted, one_line, say
+from ....settings.models import Models
+from ....settings.project import Project
+from ...arguments import json_option, searched_project
+from ...formulas import readable
+from ...reports import ReportPrinter, print_json, shorten, warn
+from ...running import with_library
+
+if TYPE_CHECKING:
+    from ....retrieve.library import Library
+    from ....store.vector_store import ScoredPoint
+
+SNIPPET = 400  # characters: a passage whole, and the beginning of a section
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
+@click.option(
+    "--type", "kind", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …)."
+)
+@click.option("--no-type", is_flag=True, help="Find only chunks without a type.")
+@click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
+@click.option("--group", is_flag=True, help="Find whole sections in place of chunks.")
+@click.option("--values", "key", default="", metavar="KEY", help="List the values of a key of the chunks; no QUERY.")
+@json_option
+def search(
+    query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
+) -> None:
+    """Find chunks by a question or by words. *exercise* in it puts exercises first."""
+    from ....index.collection import afind_documents, chunks_for, find_types
+    from ....retrieve.search import search_filter, search_points
+    from ....store.threads import run_in_thread
+
+    if key and (query or limit or kind or no_type or under or group):
+        raise click.UsageError("--values takes neither a QUERY nor other options than --json")
+    if key:
+        _print_values(key, as_json)
+        return
+    asked, logger = _checked_query(query), ReportPrinter()
+    project = searched_project()
+    models = Models(warn=warn)
+
+    async def work(library: Library) -> tuple[list[ScoredPoint], dict[str, int]]:
+        store, collection, most = library.store, library.collection, limit or 6
+        where = await run_in_thread(search_filter, store, collection, kind, no_type, under)
+        for names in (await library.words()).synonyms.used(asked):
+            say(f"searching also for other names: {one_line(str(names))}", err=True)
+        points = await search_points(library, asked, chunks_for(most) if group else most, where, warn)
+        if group:
+            points = await afind_documents(store, collection, project.database.companion_collection, points, most)
+        return points, {} if points else {name: count for name, count in find_types(store, collection).items() if name}
+
+    found = with_library(project, models, work, logger)
+    if found is None:
+        sys.exit(1)
+    points, types = found
+    if not points:
+        say(_nothing_found(asked, kind, under, types), err=True)
+    if as_json:
+        print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
+    else:
+        for point in points:
+            _print_point(point, project)
+
+
+def _checked_query(query: str | None) -> str:
+    if query is None:
+        raise click.UsageError("Missing argument 'QUERY'.")
+    if not query.strip():
+        raise click.UsageError("an empty query: say what to look for")
+    return query
+
+
+def _print_values(key: str, as_json: bool) -> None:
+    """Print the values of a key in the index with the numbers of their chunks."""
+    from ....retrieve.search import count_values
+    from ....store.threads import run_in_thread
+
+    project, logger = searched_project(), ReportPrinter()
+
+    async def work(library: Library) -> tuple[dict[str, int], int]:
+        return await run_in_thread(count_values, library.store, library.collection, key)
+
+    found = with_library(project, Models(warn=warn), work, logger)
+    if found is None:
+        sys.exit(1)
+    counts, without = found
+    if as_json:
+        print_json(counts)
+        return
+    for value, count in counts.items():
+        say(one_line(f"{count:>6}  {value}"))
+    if without:
+        say(f"{counted(without, 'chunk')} without {one_line(key)}", err=True)
+
+
+def _nothing_found(query: str, kind: str, under: str, types: dict[str, int]) -> str:
+    """Return a sentence about a search without results, with the types of material that there are."""
+    where = f" under {under}" if under else ""
+    if kind and kind not in types:
+        from ....scan.check.words import nearest
+
+        near = nearest(kind, types)
+        said = f"nothing has the type {kind!r}" + (f"; did you mean {near!r}?" if near else "")
+    else:
+        said = f"nothing found for {query!r}{f' of the type {kind!r}' if kind else ''}{where}"
+    listed = ", ".join(f"{name} ({count})" for name, count in types.items())
+    return one_line(f"{said} (the types here: {listed})" if types else f"{said} (nothing here has a type)")
+
+
+def _print_point(point: ScoredPoint, project: Project) -> None:
+    from ....retrieve.search import PASSAGE
+
+    payload = point.payload
+    titles = readable(" > ".join(payload.get("titles") or []))
+    kind = payload.get("type")
+    badge = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
+    path = shorten(project.root / str(payload.get("source", "")))
+    text = readable(" ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split()))
+    say(f"{point.score:.3f}  ", nl=False)
+    say(one_line(titles), nl=False, style="bold")
+    say(one_line(badge))
+    say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
+    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+
+
+def _page(payload: Mapping[str, Any]) -> str:
+    """Return the page of an imported text, as it is shown, or ""."""
+    from ....index.passages import page_of
+
+    page = page_of(payload)
+    return f" (page {page})" if page else ""

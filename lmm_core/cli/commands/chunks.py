@@ -1,0 +1,85 @@
+"""The command `lmm chunks`: the chunks of documents as they would be indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from ...errors import MarkdownError, ModelError, StoreError
+from ...files.outputs import HTML, write_output
+from ...files.walk import INDEXED
+from ...logging import one_line, put, say
+from ...markdown.blocks import serialize_blocks
+from ...scan.documents.passes import work_on
+from ...settings.models import Models
+from ...settings.quarto_inputs import DocumentFinder
+from ..arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
+from ..reports import ReportPrinter, exit_with_status, print_json, report_failure, warn
+from ..running import run
+
+if TYPE_CHECKING:
+    from ...index.chunks import Chunk
+
+
+@click.command()
+@folders_argument
+@output_option("--html", "html", help="Write a page to look at.")
+@click.option("--markdown", is_flag=True, help="Print the documents as they are cut, as markdown.")
+@json_option
+def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
+    """List the chunks of documents: sizes, places, and what will be embedded."""
+    from ...index.documents import encode_files
+    from ..chunk_page import chunk_page
+
+    logger = ReportPrinter()
+    files = find_documents(paths, logger, INDEXED, finder)
+    if markdown and (html is not None or as_json):
+        raise click.UsageError("--markdown, --html and --json exclude each other")
+    if markdown:
+        _print_cut(files, logger)
+    if html is not None:
+        check_written(html, files, HTML)
+    try:
+        found = encode_files(files, project_at, logger, Models(warn=warn))
+    except (ModelError, StoreError) as error:
+        logger.error(str(error))
+        exit_with_status(logger)
+    if html is not None:
+        write_output(html, chunk_page(found).encode("utf-8"))
+    elif as_json:
+        print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
+    else:
+        for chunk in found:
+            _print_chunk(chunk)
+    exit_with_status(logger)
+
+
+def _print_cut(files: Sequence[Path], logger: ReportPrinter) -> NoReturn:
+    """Print documents as they are cut for the index, and exit."""
+    from ...index.documents import split_work
+
+    work = split_work(project_at, Models(warn=warn))
+    for path in files:
+        try:
+            put(serialize_blocks(run(work_on(path, work, logger))[1]))
+        except (ModelError, StoreError) as error:
+            logger.error(str(error))
+            break
+        except (OSError, MarkdownError) as error:
+            report_failure(error, path, logger)
+    exit_with_status(logger)
+
+
+def _print_chunk(chunk: Chunk) -> None:
+    payload = chunk.payload
+    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
+    kind = f" [{payload['type']}]" if payload.get("type") else ""
+    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}"))
+    say("    " + " ".join(chunk.content.split())[:110])
+    questions = chunk.annotations.split("\n")[1:]
+    if questions:
+        say(f"    with: {'; '.join(questions)[:106]}")

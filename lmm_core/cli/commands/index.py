@@ -1,0 +1,204 @@
+"""The command `lmm index`: send documents to the index."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import StoreError
+from ...files.walk import INDEXED
+from ...logging import counted, one_line, say
+from ...models.names import DEFAULT, NO_MODEL
+from ...settings.models import Models
+from ...settings.quarto_inputs import DocumentFinder
+from ..arguments import exclude_option, find_documents, json_option, project_at, quiet_option, searched_project
+from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, warn
+from ..running import run_or_report
+
+if TYPE_CHECKING:
+    from ...index.encoding import Encoder
+    from ...index.records import Counts
+    from ...models.sources import ModelSource
+    from ..session import Saved
+
+ONLY_WORDS = (
+    "Only words are compared (BM25). To search by meaning, name a model in config.toml ([embeddings] dense_model)."
+)
+WORDS_INDEX = (
+    "The index compares words (BM25). To search by meaning with {}, run `lmm index --rebuild` with the same FILES."
+)
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILES…")
+@exclude_option
+@click.option("--info", is_flag=True, help="Show what is in the index of this folder; without FILES.")
+@click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
+@click.option("--prune", is_flag=True, help="Remove the chunks of files that are gone from anywhere.")
+@click.option("--rebuild", is_flag=True, help="Make the collections anew.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
+@click.option("--watch", is_flag=True, help="Go on: index each document when it is saved. Ctrl-C ends it.")
+@quiet_option
+@json_option
+def index(
+    paths: tuple[Path, ...],
+    finder: DocumentFinder,
+    info: bool,
+    annotate: bool,
+    prune: bool,
+    rebuild: bool,
+    dry_run: bool,
+    watch: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Send documents to the index. Only what has changed is embedded."""
+    if info and (paths or annotate or prune or rebuild or dry_run or watch):
+        raise click.UsageError("--info takes neither files nor other options than --json")
+    if info:
+        _print_info(as_json)
+        return
+    if not paths:
+        raise click.UsageError("Missing argument 'FILES…'.")
+    if watch and (rebuild or dry_run or as_json):
+        raise click.UsageError("--watch excludes --rebuild, --dry-run and --json")
+    logger = ReportPrinter(quiet)
+    files = find_documents(paths, logger, INDEXED, finder)
+    if watch:
+        from ..files import at_every_save
+        from ..session import SavedFiles
+
+        saves = SavedFiles(paths, finder, INDEXED)
+        run = _IndexRun(paths, finder, annotate, prune)
+        at_every_save(saves, lambda saved: _index_saved(replace(run, finder=replace(finder)), saved, quiet))
+        return
+    run = _IndexRun(paths, finder, annotate, prune, rebuild, dry_run)
+    skipped = [{"path": report.path, "reason": report.message} for report in logger.reports]
+    began, counts = time.monotonic(), run.index(files, logger)
+    if counts is None:
+        sys.exit(1)
+    seconds = time.monotonic() - began
+    if as_json:
+        priced = {} if (money := run.money()) is None else {"tokens": run.tokens, "most_cost": money}
+        report = {**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped, **priced}
+        print_json(report)
+    elif not quiet:
+        run.print_counts(counts, seconds)
+    exit_with_status(logger)
+
+
+@dataclass
+class _IndexRun:
+    """One run of `lmm index`, with its options.
+
+    languages: of the files that were read; encoder: the one that was used; tokens, source: to be
+    embedded in a dry run, and of the model that has a price."""
+
+    paths: tuple[Path, ...]
+    finder: DocumentFinder
+    annotate: bool
+    prune: bool
+    rebuild: bool = False
+    dry_run: bool = False
+    languages: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
+    encoder: Encoder | None = field(default=None, init=False)
+    named_model: str = field(default="", init=False)
+    tokens: int = field(default=0, init=False)
+    source: ModelSource | None = field(default=None, init=False)
+
+    def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
+        """Index files. Return what was done, or None if that failed, which is reported."""
+        from ...index.refresh import Refresh
+        from ...index.stores import open_index
+
+        project = project_at(files[0] if files else self.paths[0] / "-")
+        models = Models(warn=warn)
+
+        async def work() -> Counts:
+            async with open_index(project, models) as store:
+                with ProgressBar(logger.quiet, "index") as bar:
+                    refresh = Refresh(
+                        project, store, models, self.annotate, self.dry_run, logger, bar.expect, bar.add,
+                        is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
+                    )  # fmt: skip
+                    counts = await refresh.run(files)
+                counts.removed += refresh.drop_left_out() + refresh.prune(None if self.prune else self.paths)
+                if not self.prune:
+                    refresh.report_gone()
+                self.languages, self.encoder = refresh.languages, refresh.encoder
+                settings = project.embeddings
+                by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
+                self.named_model = settings.dense_model if by_meaning else ""
+                self.tokens, self.source = refresh.tokens, refresh.priced_source()
+                return counts
+
+        return run_or_report(work(), logger)
+
+    def print_counts(self, counts: Counts, seconds: float) -> None:
+        """Print what was done, and how to get search by meaning if there is no embedding model."""
+        if self.encoder is not None and self.encoder.embedder is None:
+            say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
+        done = f"{counted(counts.documents, 'document')}, {counts.describe(self.dry_run)}"
+        for line in filter(None, [f"{done}, {seconds:.1f} s", _describe_languages(self.languages), self._money()]):
+            say(line, err=True)
+
+    def money(self) -> float | None:
+        """Return what the tokens of a dry run cost at most, None without a price: vectors in the cache cost nothing."""
+        return self.source.money(self.tokens) if self.source is not None and self.dry_run else None
+
+    def _money(self) -> str:
+        money = self.money()
+        if money is None or self.source is None:
+            return ""
+        return f"about {self.tokens:,} tokens to embed: {at_most(money, [self.source.name])}"
+
+
+def _describe_languages(numbers: Mapping[tuple[str, str], int]) -> str:
+    """Return in words the languages of documents, given by code and by what names them, with their numbers.
+
+    Only those that were recognized are marked, since they may be wrong."""
+    from ...models.languages.stemming import language_name
+
+    shown = Counter[str]()
+    for (code, named_by), count in numbers.items():
+        mark = ", recognized" if named_by == "recognized" else ""
+        shown[f"{language_name(code) if code else 'unknown'} ({{}}{mark})"] += count
+    order = sorted(shown.items(), key=lambda one: (-one[1], one[0]))
+    listed = [name.format(counted(count, "file")) for name, count in order]
+    return f"languages: {', '.join(listed)}" if listed else ""
+
+
+def _print_info(as_json: bool) -> None:
+    """Print what is in the index that is searched from the working folder."""
+    from ...index.stores import index_info
+
+    project, logger = searched_project(), ReportPrinter()
+    try:
+        found = index_info(project)
+    except StoreError as error:
+        logger.error(str(error))
+        sys.exit(1)
+    if as_json:
+        print_json(asdict(found))
+        return
+    for line in found.lines():
+        say(one_line(line))
+
+
+def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
+    """Index what was saved, and print what has changed. Return False if it failed."""
+    from ..files import is_done, say_at
+
+    counts: list[Counts | None] = []
+    done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
+    for one in counts:
+        if one is not None and (one.written or one.moved or one.removed) and not quiet:
+            say_at(f"{counted(one.documents, 'document')}, {one.describe()}")
+    return done and None not in counts
