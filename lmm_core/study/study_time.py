@@ -1,22 +1,19 @@
 """The time that a sentence names: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
 
-English, German, French, Italian and Spanish are understood, by their words alone.
+English, German, French, Italian and Spanish are understood, by their words alone (study_time.toml).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import NamedTuple
 
-# Minutes of study in an evening, half-day or day, and days of study in a weekend, week or
-# month, unless the sentence says more; our choice.
-EVENING, HALF_DAY, DAY = 120, 180, 240
-WEEKEND, WEEK, MONTH = 2, 5, 20
 SESSION = 120  # minutes at most, if only hours are named
 MOST_SESSIONS = 366
-Meant = TypeVar("Meant")
 
 
 class _TimeUnit(NamedTuple):
@@ -25,63 +22,16 @@ class _TimeUnit(NamedTuple):
     minutes: int
 
 
-def _by_word(table: Mapping[Meant, str]) -> dict[str, Meant]:
-    return {word: meant for meant, words in table.items() for word in words.split()}
-
-
-_UNITS = _by_word(
-    {
-        _TimeUnit(
-            "evening", 1, EVENING
-        ): """evening evenings night nights tonight abend abende abenden soir soirs soirée
-        soirées sera sere serata serate stasera noche noches""",
-        _TimeUnit("half-day", 1, HALF_DAY): """morning mornings afternoon afternoons vormittag vormittage nachmittag
-        nachmittage demi-journée demi-journées matin matins matinée matinées après-midi mattina mattine pomeriggio
-        pomeriggi mañana mañanas tarde tardes""",
-        _TimeUnit(
-            "day", 1, DAY
-        ): """day days today tomorrow tag tage tagen heute jour jours journée journées aujourd'hui
-        demain giorno giorni giornata giornate oggi domani día días dia dias hoy""",
-        _TimeUnit("day", WEEKEND, DAY): "weekend weekends week-end week-ends wochenende wochenenden",
-        _TimeUnit("day", WEEK, DAY): "week weeks woche wochen semaine semaines settimana settimane semana semanas",
-        _TimeUnit("day", MONTH, DAY): "month months monat monate monaten mois mese mesi mes meses",
-        _TimeUnit("hour", 0, 60): "hour hours hr hrs h stunde stunden std heure heures ora ore hora horas",
-        _TimeUnit("minute", 0, 1): "minute minutes min mins minuten minuto minuti minutos",
-    }
+_TABLES = tomllib.loads(Path(__file__).with_name("study_time.toml").read_text("utf-8"))
+_UNITS = {
+    word: _TimeUnit(unit["name"], unit["sessions"], unit["minutes"])
+    for unit in _TABLES["unit"]
+    for word in unit["words"].split()
+}
+_NUMBERS = {word: float(number) for number, words in _TABLES["numbers"].items() for word in words.split()}
+_ALONE, _AMONG, _AND, _EACH, _UNTIL = (
+    frozenset(_TABLES["words"][name].split()) for name in ("alone", "among", "and", "each", "until")
 )
-_NUMBERS = _by_word(
-    {
-        0.5: "half halbe halben halber halbes demi demie mezza mezzo mezz media medio",
-        1.0: """a an one single this next ein eine einen einem einer diese diesen dieses nächste nächstes un une ce
-        cette uno una questa questo il el le das esta este""",
-        1.5: "anderthalb eineinhalb",
-        2: "two couple both zwei beide beiden deux due dos",
-        2.5: "zweieinhalb",
-        3.5: "dreieinhalb",
-        3: "three few drei trois tre tres",
-        4: "four vier quatre quattro cuatro",
-        5: "five fünf cinq cinque cinco",
-        6: "six sechs sei seis",
-        7: "seven sieben sept sette siete",
-        8: "eight acht huit otto ocho",
-        9: "nine neun neuf nove nueve",
-        10: "ten zehn dix dieci diez",
-        11: "eleven elf onze undici",
-        12: "twelve zwölf douze dodici doce",
-        14: "fourteen vierzehn quatorze quattordici catorce",
-        15: "fifteen fünfzehn quinze quindici quince",
-        20: "twenty zwanzig vingt venti veinte",
-        30: "thirty dreißig trente trenta treinta",
-        45: "forty-five fünfundvierzig quarante-cinq quarantacinque",
-        60: "sixty sechzig soixante sessanta sesenta",
-        90: "ninety neunzig quatre-vingt-dix novanta noventa",
-    }
-)
-_ALONE = frozenset("tonight stasera today tomorrow heute aujourd'hui demain oggi domani hoy weekend wochenende".split())
-_AMONG = frozenset("and und et e y of free more whole full freie freien ganze ganzen entière entier di de the".split())
-_AND = frozenset("and und et e y".split())
-_EACH = frozenset("per each every pro am je jeden jede par chaque al alla ogni por cada".split())
-_UNTIL = frozenset("in dans fra tra en".split())
 _CLOCK = re.compile(r"(?<![\d:.,])(\d{1,2}) ?(?:h ?([0-5]\d)(?: ?min\w*)?|:([0-5]\d) ?h\w*)\b", re.I)  # 1h30, 1:30 h
 _AND_A_HALF = re.compile(
     r"(\d+|[^\W\d_]+)(?:\s+|')(hours?|heures?|or[ae]|horas?)\s+(?:and a half|et demie?|e mezz[ao]|y media)\b", re.I

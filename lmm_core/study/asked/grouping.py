@@ -1,4 +1,4 @@
-"""Recorded questions in groups that mean about the same, by average linkage.
+"""Recorded questions in groups that mean about the same.
 
 Two questions belong together as far as the product of their rows is large. A row holds a question's words
 and, if the notes answered it, the sections that were found; otherwise its meaning, if the index has an
@@ -12,7 +12,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...errors import ModelError
 from ...models.embedders.bm25 import Bm25Encoder
@@ -20,15 +19,9 @@ from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
 from .turns import RecordedTurn, found_sections, is_answered
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float32]
-
 FEWEST = 3  # conversations of a group that is shown, or for which something is proposed
-THRESHOLD = 0.25  # the mean product of rows from which groups are merged
-MOST_LINKED = 2_000  # different questions that are compared each with each; the others join the nearest group
+THRESHOLD = 0.25  # the mean product with a group's rows from which a question belongs to it
+MOST_COMPARED = 2_000  # different questions whose words and sections count, those asked most often
 # The shares of words, sections and meaning in the product of a row with itself.
 WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4
 WORDS_WITH_MEANING, MEANING = 0.35, 0.35
@@ -148,13 +141,8 @@ def group_turns(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Ques
 
     rows: see `make_rows`. The order of the turns changes nothing."""
     bundles = _bundle(turns, rows)
-    linked = bundles[:MOST_LINKED]
-    matrix = _matrix([row for _, row in linked])
-    sizes = [len(own) for own, _ in linked]
-    groups = _average(matrix @ matrix.T, sizes) if linked else []
-    _join_nearest(groups, bundles, matrix)
-    made = [QuestionGroup(_central_first([bundles[at] for at in group])) for group in groups]
-    return sorted(made, key=lambda group: (-len(group.turns), _order(group.turns[0])))
+    groups = [QuestionGroup(_central_first([bundles[at] for at in group])) for group in _join_nearest(bundles)]
+    return sorted(groups, key=lambda group: (-len(group.turns), _order(group.turns[0])))
 
 
 Bundle = tuple[list[RecordedTurn], Row]
@@ -174,73 +162,32 @@ def _order(turn: RecordedTurn) -> tuple[int, str, str, str]:
     return len(turn.question), turn.question, turn.hour, turn.id
 
 
-def _matrix(rows: Sequence[Row]) -> Matrix:
+def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
+    """Return the numbers of bundles in groups: each joins the group whose mean row is nearest, or begins one."""
     import numpy as np
 
-    columns = {key: column for column, key in enumerate(dict.fromkeys(key for row in rows for key in row))}
-    matrix = np.zeros((len(rows), len(columns)), np.float32)
-    for number, row in enumerate(rows):
-        matrix[number, [columns[key] for key in row]] = list(row.values())
-    return matrix
-
-
-def _average(products: Matrix, sizes: Sequence[int]) -> list[list[int]]:
-    """Return the groups of average linkage, found by chains of nearest neighbours (Benzécri, 1982).
-
-    products: is changed; its diagonal is not read."""
-    import numpy as np
-
-    np.fill_diagonal(products, -np.inf)
-    members, weights = [[at] for at in range(len(sizes))], np.array(sizes, np.float32)
-    for start in range(len(members)):
-        chain = [start] if members[start] else []
-        while chain:
-            at = chain[-1]
-            nearest = int(products[at].argmax())
-            if len(chain) > 1 and products[at, chain[-2]] >= products[at, nearest]:
-                nearest = chain[-2]
-            if products[at, nearest] < THRESHOLD:  # a merge of others brings nothing nearer than the nearest was
-                products[at], products[:, at] = -np.inf, -np.inf
-                chain.pop()
-            elif len(chain) > 1 and nearest == chain[-2]:
-                _merge(products, weights, members, at, nearest)
-                del chain[-2:]
-                chain = chain or [nearest]
-            else:
-                chain.append(nearest)
-    return [sorted(group) for group in members if group]
-
-
-def _merge(products: Matrix, weights: Matrix, members: list[list[int]], gone: int, into: int) -> None:
-    """Merge a group into another one."""
-    import numpy as np
-
-    both = weights[gone] + weights[into]
-    mean = (products[gone] * weights[gone] + products[into] * weights[into]) / both
-    products[into], products[:, into] = mean, mean
-    products[gone], products[:, gone] = -np.inf, -np.inf
-    products[into, into] = -np.inf
-    weights[into] = both
-    members[into] += members[gone]
-    members[gone] = []
-
-
-def _join_nearest(groups: list[list[int]], bundles: Sequence[Bundle], matrix: Matrix) -> None:
-    """Add the bundles that were not linked to the group that is nearest to each, or as groups of their own."""
-    if len(bundles) <= MOST_LINKED:
-        return
-    columns = {key: at for at, key in enumerate(dict.fromkeys(key for _, row in bundles[:MOST_LINKED] for key in row))}
-    import numpy as np
-
-    means = np.array([matrix[group].mean(axis=0) for group in groups])
-    for number, (_, row) in enumerate(bundles[MOST_LINKED:], MOST_LINKED):
-        shared = {columns[key]: value for key, value in row.items() if key in columns}
-        near = means[:, list(shared)] @ np.array(list(shared.values()), np.float32)
-        best = int(near.argmax())
-        if near[best] >= THRESHOLD:
+    compared = bundles[:MOST_COMPARED]
+    columns = {key: column for column, key in enumerate(dict.fromkeys(key for _, row in compared for key in row))}
+    sums = np.zeros((len(compared), len(columns)), np.float32)
+    sizes = np.ones(len(compared), np.float32)
+    groups: list[list[int]] = []
+    for number, (turns, row) in enumerate(bundles):
+        at = [columns[key] for key in row if key in columns]
+        values = np.array([value for key, value in row.items() if key in columns], np.float32)
+        there = min(len(groups), len(compared))
+        near = sums[:there, at] @ values / sizes[:there]
+        best = int(near.argmax()) if there else 0
+        if there and near[best] >= THRESHOLD:
             groups[best].append(number)
+            sizes[best] += len(turns)
         else:
+            best = len(groups)
             groups.append([number])
+            if best == there:
+                sizes[best] = len(turns)
+        if best < len(compared):
+            sums[best, at] += values * len(turns)
+    return groups
 
 
 def _central_first(bundles: Sequence[Bundle]) -> tuple[RecordedTurn, ...]:
