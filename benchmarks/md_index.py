@@ -15,9 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median, quantiles
@@ -28,25 +26,24 @@ from evaluation import CORPORA, EVAL, MODEL, Corpus, Question, Spans, read_quest
 from tables import machine, print_table, say
 from texts import MB, corpora, size
 
-from lmm_core.cli.folder_indexes import FOLDER, database_from, index_markdown, open_indexes
-from lmm_core.crawl.ranking import MOST_SHOWN, Match
-from lmm_core.crawl.search import Indexes
-from lmm_core.crawl.snippets import slice_text
-from lmm_core.crawl.walk import CrawledFile, Skipped, crawl, read_all
-from lmm_core.index.cutting.workers import Workers
+from lmm_core.crawl import FOLDER
+from lmm_core.crawl.catalogue import database_at
+from lmm_core.crawl.indexer import index_folder
+from lmm_core.crawl.search import MOST_SHOWN, Indexes, SnippetHit
+from lmm_core.crawl.walk import CrawledFile, crawl, read
+from lmm_core.crawl.windows import cut_windows
+from lmm_core.index.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions
 
-SPEED = 20  # MB/s that are wanted of crawling and cutting by all cores, apart from tokenising
 SECOND, P95, MEMORY = 0.05, 150, 500  # what else is wanted: of the first run, ms, MB
 FOLDERS = 100
 INDEXES = 5
 SEARCHES = 200
 FEW = 5
-WAITING, TOGETHER = 20, 10  # groups that are being cut at the same time, files of each
 
 Count = Callable[[str], int]
 
@@ -75,61 +72,16 @@ def write_folder(folder: Path, files: int, wanted: int) -> int:
 # Crawling and cutting
 
 
-def crawl_and_cut(folder: Path, count: Count) -> tuple[float, int]:
-    """Processor time of one process, and how many snippets came out."""
-
-    async def run() -> int:
-        made = 0
-        found = (one for one in crawl(folder) if isinstance(one, CrawledFile))
-        async for one, text in read_all(found):
-            assert not isinstance(text, Skipped)
-            made += len(slice_text(text, one.doc_path, "bench", count))
-        return made
-
-    begun = time.process_time()
-    made = asyncio.run(run())
+def crawl_and_cut(folder: Path, count: Count | None) -> tuple[float, int]:
+    """Processor time, and how many windows came out. count: counts tokens; None to find and read only."""
+    begun, made = time.process_time(), 0
+    for one in crawl(folder):
+        if isinstance(one, CrawledFile):
+            text = read(one)
+            assert isinstance(text, str)
+            if count is not None:
+                made += len(cut_windows(text, one.doc_path, one.doc_path, EncodingModel.BM25, count=count))
     return time.process_time() - begun, made
-
-
-def crawl_and_cut_at_once(folder: Path, count: Count) -> tuple[float, int]:
-    """Seconds on the clock with a process for each core, and how many snippets came out."""
-
-    async def run() -> int:
-        workers, waiting, made = Workers(os.cpu_count() or 1), deque[Future[int]](), 0
-        workers.start()
-        group: list[tuple[str, str]] = []
-        async for one, text in read_all(one for one in crawl(folder) if isinstance(one, CrawledFile)):
-            assert not isinstance(text, Skipped)
-            group.append((text, one.doc_path))
-            if len(group) == TOGETHER:
-                waiting.append(workers.submit(cut_group, group, count))
-                group = []
-            made += await asyncio.wrap_future(waiting.popleft()) if len(waiting) > WAITING else 0
-        made += cut_group(group, count)
-        made += sum([await asyncio.wrap_future(each) for each in waiting])
-        workers.stop()
-        return made
-
-    begun = time.perf_counter()
-    made = asyncio.run(run())
-    return time.perf_counter() - begun, made
-
-
-def cut_group(texts: Sequence[tuple[str, str]], count: Count) -> int:
-    """Count the snippets of some texts, each with its file."""
-    return sum(len(slice_text(text, doc_path, "bench", count)) for text, doc_path in texts)
-
-
-def crawl_only(folder: Path) -> float:
-    """Processor time of finding and reading."""
-
-    async def run() -> None:
-        async for _ in read_all(one for one in crawl(folder) if isinstance(one, CrawledFile)):
-            pass
-
-    begun = time.process_time()
-    asyncio.run(run())
-    return time.process_time() - begun
 
 
 def quick_count(text: str) -> int:
@@ -139,18 +91,15 @@ def quick_count(text: str) -> int:
 
 def crawling_rows(folder: Path, written: int) -> list[list[str]]:
     """The rows for crawling and cutting."""
-    rows = [["finding and reading", f"{written / MB / crawl_only(folder):.1f}", "", "", ""]]
-    for name, count, wanted in (
-        ("… and cutting, apart from counting tokens", quick_count, ""),
-        ("… and cutting, with counting tokens", count_tokens, ""),
+    rows = []
+    for name, count in (
+        ("finding and reading", None),
+        ("… and cutting, apart from counting tokens", quick_count),
+        ("… and cutting, with counting tokens", count_tokens),
     ):
         spent, made = crawl_and_cut(folder, count)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        rows.append([name, f"{written / MB / spent:.1f}", f"{made}", f"{peak:.0f}", wanted])
-    for name, count, wanted in (("apart from", quick_count, f">= {SPEED}"), ("with", count_tokens, "")):
-        spent, made = crawl_and_cut_at_once(folder, count)
-        name = f"… {name} counting, by {os.cpu_count()} processes, on the clock"
-        rows.append([name, f"{written / MB / spent:.1f}", f"{made}", "", wanted])
+        rows.append([name, f"{written / MB / spent:.1f}", f"{made}", f"{peak:.0f}"])
     return rows
 
 
@@ -158,28 +107,19 @@ def crawling_rows(folder: Path, written: int) -> list[list[str]]:
 
 
 def run_command(command: str, folder: Path) -> tuple[float, float, float, dict[str, Any]]:
-    """Seconds of `lmm …`, the most memory of it and its workers together (MB: their own, and
-    with the pages of mapped files, which the system takes back when it needs them), and the
-    JSON that it prints."""
+    """Seconds of `lmm …`, its most memory (MB: its own, and with the pages of mapped files, which the system takes back
+    when it needs them), and the JSON that it prints."""
     start, own, mapped = time.perf_counter(), 0, 0
     with subprocess.Popen(
         [sys.executable, "-m", "lmm_core", *command.split()], cwd=folder, stdout=subprocess.PIPE, text=True
     ) as process:
         known = psutil.Process(process.pid)
         while process.poll() is None:
-            used = [_memory(one) for one in [known, *_children(known)]]
-            own = max(own, sum(alone for alone, _ in used))
-            mapped = max(mapped, sum(share for _, share in used))
+            alone, share = _memory(known)
+            own, mapped = max(own, alone), max(mapped, share)
             time.sleep(0.2)
         assert process.stdout is not None
         return time.perf_counter() - start, own / MB, mapped / MB, json.loads(process.stdout.read())
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    try:
-        return process.children(recursive=True)
-    except psutil.Error:
-        return []
 
 
 def _memory(process: psutil.Process) -> tuple[int, int]:
@@ -227,10 +167,10 @@ def project(folder: Path, encoding: str = "bm25") -> Project:
 async def with_indexes(made: Project, roots: Sequence[Path], work: Callable[[Indexes], Any]) -> Any:
     """Index folders, each by itself, and do some work with the indexes."""
     models = Models(warn=ListLogger().warning)
-    database = database_from(made, made.root / FOLDER)
+    database = database_at(made, made.root / FOLDER)
     for root in roots:
-        await index_markdown(made, models, database, root)
-    indexes = open_indexes(made, models, database)
+        await index_folder(database, models, root)
+    indexes = Indexes(database, models)
     try:
         return await work(indexes)
     finally:
@@ -282,7 +222,7 @@ async def answer(indexes: Indexes) -> list[list[str]]:
     return rows
 
 
-def _covered(text: Corpus, question: Question, found: Sequence[Match]) -> list[float]:
+def _covered(text: Corpus, question: Question, found: Sequence[SnippetHit]) -> list[float]:
     """After each result, the share of the characters of the right passages that is in
     what was found."""
     seen: Spans = []
@@ -320,7 +260,7 @@ def main() -> None:
         folder = Path(name, "docs")
         written = write_folder(folder, options.files, options.size * MB)
         title = f"(a) Crawling and cutting {options.files} files, {written / MB:.0f} MB, in one process"
-        print_table(title, ["", "MB/s", "snippets", "MiB at most", "wanted MB/s"], crawling_rows(folder, written))
+        print_table(title, ["", "MB/s", "snippets", "MiB at most"], crawling_rows(folder, written))
         os.environ["XDG_CACHE_HOME"] = name
         print_runs(Path(name), options.files, written / MB)
         print_searches(Path(name, "searches"), options.files, options.size)

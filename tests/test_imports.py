@@ -55,7 +55,7 @@ MOST_LINES = {
     "arguments": 67,
     "cli": 5168,
     "course": 2411,
-    "crawl": 2350,
+    "crawl": 1460,
     "ending": 19,
     "errors": 154,
     "files": 1546,
@@ -71,7 +71,7 @@ MOST_LINES = {
     "models": 5542,
     "quarto": 3623,
     "quarto-ext": 94,
-    "retrieve": 4356,
+    "retrieve": 4429,
     "scan": 5823,
     "serving": 2147,
     "settings": 2620,
@@ -82,7 +82,7 @@ MOST_LINES = {
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
     """
-    Match Snippet Tally _Place
+    _Place
     """.split()
 )
 HEAVY = [

@@ -1,10 +1,9 @@
 """Indexing a folder: only files that have changed are cut, embedded and stored.
 
-A file whose size and time are those on record is not read, and one that was merely touched
-is not cut. The time of a file that has just been written is not recorded, since it may be
-written again within the same tick of the file system's clock. A file with a record is recorded as
-begun before its snippets change, and each one with its size and time afterwards, so that the next run
-can continue one that was interrupted at whatever moment.
+A file whose size and time are those on record is not read, and one that was merely touched is not cut. The time of a
+file that has just been written is not recorded, since it may be written again within the same tick of the file
+system's clock. A file is recorded as begun before its snippets change, and as done afterwards, so that the next run
+completes one that was interrupted at whatever moment.
 """
 
 from __future__ import annotations
@@ -12,53 +11,80 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from operator import add
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped
-from ..index.collection import ainitialize_collection
-from ..index.cutting.workers import Workers, in_order
-from ..index.encoding import DENSE, SPARSE, VERSION, Encoder, differing, is_earlier, is_later
+from ..index.chunks import Chunk
+from ..index.encoding import (
+    DENSE,
+    VERSION,
+    Encoder,
+    EncodingModel,
+    differing,
+    embedding_source,
+    encoding_to_qdrantembedding_model,
+    has_dense,
+    is_later,
+    make_encoder,
+    texts_to_encode,
+)
+from ..index.passages import build_material
 from ..index.records import (
+    BATCH,
+    BEGUN,
     FILES,
     FileRecord,
     begin_files,
     create_records,
+    find_changes,
     read_records,
+    read_statistics,
     remove_files,
+    write_changes,
     write_record,
+    write_statistics,
 )
-from ..models.embedders.embedder import Sparse
-from .catalogue import CatalogueEntry, Database, OpenIndex, as_utf8, checked_index_name, other_models
-from .cutter import Cut, CutSnippet, CutText, TextCutter
-from .points import INDEXES
-from .snippets import Snippet
-from .stored import BATCH, StoredSnippets
-from .terms import Tally
-from .walk import CrawledFile, crawl, read_all
+from ..index.statistics import TermStatistics, count_terms
+from ..index.stores import project_store
+from ..markdown.blocks import HeadingBlock, header_content
+from ..markdown.parse import parse_markdown_text
+from ..models.addresses import shown_address
+from ..models.embedders.bm25 import USUAL_LANGUAGE
+from ..models.languages.stemming import Stemmers, language_code
+from ..models.names import DEFAULT
+from ..settings.models import Models
+from ..settings.quarto_project import quarto_language
+from ..store.folder_lock import FolderLock
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
+from .catalogue import READER, SNIPPETS, TERMS, CatalogueEntry, Database, checked_index_name, is_outdated, why_unlike
+from .snippets import remove_other_snippets, remove_snippets, write_snippets
+from .walk import CrawledFile, crawl, read
+from .windows import VERSION as WINDOWS
+from .windows import cut_windows
 
-IN_WORK = 2_000_000  # characters that are being cut at the same time
-AT_ONCE = 100_000  # … that are handed to another process at once
+INDEXES: dict[str, Any] = {"docid": "keyword", "source": "keyword"}
 JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
-SLICING = 3  # increased when the same text gives other snippets
 
-EncoderFor = Callable[[Mapping[str, Any]], Encoder]
+README = 100_000  # characters of a README that are searched for its heading
+
+Count = Callable[[int], None]
 
 
 @dataclass
 class Indexed:
     """The result of a run.
 
-    files: in the index now; read: whose text was read; unchanged: not changed; removed: gone;
-    written, dropped: snippets; snippets: in the index now; skipped: files left out although no
-    rule ignores them; large: files that should be split, each with the advice; rebuilt: whether
-    the index was of an earlier version and has been made anew."""
+    files: in the index now; read: whose text was read; unchanged: not changed; removed: gone; written, dropped:
+    snippets; snippets: in the index now; skipped: files left out although no rule ignores them; large: files that
+    should be split, each with the advice; rebuilt: whether an earlier version had made the index."""
 
     name: str
     description: str
@@ -76,33 +102,34 @@ class Indexed:
 
 async def index_folder(
     database: Database,
+    models: Models,
     root: Path,
-    name: str,
-    description: str,
-    encoder_for: EncoderFor,
+    name: str = "",
+    description: str = "",
     ignore: Sequence[str] = (),
     max_fibers: int = 25,
-    workers: int = 1,
-    language: str = "",
-    expect: Callable[[int], None] = lambda count: None,
-    progress: Callable[[int], None] = lambda count: None,
+    expect: Count = lambda count: None,
+    progress: Count = lambda count: None,
 ) -> Indexed:
     """Index the markdown files under a folder, or bring their index up to date.
 
-    encoder_for: returns the encoder for an index made with something (`{}`: a new one); ignore:
-    patterns as in `.gitignore`; max_fibers: the number of files read at the same time; workers:
-    the number of processes that cut texts if there is much to cut (they import the program
-    that is run, as `multiprocessing` does); language: of texts that do not name theirs, "" if it is
-    to be recognized; expect, progress: told how many snippets are to be
-    written, and how many were. Raise CrawlError, StoreError or ModelError; what was done by then
-    is kept."""
-    checked_index_name(name)
+    name: by default that of the folder; description: by default that of the run before, or the first heading of the
+    folder's README; ignore: patterns as in `.gitignore`; max_fibers: the number of files read at the same time;
+    expect, progress: told how many snippets are to be written, and how many were. Raise CrawlError, StoreError or
+    ModelError; what was done by then is kept."""
+    name = checked_index_name(name or default_name(root))
+    before = database.entries().get(name)
+    description = description or (before.description if before else read_description(root))
     await asyncio.to_thread(_check_folder, database, root, name)
-    opened = await asyncio.to_thread(database.open, name, True)
-    cutter = TextCutter(name, Workers(workers), language)
-    run = _Run(database, root, opened, Indexed(name, as_utf8(description)), cutter, expect, progress)
+    lock = FolderLock(database.folder(name)) if database.project.storage.url else None  # else the store has one
+    if lock is not None:
+        await asyncio.to_thread(lock.take)
+    store: VectorStore | None = None
     try:
-        await run.prepare(encoder_for)
+        store = await asyncio.to_thread(project_store, database.project_of(name))
+        done = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
+        run = _Run(database, models, root, store, done, expect, progress)
+        await run.prepare()
         await run.index(ignore, max_fibers)
         await run.finish()
     except FolderError as error:
@@ -110,15 +137,41 @@ async def index_folder(
     except OSError as error:
         where = error.filename or database.folder(name)
         raise CrawlError(f"{where}: {error.strerror or error}; run this again: what was done is kept") from error
-    except BrokenExecutor as error:
-        raise CrawlError(
-            "a process that cuts texts was ended from outside, perhaps for lack of memory; run this again: "
-            "what was done is kept"
-        ) from error
     finally:
-        cutter.workers.stop()
-        await asyncio.to_thread(opened.close)
-    return run.done
+        if store is not None:
+            await asyncio.to_thread(store.close)
+        if lock is not None:
+            lock.release()
+    return done
+
+
+def default_name(root: Path) -> str:
+    """Return the folder's name, spelled as an index's name. Raise CrawlError if nothing of it can be used."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
+    if not name:
+        raise CrawlError(f"no index can have the name of the folder {root.resolve()}; give another one with --name")
+    return name
+
+
+def read_description(root: Path) -> str:
+    """Return the title or first heading of a folder's README, or ""."""
+    for path in sorted(root.glob("*")):
+        if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
+            try:
+                blocks = parse_markdown_text(_beginning(path, root))
+            except (OSError, UnicodeDecodeError):
+                continue
+            title = " ".join(str(header_content(blocks).get("title") or "").split())
+            return title or next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
+    return ""
+
+
+def _beginning(path: Path, root: Path) -> str:
+    """Return the beginning of a file that lies in a folder, or "" if it is no regular file."""
+    if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
+        return ""
+    with path.open(encoding="utf-8") as file:
+        return file.read(README)
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
@@ -142,48 +195,14 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
         raise CrawlError(f"{database.folder(name)} cannot be made: {error.strerror}") from error
 
 
+def encoding_without_annotations(configured: str) -> str:
+    """Return the encoding for texts that need not have annotations: `bm25` or `hybrid` for one that needs them."""
+    if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
+        return configured
+    return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
+
+
 # A run
-
-
-@dataclass
-class _File:
-    """A file whose snippets are being stored.
-
-    record: what is recorded of it in the end; gone: its snippets that no longer exist; end: how
-    many new snippets of the run have to be stored before that."""
-
-    record: FileRecord
-    gone: list[Snippet]
-    end: int
-
-
-@dataclass
-class _Group:
-    """Files whose texts are cut together; size: in characters."""
-
-    records: list[FileRecord] = field(default_factory=list)
-    texts: list[CutText] = field(default_factory=list)
-    size: int = 0
-
-    def add(self, record: FileRecord, text: CutText) -> None:
-        self.records.append(record)
-        self.texts.append(text)
-        self.size += len(text.text)
-
-
-_Changed = tuple[FileRecord, CutText]
-
-
-async def _grouped(texts: AsyncIterator[_Changed]) -> AsyncIterator[_Group]:
-    """Yield files in groups, since handing over each alone would take as long as cutting."""
-    group = _Group()
-    async for record, text in texts:
-        group.add(record, text)
-        if group.size > AT_ONCE:
-            yield group
-            group = _Group()
-    if group.records:
-        yield group
 
 
 @dataclass
@@ -191,138 +210,117 @@ class _Run:
     """A run of the indexer over a folder."""
 
     database: Database
+    models: Models
     root: Path
-    opened: OpenIndex
+    store: VectorStore
     done: Indexed
-    cutter: TextCutter
-    expect: Callable[[int], None]
-    progress: Callable[[int], None]
+    expect: Count
+    progress: Count
 
     def __post_init__(self) -> None:
-        self.store, self.collection, self.name = self.opened.store, self.opened.collection, self.done.name
-        self.records: dict[str, FileRecord] = {}  # of the last run: those of new files would take 0.4 KB each
+        project = self.database.project
+        self.name, self.collection = self.done.name, self.database.project_of(self.done.name).database.collection_name
+        self.snippets = self.database.folder(self.name) / SNIPPETS
+        self.language = language_code(project.embeddings.language or quarto_language(project.root))
+        self.stemmers = Stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE)
+        self.records: dict[str, FileRecord] = {}
         self.left: dict[str, FileRecord] = {}  # of files not met in this run, so far
-        self.unsure: set[str] = set()  # files of which an interrupted run has stored snippets
-        self.new: deque[CutSnippet] = deque()
-        self.files: deque[_File] = deque()
-        self.to_begin: list[FileRecord] = []  # of files in `files` that have another one, not yet recorded as begun
-        self.sent = 0  # snippets that have ever been in `new`
-        self.new_files = 0  # that are recorded now and were not before
+        self.unsure: set[str] = set()  # files that an interrupted run has begun
+        self.waiting: list[tuple[FileRecord, list[Chunk]]] = []  # files to be written, with their chunks
+        self.vectors: list[float] = []  # the sum of the new dense vectors
         # What snippets depend on besides the text. Each file's fingerprint begins with it.
-        settings = json.dumps([VERSION, SLICING, self.cutter.language])
+        settings = json.dumps([VERSION, WINDOWS, self.language])
         self.settings = hashlib.blake2b(settings.encode(), digest_size=4).hexdigest()
 
     # Preparing
 
-    async def prepare(self, encoder_for: EncoderFor) -> None:
-        """Find the encoder, make the collection if there is none, and repair an interrupted run."""
-        known = await asyncio.to_thread(self.store.metadata, self.collection)
-        remembered = await asyncio.to_thread(self.store.metadata, self.collection + FILES) is not None
-        encoder = encoder_for(known or {})
-        wanted = encoder.identity()
-        if known is not None and (is_later(known) or differing(known, wanted)):
-            raise CrawlError(other_models(self.name, known, wanted))
-        self.stored = StoredSnippets(self.database, self.name, self.opened, encoder)
-        self.cutter.encoder, self.cutter.folder = encoder, self.stored.files
-        if is_earlier(known):
-            await self._drop(encoder)
-            known = None
-        if known is None or not remembered:
-            # before the collection is made, which would hide that everything is still to be done
-            self.stored.begin(Tally())
-            await asyncio.to_thread(create_records, self.store, self.collection)
-        if known is None:
-            await asyncio.to_thread(self.stored.remove_other_files)
-        await ainitialize_collection(self.store, self.collection, encoder, INDEXES)
-        self.records = await asyncio.to_thread(read_records, self.store, self.collection)
-        if known is not None and not (remembered and self.stored.is_whole()):
-            self._doubt(await self.stored.recover())
+    async def prepare(self) -> None:
+        """Find the encoder, make the collections that are missing, and read the records of files."""
+        store, name = self.store, self.collection
+        known = await asyncio.to_thread(store.metadata, name)
+        self.encoder = self._make_encoder(known or {})
+        identity = self.encoder.identity()
+        if known is not None and (is_later(known) or differing(known, identity)):
+            raise CrawlError(why_unlike(self.name, known, identity))
+        spec = await self.encoder.spec()
+        if known is not None and is_outdated(known):
+            self.done.rebuilt, known = True, None
+            await asyncio.to_thread(store.drop, name + FILES)
+            await asyncio.to_thread(store.drop, name)
+        if await asyncio.to_thread(store.metadata, name + FILES) is None:
+            await asyncio.to_thread(create_records, store, name)
+        self.records = await asyncio.to_thread(read_records, store, name, True)
+        if known is None:  # recorded before the collection is made, which would hide it
+            await asyncio.to_thread(begin_files, store, name, self.records.values())
+            await asyncio.to_thread(store.create, name, spec, identity | READER, INDEXES)
+        self._doubt(await asyncio.to_thread(store.facet, name, "source"))
         self.left = dict(self.records)
 
+    def _make_encoder(self, known: Mapping[str, object]) -> Encoder:
+        """Return the encoder; say first where texts are sent."""
+        project = self.database.project
+        encoding = encoding_without_annotations(project.embeddings.encoding)
+        encoder = make_encoder(project, self.models, known, encoding)
+        source = embedding_source(encoder, project)
+        if source is not None and not source.local and encoder.embedder is not None:
+            where = shown_address(source.base_url)
+            self.models.inform(f"embedding with {encoder.embedder.name}: new and changed texts are sent to {where}")
+        return encoder
+
     def _doubt(self, stored: Mapping[str, int]) -> None:
-        """Look at files anew that an interrupted run may have left unfinished. stored: the snippets of each.
+        """Take files for begun whose records do not fit what is stored. stored: the number of snippets of each."""
+        has_files = next(self.snippets.iterdir(), None) is not None
+        for source in self.records.keys() | stored.keys():
+            record, count = self.records.get(source), stored.get(source, 0)
+            if record is None or record.fingerprint == BEGUN or record.count != count or (count and not has_files):
+                self.records[source] = FileRecord(source, self._docid(source), BEGUN, count)
+                self.unsure.add(source)
 
-        A power cut may take snippets and leave the record that they are stored."""
-        self.unsure = set(stored)
-        for source, record in self.records.items():
-            if record.count != stored.get(source, 0):
-                self.records[source] = replace(record, fingerprint="", size=-1)
-
-    async def _drop(self, encoder: Encoder) -> None:
-        """Remove what an earlier version stored, once it is sure that its place can be taken.
-
-        The index is marked first: if this run ends early, the next one makes it."""
-        await encoder.spec()
-        self.stored.begin(Tally())
-        self.done.rebuilt = True
-        await asyncio.to_thread(self.store.drop, self.collection)
+    def _docid(self, source: str) -> str:
+        return f"{self.name}/{source}"
 
     # Changed files
 
     async def index(self, ignore: Sequence[str], max_fibers: int) -> None:
-        """Store new snippets, and remove those that are gone."""
-        async for record, snippets in self._cut(self._changed(ignore, max_fibers)):
-            await self._take(record, snippets)
-            while len(self.new) >= BATCH:
-                await self._store()
-        while self.new or self.files:
-            await self._store()
-        await self._remove_left()
-
-    async def _cut(self, texts: AsyncIterator[_Changed]) -> AsyncIterator[tuple[FileRecord, list[CutSnippet]]]:
-        """Yield the files that have changed, each with its snippets.
-
-        Other processes cut some of them in advance, while others are stored."""
-        async for group, cut in in_order(self._begun(texts), IN_WORK):
-            for record, snippets in zip(group.records, await cut, strict=True):
-                yield record, snippets
-
-    async def _begun(self, texts: AsyncIterator[_Changed]) -> AsyncIterator[tuple[_Group, int, asyncio.Future[Cut]]]:
-        async for group in _grouped(texts):
-            self.stored.begin()  # before files of snippets are written
-            yield group, group.size, self.cutter.cut(group.texts)
-
-    async def _changed(self, ignore: Sequence[str], max_fibers: int) -> AsyncIterator[_Changed]:
-        """Yield the files whose text has changed, each with its text."""
-        async for found, text in read_all(self._to_read(ignore), max_fibers):
+        """Store what has changed, and remove what is gone."""
+        async for file, text in self._read(ignore, max_fibers):
             if isinstance(text, Skipped):
                 self.done.skipped.append(text)
                 if text.torn:
                     self.left.pop(text.doc_path, None)
-                continue
-            self.done.read += 1
-            if found.advice:
-                self.done.large.append(Skipped(found.doc_path, found.advice))
-            mark = self.settings + hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
-            record = FileRecord(found.doc_path, found.doc_path, mark, 0, found.size, found.mtime_ns)
-            before = self.left.pop(found.doc_path, None)
-            if before is not None and before.fingerprint == mark:  # touched
-                self.done.unchanged += 1
-                touched = replace(before, size=found.size, mtime_ns=found.mtime_ns)
-                await asyncio.to_thread(write_record, self.store, self.collection, touched)
             else:
-                if before is not None:
-                    self.cutter.foresee(found.size)
-                is_new = record.source not in self.records and record.source not in self.unsure
-                yield record, CutText(record.source, text, is_new)
+                await self._take(file, text)
+            if sum(len(chunks) for _, chunks in self.waiting) >= BATCH:
+                await self._write()
+        await self._write()
+        await self._remove_left()
+        if self.unsure:
+            stored = await asyncio.to_thread(lambda: [*self.store.scroll(self.collection, keys=["source"])])
+            await asyncio.to_thread(remove_other_snippets, self.snippets, {point.id for point in stored})
+
+    async def _read(self, ignore: Sequence[str], at_once: int) -> AsyncIterator[tuple[CrawledFile, str | Skipped]]:
+        """Yield the files that may have changed with their texts, or why they are left out."""
+        files = self._to_read(ignore)
+        while batch := list(islice(files, at_once)):
+            texts = await asyncio.gather(*(asyncio.to_thread(read, file) for file in batch))
+            for pair in zip(batch, texts, strict=True):
+                yield pair
 
     def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
         """Yield the files whose size or time has changed."""
-        for found in crawl(self.root, ignore, without=[self.database.root]):
-            if isinstance(found, Skipped):
-                self.done.skipped.append(found)
-                self._keep_below(found.doc_path)
+        for file in crawl(self.root, ignore, without=[self.database.root]):
+            if isinstance(file, Skipped):
+                self.done.skipped.append(file)
+                self._keep_below(file.doc_path)
                 continue
-            before = self.records.get(found.doc_path)
-            same = before is not None and (before.size, before.mtime_ns) == (found.size, found.mtime_ns)
-            if same and before is not None and before.fingerprint.startswith(self.settings):
+            record = self.records.get(file.doc_path)
+            same = record is not None and (record.size, record.mtime_ns) == (file.size, file.mtime_ns)
+            if same and record is not None and record.fingerprint.startswith(self.settings):
                 self.done.unchanged += 1
-                self.left.pop(found.doc_path, None)
+                self.left.pop(file.doc_path, None)
             else:
-                if before is None:
-                    self.cutter.foresee(found.size)
-                is_new = time.time_ns() - found.mtime_ns < JUST_WRITTEN
-                yield replace(found, mtime_ns=-1) if is_new else found
+                is_new = time.time_ns() - file.mtime_ns < JUST_WRITTEN
+                yield replace(file, mtime_ns=-1) if is_new else file
 
     def _keep_below(self, folder: str) -> None:
         """Keep what is indexed of a folder that cannot be looked into now."""
@@ -330,90 +328,112 @@ class _Run:
             for source in [source for source in self.left if folder == "./" or source.startswith(folder)]:
                 del self.left[source]
 
-    # Storing
+    async def _take(self, file: CrawledFile, text: str) -> None:
+        """Cut a file, unless it was merely touched."""
+        self.done.read += 1
+        if file.advice:
+            self.done.large.append(Skipped(file.doc_path, file.advice))
+        fingerprint = self.settings + hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
+        before = self.left.pop(file.doc_path, None)
+        if before is not None and before.fingerprint == fingerprint:
+            self.done.unchanged += 1
+            touched = replace(before, size=file.size, mtime_ns=file.mtime_ns)
+            await asyncio.to_thread(write_record, self.store, self.collection, touched)
+            return
+        source, docid = file.doc_path, self._docid(file.doc_path)
+        assert self.encoder.encoding is not None
+        chunks = await asyncio.to_thread(cut_windows, text, docid, source, self.encoder.encoding, self.language)
+        material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
+        statistics = count_terms(material, self.stemmers).packed()
+        record = FileRecord(
+            source, docid, fingerprint, len(chunks), file.size, file.mtime_ns, time.time(), statistics=statistics
+        )
+        self.waiting.append((record, chunks))
+        self.expect(len(chunks))
 
-    async def _take(self, record: FileRecord, snippets: Sequence[CutSnippet]) -> None:
-        """Queue the new snippets of a file, and note those that are gone."""
-        self.stored.begin()
-        wanted = {one.id: one for one in snippets}
-        known: dict[str, Snippet] = {}
-        if record.source in self.records or record.source in self.unsure:
-            known = {one.id: one for one in await asyncio.to_thread(self.stored.of_file, record.source)}
-            self.to_begin.append(record)  # any other file is looked at by the next run, as its snippets are counted
-        new = [one for ident, one in wanted.items() if ident not in known]
-        self.new.extend(new)
-        self.sent += len(new)
-        self.expect(len(new))
-        gone = [snippet for ident, snippet in known.items() if ident not in wanted]
-        self.files.append(_File(replace(record, count=len(wanted)), gone, self.sent))
+    # Writing
 
-    async def _store(self) -> None:
-        """Store a batch of new snippets, and close the files whose last snippets it held."""
-        await asyncio.to_thread(begin_files, self.store, self.collection, self.to_begin)
-        self.to_begin.clear()
-        batch = [self.new.popleft() for _ in range(min(BATCH, len(self.new)))]
-        if batch:
-            await self.stored.add(batch)
-            self.done.written += len(batch)
-            self.progress(len(batch))
-        await self._close_files(self.sent - len(self.new))
+    async def _write(self) -> None:
+        """Store the files that wait: their points, then the files of their snippets, then their records."""
+        if not self.waiting:
+            return
+        records, chunks = [record for record, _ in self.waiting], [one for _, many in self.waiting for one in many]
+        await asyncio.to_thread(self._begin, records)
+        docids = [record.docid for record in records]
+        changes = await asyncio.to_thread(find_changes, self.store, self.collection, docids, [], chunks)
+        await asyncio.to_thread(remove_snippets, self.snippets, changes.gone)
+        self._add_vectors(await write_changes(self.store, self.collection, self.encoder, changes, self.progress))
+        self.progress(len(changes.moved) + changes.unchanged)
+        again = [chunk for record, many in self.waiting if record.source in self.unsure for chunk in many]
+        changed = {chunk.uuid: chunk for chunk in [*changes.new, *changes.moved, *again]}
+        await asyncio.to_thread(write_snippets, self.snippets, self.name, changed.values())
+        await asyncio.to_thread(write_record, self.store, self.collection, *records)
+        self.records |= {record.source: record for record in records}
+        self.done.written += len(changes.new)
+        self.done.dropped += len(changes.gone)
+        self.waiting.clear()
 
-    async def _close_files(self, stored: int) -> None:
-        """Remove the snippets gone from the files that are completely stored, and record these files."""
-        closed: list[_File] = []
-        while self.files and self.files[0].end <= stored:
-            closed.append(self.files.popleft())
-        await self._remove([snippet for file in closed for snippet in file.gone])
-        if closed:
-            records = [file.record for file in closed]
-            await asyncio.to_thread(write_record, self.store, self.collection, *records)
-            sources = {record.source for record in records}
-            self.unsure -= sources
-            self.new_files += len(sources - self.records.keys())
+    def _begin(self, records: Sequence[FileRecord]) -> None:
+        """Record that the snippets of files are about to change, and that the catalogue is not up to date."""
+        (self.database.folder(self.name) / TERMS).unlink(missing_ok=True)
+        begin_files(self.store, self.collection, records)
 
-    async def _remove(self, snippets: Sequence[Snippet]) -> None:
-        await self.stored.remove(snippets)
-        self.done.dropped += len(snippets)
+    def _add_vectors(self, points: Sequence[Point]) -> None:
+        for point in points:
+            vector = point.vectors.get(DENSE)
+            if isinstance(vector, list):
+                self.vectors = list(map(add, self.vectors or [0.0] * len(vector), vector))
 
     async def _remove_left(self) -> None:
         """Remove what is stored of files that are gone or can no longer be read."""
-        left = set(self.left) | (self.unsure - self.records.keys())
-        records = [self.records.pop(source) for source in sorted(left) if source in self.records]
-        if records:
-            self.stored.begin()
-        await asyncio.to_thread(begin_files, self.store, self.collection, records)
-        for source in sorted(left):
-            await self._remove(await asyncio.to_thread(self.stored.of_file, source))
-        await asyncio.to_thread(remove_files, self.store, self.collection, records)
+        if not self.left:
+            return
+        records = list(self.left.values())
+        await asyncio.to_thread(self._begin, records)
+        where = Where({"source": list(self.left)})
+        points = await asyncio.to_thread(lambda: [*self.store.scroll(self.collection, where, ["source"])])
+        await asyncio.to_thread(remove_snippets, self.snippets, [point.id for point in points])
+        self.done.dropped += await asyncio.to_thread(remove_files, self.store, self.collection, records)
         self.done.removed += len(records)
+        for source in self.left:
+            del self.records[source]
 
-    # Finishing
+    # The catalogue
 
     async def finish(self) -> None:
         """Bring the catalogue up to date."""
-        done, root = self.done, self.database.from_root(self.root)
-        entry = (await asyncio.to_thread(self.database.entries)).get(self.name)
-        done.files = len(self.records) + self.new_files
-        same = entry is not None and (entry.description, entry.root) == (done.description, root)
-        if self.stored.tally is None and entry is not None and same:
-            done.snippets = entry.snippets
+        done, database, root = self.done, self.database, self.database.from_root(self.root)
+        done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
+        before = (await asyncio.to_thread(database.entries)).get(self.name)
+        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets)
+        same = before is not None and replace(before, identity={}, centroid=[], said=[]) == entry
+        if same and (database.folder(self.name) / TERMS).exists():
             return
-        terms = self.stored.begin().terms()
-        done.snippets = terms.count
-        usual = max(terms.languages, key=terms.languages.__getitem__, default="")
-        said, words = await self._said(done.description or self.name, usual)
-        await asyncio.to_thread(self.database.write_terms, self.name, terms)
-        entry = CatalogueEntry(
-            self.name, done.description, root, done.files, done.snippets, self.stored.encoder.identity(),
-            terms.centroid, said, words,
-        )  # fmt: skip
-        await asyncio.to_thread(self.database.write, entry)
-        await asyncio.to_thread(self.stored.end)
+        await asyncio.to_thread(write_statistics, self.store, self.collection)
+        read = await asyncio.to_thread(read_statistics, self.store, self.collection, self.records.values())
+        statistics = read or TermStatistics()
+        await asyncio.to_thread(database.write_terms, self.name, statistics)
+        entry = replace(
+            entry,
+            identity=self.encoder.identity() | READER,
+            centroid=self._centroid(before),
+            said=await self._embed(done.description or self.name, statistics.language),
+        )
+        await asyncio.to_thread(database.write, entry)
 
-    async def _said(self, description: str, language: str) -> tuple[list[float], dict[int, float]]:
-        """Return a description's dense vector and the weights of its words, for the catalogue."""
-        snippet = Snippet("", self.name, "", "", 0, 0, description, language=language)
-        [found] = await self.stored.encode([snippet])
-        dense, sparse = found.get(DENSE), found.get(SPARSE)
-        words = dict(zip(sparse.indices, sparse.values, strict=True)) if isinstance(sparse, Sparse) else {}
-        return [float(value) for value in dense] if isinstance(dense, list) else [], words  # type: ignore[arg-type]
+    def _centroid(self, before: CatalogueEntry | None) -> list[float]:
+        """Return the mean of the dense vectors, where those that were removed count as average ones."""
+        if not self.done.snippets:
+            return []
+        kept = max(self.done.snippets - self.done.written, 0)
+        mean = before.centroid if before is not None else []
+        vectors = self.vectors or [0.0] * len(mean)
+        mean = mean if len(mean) == len(vectors) else [0.0] * len(vectors)
+        return [(kept * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
+
+    async def _embed(self, text: str, language: str) -> list[float]:
+        """Return the dense vector of a text, empty without an embedding model."""
+        assert self.encoder.encoding is not None
+        [vectors] = await self.encoder.encode([texts_to_encode(self.encoder.encoding, text, "", language)])
+        dense = vectors.get(DENSE)
+        return [float(value) for value in dense] if isinstance(dense, list) else []  # type: ignore[arg-type]

@@ -6,17 +6,20 @@ folder to be indexed has to lie in the working folder set then.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
 from ..errors import CrawlError, ToolError
 from ..logging import one_line
 from ..retrieve.agents.library_tools import Function, Part, Result, in_parts
-from .catalogue import ALL
-from .indexer import Indexed
-from .ranking import MOST_SHOWN, SHOWN
-from .search import Indexes
+from ..retrieve.agents.tools import Tools
+from ..settings.models import Models
+from ..settings.project import Project
+from . import FOLDER
+from .catalogue import ALL, Database, database_at
+from .indexer import Indexed, index_folder
+from .search import MOST_SHOWN, SHOWN, Indexes
+from .snippets import title_of
 
 CHANGING = frozenset({"index_markdown_docs"})  # the tools that also write
 LISTED = 20  # skipped files named in a result
@@ -42,10 +45,22 @@ Source = Annotated[
     str, {"description": "A file and lines of it, as markdown_search names them: `path#L3-L9`.", "minLength": 1}
 ]
 OneIndex = Annotated[str, {"description": "The index that it was found in.", "minLength": 1}]
-IndexFolder = Callable[[Path, str, str], Awaitable[Indexed]]
 
 
-def search_tool(indexes: Indexes) -> Function:
+def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
+    """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes.
+
+    indexing: add also the tool that makes indexes."""
+    database = database_at(project, working / FOLDER)
+    indexes = Indexes(database, models)
+    if indexing:
+        tools.add(_index_tool(working, database, models), "Index a folder")
+    tools.add(_search_tool(indexes), "Search in indexed folders")
+    tools.add(_read_tool(indexes), "Read snippets of indexed folders")
+    return indexes
+
+
+def _search_tool(indexes: Indexes) -> Function:
     """Return the tool that searches in the indexes."""
 
     async def markdown_search(
@@ -63,7 +78,7 @@ def search_tool(indexes: Indexes) -> Function:
     return markdown_search
 
 
-def read_tool(indexes: Indexes) -> Function:
+def _read_tool(indexes: Indexes) -> Function:
     """Return the tool that reads whole snippets."""
 
     async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Result:
@@ -73,22 +88,27 @@ def read_tool(indexes: Indexes) -> Function:
             found = await indexes.read(source, index_name)
         except CrawlError as error:
             raise ToolError(str(error)) from error
-        snippets = [{"source": one.source, "title": one_line(one.title), "text": one.body} for one in found]
+        snippets = [
+            {
+                "source": f"{one.source}#L{one.line_start}-L{one.line_end}",
+                "title": one_line(title_of(one.titles)),
+                "text": one.text,
+            }
+            for one in found
+        ]
         return {"index": index_name, **in_parts("snippets", snippets, part)}
 
     return markdown_read
 
 
-def index_tool(working: Path, index_folder: IndexFolder) -> Function:
-    """Return the tool that indexes folders in the working folder.
-
-    index_folder: takes the folder, the name and the description."""
+def _index_tool(working: Path, database: Database, models: Models) -> Function:
+    """Return the tool that indexes folders in the working folder."""
 
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""
         try:
-            done = await index_folder(_inside(working, root), index_name, description)
+            done = await index_folder(database, models, _inside(working, root), index_name, description)
         except CrawlError as error:
             raise ToolError(str(error)) from error
         return _as_result(done)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +14,6 @@ from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, 
 
 MIB = 2**20
 LARGE, LARGEST = MIB, 10 * MIB  # bytes: above the first a file should be split, above the second it is not read
-AT_ONCE = 32 * MIB  # bytes of files that are read ahead at most
-GROUP = 16  # files that a thread reads before it hands them over, which takes longer than reading a small one
 NEVER = frozenset({".git", ".md_index"})
 # Left out if no .gitignore says what is not the writer's: what tools make, and hidden folders.
 MADE_BY_TOOLS = (
@@ -135,56 +130,3 @@ def read(found: CrawledFile) -> str | Skipped:
         what = f"line {line} is not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
         return Skipped(found.doc_path, what)
     return text if text.strip() else Skipped(found.doc_path, "empty: nothing but white space")
-
-
-_Read = tuple[CrawledFile, str | Skipped]
-
-
-async def read_all(found: Iterable[CrawledFile], max_fibers: int = 25) -> AsyncIterator[_Read]:
-    """Yield files with their texts, in their order.
-
-    max_fibers: the number of files read at the same time. No more are read ahead than `AT_ONCE`
-    bytes, however slow the caller is."""
-    waiting: deque[tuple[int, Future[list[_Read]]]] = deque()
-    ahead = 0
-    pool = ThreadPoolExecutor(max_fibers, "lmm-read")
-    try:
-        for group in _groups(found):
-            size = sum(one.size for one in group)
-            while waiting and (len(waiting) >= max_fibers or ahead + size > AT_ONCE):
-                ahead -= waiting[0][0]
-                for one in await _next(waiting):
-                    yield one
-            waiting.append((size, pool.submit(_read_group, group)))
-            ahead += size
-        while waiting:
-            for one in await _next(waiting):
-                yield one
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _groups(found: Iterable[CrawledFile]) -> Iterator[list[CrawledFile]]:
-    """Yield the files in groups, a large one alone."""
-    group: list[CrawledFile] = []
-    size = 0
-    for one in found:
-        if group and (len(group) == GROUP or size + one.size > AT_ONCE // GROUP):
-            yield group
-            group, size = [], 0
-        group.append(one)
-        size += one.size
-    if group:
-        yield group
-
-
-def _read_group(group: Sequence[CrawledFile]) -> list[_Read]:
-    return [(one, read(one)) for one in group]
-
-
-async def _next(waiting: deque[tuple[int, Future[list[_Read]]]]) -> list[_Read]:
-    _, texts = waiting.popleft()
-    if texts.done():  # as most are; let others run all the same
-        await asyncio.sleep(0)
-        return texts.result()
-    return await asyncio.wrap_future(texts)

@@ -214,24 +214,41 @@ class _Search:
         return any(one.share >= ENOUGH for one in self.lexical.match(self.text, best, self.kind).values())
 
 
-async def search_points(
-    library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
-) -> list[ScoredPoint]:
-    """Return the points that fit a text best, ranked as `Retriever` ranks passages; summaries are points, too.
+async def search_spans(
+    libraries: Sequence[Library],
+    text: str,
+    limit: int,
+    where: Where | None,
+    warn: Callable[[str], None],
+    meant: Meant,
+) -> list[Span]:
+    """Return the spans of what fits a text in some libraries, the best first, ranked as `Retriever` ranks them.
 
-    The payload of each has its best span as `passage`. A type keyword in the text puts points of that
-    type first. warn: told if words alone are compared, since the embedding model fails. Raise StoreError,
-    ModelError or RetrieveError."""
-    words = await library.words()
+    A type keyword in the text puts passages of that type first. limit: candidates of each; warn: told if words alone
+    are compared, since the embedding model fails; meant: see `fuse`. Raise StoreError, ModelError or RetrieveError."""
+    words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     asked = parse_asked(text, list(words.statistics.kinds), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
     searched = with_other_names(queries, asked.text, words)
-    candidates = await find_candidates(
-        library, *searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
-    )
-    best = best_spans(rank_candidates(candidates, [asked.text], asked.type, themselves))
-    order = sorted(best.values(), key=lambda span: asked.type not in ("", *span.passage.kinds))
-    ids = [span.passage.id for span in order[:limit]]
+    parts = [
+        await find_candidates(
+            library, *searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
+        )
+        for library in libraries
+    ]
+    candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, words)
+    spans = rank_candidates(candidates, [asked.text], asked.type, meant)
+    return sorted(spans, key=lambda span: asked.type not in ("", *span.passage.kinds))
+
+
+async def search_points(
+    library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
+) -> list[ScoredPoint]:
+    """Return the points that fit a text best, as `search_spans` does; summaries are points, too.
+
+    The payload of each has its best span as `passage`."""
+    best = best_spans(await search_spans([library], text, limit, where, warn, themselves))
+    ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
     return [
         replace(point, score=best[point.id].score, payload={**point.payload, PASSAGE: best[point.id].text})
@@ -351,6 +368,34 @@ def put_behind(found: Hits, further: Hits) -> Hits:
     known = {one.id for many in found for one in many}
     new = {one.id: one for many in further for one in many if one.id not in known}
     return [[*found[0], *new.values()], *found[1:]]
+
+
+async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
+    """Return the ranking by the words of several libraries: a word is as rare as it is in all of them."""
+    statistics = TermStatistics()
+    for library in libraries:
+        statistics.update((await library.words()).statistics)
+    first = libraries[0]
+    return LexicalIndex(Material(), statistics.language or first.language, first.synonyms, statistics)
+
+
+def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candidates:
+    """Return the candidates of several libraries as those of one."""
+    materials = [part.lexical.material for part in parts]
+    material = Material(
+        [document for one in materials for document in one.documents],
+        {key: section for one in materials for key, section in one.sections.items()},
+        {ident: passage for one in materials for ident, passage in one.passages.items()},
+    )
+    by_words, by_meaning = _merged([part.words for part in parts]), _merged([part.meaning for part in parts])
+    compared: Compared = "both" if by_words and by_meaning else "words" if by_words else "meaning"
+    return Candidates(compared, by_words, by_meaning, words.within(material))
+
+
+def _merged(parts: Sequence[Hits]) -> Hits:
+    """Return for each text the hits of all libraries that were searched, the best first."""
+    by_text = zip(*filter(None, parts), strict=True)
+    return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
 
 
 def rank_candidates(

@@ -91,11 +91,11 @@ class Writes:
         """Count from now on: each batch of points, each request that changes something on a
         server, each file that is opened to be written, made, renamed or removed, and the
         middle of a file."""
-        from lmm_core.crawl import indexer, stored
+        from lmm_core.crawl import indexer
         from lmm_core.index import records
         from lmm_core.store import edge_store, qdrant_store
 
-        records.BATCH = indexer.BATCH = stored.BATCH = SMALL
+        records.BATCH = indexer.BATCH = SMALL
         edge_store.in_batches, qdrant_store.in_batches = self._batches, _small_batches
         edge_store.EdgeStore._settle = self._before(edge_store.EdgeStore._settle)
         self._count_requests()

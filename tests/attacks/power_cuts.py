@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lmm_core.crawl.catalogue import SNIPPETS, UNFINISHED
+from lmm_core.crawl.catalogue import SNIPPETS, TERMS
 from lmm_core.index.records import FILES
 from lmm_core.store import edge_store
 from lmm_core.store.edge_store import EdgeStore
@@ -72,13 +72,15 @@ class Recorded:
         self._leave_files(self.place / str(count))
 
     def _leave_files(self, copy):
-        """Leave the files beside the collections. Nobody waits for the contents of snippets' files."""
-        (self.folder / UNFINISHED).unlink(missing_ok=True)
+        """Leave the files beside the collections. Nobody waits for the contents of the run's new snippets."""
+        (self.folder / TERMS).unlink(missing_ok=True)
         shutil.rmtree(self.folder / SNIPPETS, ignore_errors=True)
         shutil.copytree(copy, self.root, dirs_exist_ok=True)
-        if (self.folder / UNFINISHED).exists():
+        before = self.place / "start" / self.folder.name / SNIPPETS
+        if (self.folder / SNIPPETS).exists() and not (self.folder / TERMS).exists():
             for path in (self.folder / SNIPPETS).iterdir():
-                path.write_bytes(b"")
+                if not (before / path.name).exists() or (before / path.name).read_bytes() != path.read_bytes():
+                    path.write_bytes(b"")
 
 
 def _collections(folder, names):

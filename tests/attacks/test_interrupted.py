@@ -16,8 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.cli.folder_indexes import encoder_for
-from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, UNFINISHED, Database
+from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, database_at
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.records import FILES
 from lmm_core.index.stores import project_store
@@ -26,7 +25,6 @@ from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.store.places import RemoteSource
 from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page
@@ -99,39 +97,31 @@ class Md:
 
     def state(self):
         """All that is stored, the files that are made, and what is found."""
-        database = Database(Path(".md_index"), RemoteSource(self.server.url) if self.server else None)
-        folder, opened = database.folder("docs"), database.open("docs")
+        database = database_at(load_project(None), Path(".md_index"))
+        folder, project = database.folder("docs"), database.project_of("docs")
+        store, collection = project_store(project), project.database.collection_name
         try:
-            names = (opened.collection, opened.collection + FILES)
-            stored = {name: {point.id: point.payload for point in opened.store.scroll(name)} for name in names}
+            names = (collection, collection + FILES)
+            stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
         finally:
-            opened.close()
+            store.close()
         return {
             "stored": stored,
             "snippets": {path.name: path.read_bytes() for path in (folder / SNIPPETS).iterdir()},
-            "terms": rounded(json.loads((folder / TERMS).read_bytes())),
+            "terms": json.loads((folder / TERMS).read_bytes()),
             "catalogue": (database.root / CATALOGUE).read_bytes(),
-            "unfinished": (folder / UNFINISHED).exists(),
             "found": {word: self.search(database, word) for word in WORDS},
         }
 
     def search(self, database, word):
         async def work():
-            project, models = load_project(None), Models()
-            indexes = Indexes(database, lambda known: encoder_for(project, models, known))
+            indexes = Indexes(database, Models())
             try:
                 return await indexes.search(word, "docs")
             finally:
                 await indexes.close()
 
         return run_async(work())
-
-
-def rounded(values):
-    """Sums of weights: what came and went leaves a trace in the last digits."""
-    if isinstance(values, dict):
-        return {key: rounded(value) for key, value in values.items()}
-    return [rounded(value) for value in values] if isinstance(values, list) else round(values, 6)
 
 
 @contextmanager

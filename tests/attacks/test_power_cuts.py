@@ -12,7 +12,6 @@ from lmm_core.index.records import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from tests.attacks.power_cuts import record
-from tests.attacks.test_interrupted import rounded
 from tests.commands import write
 from tests.crawl.indexed import page
 from tests.indexing import document, lmm, without_time
@@ -48,7 +47,7 @@ class Folder:
     def beside(self):
         """The files beside the collections."""
         files = {path.name: path.read_bytes() for path in (self.folder / SNIPPETS).iterdir()}
-        return files | {TERMS: rounded(json.loads((self.folder / TERMS).read_bytes()))}
+        return files | {TERMS: json.loads((self.folder / TERMS).read_bytes())}
 
 
 def fill(kind, texts):

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
-from lmm_core.cli.folder_indexes import add_tools, default_name, encoder_for, read_description
+from lmm_core.crawl.indexer import default_name, encoding_without_annotations, read_description
+from lmm_core.crawl.tools import add_tools
 from lmm_core.errors import ToolError
-from lmm_core.index.encoding import EncodingModel
 from lmm_core.retrieve.agents.tools import Tools
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
@@ -40,7 +40,7 @@ def test_a_folder_is_indexed_and_searched():
         r"docs: 2 files \(2 read, 0 unchanged\), 2 snippets \(2 written, 0 removed\), \d+\.\d s\n", told
     )
     out, told = lmm("md-search --query 'what of the elm?' -k 1")
-    assert re.match(r"\d\.\d{3}  docs  more\.md#L1-L5\n       # Notes ## About elm ", out)
+    assert re.match(r"\d+\.\d{3}  docs  more\.md#L1-L5\n       # Notes ## About elm ", out)
     assert [sorted(one) for one in found("elm")] == [["index", "score", "snippet", "source"]]
     catalogue = json.loads(Path(".md_index/catalogue.json").read_text())
     assert catalogue["indexes"]["docs"]["description"] == "Project documentation"
@@ -133,6 +133,21 @@ def test_where_texts_are_sent_is_said_before(monkeypatch):
     assert said.startswith("embedding with openai/small: new and changed texts are sent to http://models.example/v1\n")
 
 
+def test_without_the_key_of_its_model_an_index_is_searched_by_words(monkeypatch):
+    fill("docs", trees=page("oak"))
+    with EmbeddingServer() as server:
+        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+        named = {"LMM_MODEL_EMBEDDING": "openai/small"}
+        lmm("md-index --root docs -q", env={**named, "OPENAI_API_KEY": "sk-loopback"})
+        for env in ({}, named):
+            for index in ("docs", "all"):
+                shown, said = lmm(f"md-search --query oak --index {index}", env=env)
+                assert "trees.md#L1-L5" in shown
+                assert said.startswith("warning: searching by words alone: openai/small: OPENAI_API_KEY is not set")
+                assert "remove its folder in .md_index, and run `lmm md-index`" in said and said.count("\n") == 1
+
+
 def test_a_failing_model_leaves_what_was_done(monkeypatch):
     fill("docs", trees=page("oak"))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
@@ -152,10 +167,8 @@ def test_a_failing_model_leaves_what_was_done(monkeypatch):
     ("configured", "encoding"),
     [("bm25", "bm25"), ("sparse", "bm25"), ("none", "bm25"), ("content", "content"), ("multivector", "hybrid")],
 )
-def test_what_encodes_annotations_alone_is_not_for_texts_without_any(configured, encoding, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    write("config.toml", f'[embeddings]\nencoding = "{configured}"\ndense_model = "openai/small"\n')
-    assert encoder_for(load_project(None), Models(), {}).encoding is EncodingModel(encoding)
+def test_what_encodes_annotations_alone_is_not_for_texts_without_any(configured, encoding):
+    assert encoding_without_annotations(configured) == encoding
 
 
 def test_the_description_is_the_readme_s_first_heading():

@@ -3,21 +3,20 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
-from lmm_core.crawl.snippets import Snippet
-from lmm_core.crawl.terms import Tally
-from lmm_core.index.encoding import Encoder, EncodingModel, QdrantEmbeddingModel
 from lmm_core.index.records import FILES
+from lmm_core.index.stores import project_store
 from lmm_core.models.chat import run
-from lmm_core.models.embedders.bm25 import Bm25Encoder
+from lmm_core.settings.models import Models
+from lmm_core.settings.project import Project
 from tests.commands import write
 
-DATABASE = Database(Path(".md_index"))
-BM25 = Bm25Encoder("en")
+DATABASE = Database(Path(".md_index"), Project(Path()))
 FILLING = "and this is told at such a length that it makes a snippet of its own when the page is cut. " * 5
 
 
@@ -27,21 +26,28 @@ def page(*words):
     return f"# Notes\n\n{''.join(sections)}"
 
 
-def bm25(known=None):
-    """Return an encoder without a model."""
-    return Encoder(QdrantEmbeddingModel.BM25, None, Bm25Encoder("en"), EncodingModel.BM25)
+def with_model(model, database=DATABASE):
+    """Return the database with an embedding model that is configured."""
+    project = database.project
+    return replace(database, project=replace(project, models=project.models | {"embedding": model}))
 
 
-def index(root="docs", name="", description="", database=DATABASE, encoder_for=bm25, **options):
+def in_language(language, database=DATABASE):
+    """Return the database with a language that is configured."""
+    project = database.project
+    return replace(database, project=replace(project, embeddings=replace(project.embeddings, language=language)))
+
+
+def index(root="docs", name="", description="", database=DATABASE, **options):
     """Index a folder in this process."""
-    return run(index_folder(database, Path(root), name or str(root), description, encoder_for, **options))
+    return run(index_folder(database, Models(), Path(root), name, description, **options))
 
 
-def search(query, name="all", k=5, database=DATABASE, encoder_for=bm25, warn=print):
+def search(query, name="all", k=5, database=DATABASE, warn=print):
     """Search in indexes that are opened for it."""
 
     async def work():
-        indexes = Indexes(database, encoder_for, warn)
+        indexes = Indexes(database, Models(warn=warn))
         try:
             return await indexes.search(query, name, k)
         finally:
@@ -67,40 +73,26 @@ def made(name="docs", database=DATABASE):
 
     These are points, records without their times, snippet files, the words' counts and the
     entry of the catalogue."""
-    opened = database.open(name)
+    project = database.project_of(name)
+    store, collection = project_store(project), project.database.collection_name
     try:
-        points = {point.id: point.payload for point in opened.store.scroll(opened.collection)}
-        records = [point.payload for point in opened.store.scroll(opened.collection + FILES)]
+        points = {point.id: point.payload for point in store.scroll(collection)}
+        records = [point.payload for point in store.scroll(collection + FILES)]
     finally:
-        opened.close()
-    terms = json.loads((database.folder(name) / TERMS).read_bytes())
+        store.close()
     return {
         "points": points,
-        "records": sorted((one["source"], one["fingerprint"], one["count"], one["size"]) for one in records),
+        "records": sorted(
+            (one["source"], one["fingerprint"], one["count"], one["size"]) for one in records if "source" in one
+        ),
         "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
-        "terms": {key: [round(one, 6) for one in value] for key, value in terms.items() if isinstance(value, list)},
-        "count": terms["count"],
-        "languages": terms["languages"],
+        "terms": json.loads((database.folder(name) / TERMS).read_bytes()),
         "entry": database.entries()[name],
-        "unfinished": (database.folder(name) / "unfinished").exists(),
     }
 
 
-def terms_of(*texts):
-    tally = Tally()
-    for vector in BM25.encode(texts):
-        tally.add({"sparse": vector})
-    return tally.terms()
-
-
-def words(text):
-    vector = BM25.encode([text])[0]
-    return dict(zip(vector.indices, vector.values, strict=True))
-
-
 def read_snippet_file(text):
-    """Return the snippet that a file was made of."""
+    """Return the fields of a snippet's file."""
     head, _, body = text.partition("\n---\n\n")
-    values = [json.loads(line.split(": ", 1)[1]) for line in head.split("\n")[1:]]
-    ident, index, doc_path, title, first, last, header, language = values
-    return Snippet(ident, index, doc_path, title, first, last, body.removesuffix("\n"), header, language)
+    fields = dict(line.split(": ", 1) for line in head.split("\n")[1:])
+    return {name: json.loads(value) for name, value in fields.items()} | {"body": body.removesuffix("\n")}

@@ -1,34 +1,25 @@
 """The catalogue: names, entries, terms, and the indexes that fit a query."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.catalogue import (
-    CATALOGUE,
-    TERMS,
-    CatalogueEntry,
-    Database,
-    checked_index_name,
-    shortlist,
-)
-from lmm_core.crawl.terms import Terms
+from lmm_core.crawl.catalogue import CATALOGUE, TERMS, CatalogueEntry, Database, Terms, checked_index_name, shortlist
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.models.embedders.embedder import Sparse
+from lmm_core.settings.project import Project
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
-from tests.crawl.indexed import BM25, fill, index, page, terms_of, words
+from tests.crawl.indexed import DATABASE, fill, index, page
 
 
-def entry(name, **values):
-    return CatalogueEntry(name, f"about {name}", f"../{name}", 1, 1, **values)
+def entry(name, description="", **values):
+    return CatalogueEntry(name, description, f"../{name}", 1, 1, **values)
 
 
 def database(*entries):
     """Return a database whose catalogue has these entries."""
-    made = Database(Path("db"))
+    made = Database(Path("db"), Project(Path()))
     for one in entries:
         made.folder(one.name).mkdir(parents=True)
         made.write(one)
@@ -53,7 +44,7 @@ def test_a_plain_name_is_taken(name):
 
 
 def test_entries_are_kept_by_name_and_replaced():
-    first = entry("one", centroid=[0.5, 1.0], said=[1.0, 0.0], words={3: 1.5}, identity={"embedding": "x"})
+    first = entry("one", centroid=[0.5, 1.0], said=[1.0, 0.0], identity={"embedding": "x"})
     made = database(first, entry("two"))
     assert made.entries() == {"one": first, "two": entry("two")}
     made.write(replace(first, files=7))
@@ -81,7 +72,7 @@ def test_a_damaged_catalogue_is_told_of_and_never_replaced():
         "",
         "[" * 100_000,
         '{"format": 1, "indexes": {"../out": {}}}',
-        '{"format": 1, "indexes": {"one": {"words": {}, "centroid": ["x"]}}}',
+        '{"format": 1, "indexes": {"one": {"centroid": ["x"]}}}',
         '{"format": 2, "indexes": {}}',
     ],
 )
@@ -92,13 +83,11 @@ def test_a_catalogue_from_elsewhere_is_told_of(text):
         made.entries()
 
 
-@pytest.mark.parametrize("values", [{"numbers": [1, 2]}, {"numbers": [-1]}, {"count": None}])
-def test_terms_from_elsewhere_are_not_known(values):
+@pytest.mark.parametrize("text", ["", "{}", '{"texts": 1, "stems": ["oak"], "languages": []}', '{"texts": 3'])
+def test_terms_from_elsewhere_are_not_known(text):
     made = database(entry("one"))
-    whole = {"count": 1, "numbers": [1], "frequencies": [1], "weights": [1.0], "dense": []}
-    write(made.folder("one") / TERMS, json.dumps(whole))
-    assert made.terms("one").frequency(1) == 1
-    write(made.folder("one") / TERMS, json.dumps(whole | values))
+    assert made.terms("one") is None
+    write(made.folder("one") / TERMS, text)
     assert made.terms("one") is None
 
 
@@ -115,67 +104,52 @@ def test_two_processes_do_not_write_the_catalogue_at_once(monkeypatch):
 
 
 def test_roots_are_named_from_the_database_so_that_both_can_move():
-    assert Database(Path(".md_index")).from_root(Path("docs")) == "../docs"
-
-
-# Terms
-
-
-def test_terms_come_back_from_disk_as_they_were():
-    made = database(entry("one"))
-    terms = terms_of("walnut walnut", "cherry")
-    assert made.terms("one") is None
-    made.write_terms("one", terms)
-    assert made.terms("one") == terms
-    write(made.folder("one") / "terms.json", '{"count": 3')
-    assert made.terms("one") is None
+    assert DATABASE.from_root(Path("docs")) == "../docs"
 
 
 # The shortlist
 
 
+def best(entries, query, terms=None, dense=()):
+    return names(shortlist(entries, terms or {one.name: Terms() for one in entries}, query, dense, "en"))
+
+
 def test_an_index_is_chosen_by_its_description():
     """The specification's `catalogue_lookup`, when only words are compared."""
-    entries = [
-        entry("cooking", words=words("Recipes for soups and bread")),
-        entry("stars", words=words("Planets and galaxies")),
-    ]
-    none = {"cooking": Terms(), "stars": Terms()}
-    assert names(shortlist(entries, none, {"sparse": BM25.encode_query("which planets have rings?")}, 1)) == ["stars"]
-    assert names(shortlist(entries, none, {"sparse": BM25.encode_query("bread without yeast")}, 1)) == ["cooking"]
+    entries = [entry("cooking", "Recipes for soups and bread"), entry("stars", "Planets and galaxies")]
+    assert best(entries, "which planets have rings?")[0] == "stars"
+    assert best(entries, "bread without yeast")[0] == "cooking"
 
 
 @pytest.mark.parametrize("where", ["said", "centroid"])
 def test_an_index_is_chosen_by_a_dense_vector(where):
     """The specification's `catalogue_lookup`: orthogonal descriptions, or centroids."""
     entries = [entry("cooking", **{where: [1.0, 0.0]}), entry("stars", **{where: [0.0, 1.0]})]
-    assert names(shortlist(entries, {}, {"dense": [0.1, 0.9]}, 1)) == ["stars"]
-    assert names(shortlist(entries, {}, {"dense": [0.9, 0.1]}, 1)) == ["cooking"]
+    assert best(entries, "", dense=[0.1, 0.9])[0] == "stars"
+    assert best(entries, "", dense=[0.9, 0.1])[0] == "cooking"
 
 
 def test_an_index_is_chosen_by_what_its_snippets_say():
-    terms = {"one": terms_of("walnut", "cherry"), "two": terms_of("birch", "oak")}
-    entries = [entry("one"), entry("two")]
-    assert names(shortlist(entries, terms, {"sparse": BM25.encode_query("oak")}, 1)) == ["two"]
+    terms = {"one": Terms(2, {"walnut": 1, "cherri": 1}, ["en"]), "two": Terms(2, {"birch": 1, "oak": 1}, ["en"])}
+    assert best([entry("one"), entry("two")], "oaks", terms)[0] == "two"
 
 
 def test_a_word_of_all_descriptions_does_not_hide_who_has_the_rare_one():
-    texts = ["the documentation of the project"] * 20
-    entries = [entry(name, words=words("Project documentation")) for name in "abcdefg"]
-    terms = {name: terms_of(*texts, *(["a walnut"] if name == "g" else [])) for name in "abcdefg"}
-    query = BM25.encode_query("documentation about the walnut")
-    assert names(shortlist(entries, terms, {"sparse": query}))[0] == "g"
+    entries = [entry(name, "Project documentation") for name in "abcdefg"]
+    terms = {name: Terms(21, {"document": 20, "project": 20}, ["en"]) for name in "abcdefg"}
+    terms["g"] = Terms(21, {"document": 20, "project": 20, "walnut": 1}, ["en"])
+    assert best(entries, "documentation about the walnut", terms)[0] == "g"
 
 
-def test_five_are_chosen_and_few_are_all_taken():
-    entries = [entry(name) for name in "gfedcba"]
-    assert names(shortlist(entries, {}, {"sparse": Sparse([1], [1.0])})) == list("abcde")
-    assert names(shortlist(entries[:2], {}, {"sparse": Sparse([1], [1.0])})) == ["g", "f"]
+def test_five_are_chosen():
+    assert best([entry(name) for name in "gfedcba"], "oak") == list("abcde")
 
 
 def test_indexing_fills_the_catalogue():
     fill("trees", oak=page("oak", "birch"))
     index("trees", description="Trees of the garden")
-    [made] = Database(Path(".md_index")).entries().values()
+    [made] = DATABASE.entries().values()
     assert (made.name, made.description, made.root, made.files) == ("trees", "Trees of the garden", "../trees", 1)
-    assert made.snippets == 2 and made.centroid == [] and made.words == words("Trees of the garden")
+    assert made.snippets == 2 and made.centroid == []
+    terms = DATABASE.terms("trees")
+    assert (terms.texts, terms.stems["oak"], list(terms.languages)) == (5, 1, ["en"])

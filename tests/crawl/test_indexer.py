@@ -1,34 +1,29 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
-import gc
 import json
 import os
-import pickle
 import shutil
 import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import catalogue, cutter, indexer, stored, walk
-from lmm_core.crawl.catalogue import SNIPPETS, TERMS, UNFINISHED, VECTORS, Database
-from lmm_core.crawl.cutter import TextCutter
-from lmm_core.crawl.points import as_text, payload_of, snippet_of
-from lmm_core.crawl.snippets import slice_text
-from lmm_core.crawl.stored import StoredSnippets
+from lmm_core.crawl import indexer, walk
+from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
+from lmm_core.crawl.windows import cut_windows
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.index.cutting import workers
+from lmm_core.index.encoding import EncodingModel
 from lmm_core.index.records import FILES
-from lmm_core.store.edge_store import EdgeStore
+from lmm_core.index.stores import project_store
+from lmm_core.settings.project import Project
+from lmm_core.settings.tables import StorageOptions
+from lmm_core.store.folder_lock import FolderLock
 from lmm_core.store.opening import open_store
-from lmm_core.store.places import RemoteSource
 from tests.commands import copy_folder, write
-from tests.crawl.indexed import DATABASE, age, bm25, fill, index, made, page, read_snippet_file, search
+from tests.crawl.indexed import DATABASE, age, fill, index, made, page, read_snippet_file, search
 from tests.indexing import WRITES, FailingStore
 from tests.qdrant_server import QdrantServer
 
@@ -44,8 +39,8 @@ def reads(monkeypatch):
         seen.append(found.doc_path)
         return read(found)
 
-    read = walk.read
-    monkeypatch.setattr(walk, "read", counted)
+    read = indexer.read
+    monkeypatch.setattr(indexer, "read", counted)
     return seen
 
 
@@ -61,15 +56,15 @@ def test_every_snippet_is_a_point_and_a_file():
     done = index(description="Trees")
     state = made()
     assert (done.files, done.read, done.unchanged, done.written, done.snippets) == (2, 2, 0, 3, 3)
-    assert len(state["points"]) == len(state["snippets"]) == state["count"] == state["entry"].snippets == 3
+    assert len(state["points"]) == len(state["snippets"]) == state["entry"].snippets == 3
     wanted = {
-        one.id: one
+        one.uuid: one
         for path in ("trees.md", "more.md")
-        for one in slice_text(Path("docs", path).read_text(), path, "docs")
+        for one in cut_windows(Path("docs", path).read_text(), f"docs/{path}", path, EncodingModel.BM25)
     }
-    assert {one.id: one for one in map(snippet_of, state["points"].values())} == wanted
-    assert {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()} == wanted
-    assert not state["unfinished"]
+    assert state["points"] == {ident: one.payload for ident, one in wanted.items()}
+    files = {name.removesuffix(".md"): read_snippet_file(text) for name, text in state["snippets"].items()}
+    assert {ident: one["body"] for ident, one in files.items()} == {at: one.content for at, one in wanted.items()}
 
 
 def test_git_does_not_see_the_indexes():
@@ -78,75 +73,51 @@ def test_git_does_not_see_the_indexes():
     assert (DATABASE.root / ".gitignore").read_text() == "*\n"
 
 
-def test_snippets_that_a_power_cut_took_are_stored_again(reads):
-    """Records and snippets are synced each in its own time, so a record may be left of snippets that are not."""
+def stored_again(change):
+    """Return the result of a run after something was done to the collections."""
+    store = project_store(DATABASE.project_of("docs"))
+    change(store)
+    store.close()
+    return index()
+
+
+def test_snippets_that_are_lost_are_stored_again(reads):
     fill("docs", trees=page("oak", "birch"), more=page("elm"))
     index()
     whole = made()
-    opened = DATABASE.open("docs")
-    opened.store.delete(opened.collection, [ident for ident, one in whole["points"].items() if "birch" in str(one)])
-    opened.close()
-    write(DATABASE.folder("docs") / UNFINISHED, "")
     reads.clear()
-    done = index()
+    lost = [ident for ident, one in whole["points"].items() if "birch" in str(one)]
+    done = stored_again(lambda store: store.delete(VECTORS, lost))
     assert (reads, done.written, done.unchanged) == (["trees.md"], 1, 1)
     assert made() == whole
 
 
-def test_an_index_is_marked_as_whole_once_its_snippets_survive_a_power_cut(monkeypatch):
-    synced, folder = [], DATABASE.folder("docs")
-
-    def sync(store, name):
-        synced.append((name, (folder / UNFINISHED).exists(), store.count(name)))
-
-    def sync_folder(path):
-        synced.append((path.name, (folder / UNFINISHED).exists(), len([*(folder / SNIPPETS).iterdir()])))
-
-    monkeypatch.setattr(EdgeStore, "sync", sync)
-    monkeypatch.setattr(stored, "sync_folder", sync_folder)
-    fill("docs", trees=page("oak", "birch"))
-    index()
-    whole = [("vectors", True, 2), ("vectors.files", True, 1), ("snippets", True, 2)]
-    assert synced == [("docs", True, 0), *whole], "the mark is on the disk before anything changes"
-    assert not (folder / UNFINISHED).exists()
-    index()
-    assert len(synced) == 4, "nothing has changed"
-
-
-def test_a_snippet_comes_back_from_its_payload_and_from_another_process():
-    for snippet in slice_text(f"---\ntitle: T\n---\n\n{page('oak', 'elm')}", "a/b.md", "docs"):
-        assert snippet_of(payload_of(snippet.doc_path, as_text(snippet))) == snippet
-        assert snippet_of(as_earlier(snippet)) == snippet
-        assert pickle.loads(pickle.dumps(snippet)) == snippet
-
-
-def as_earlier(snippet):
-    """The payload of a snippet as earlier versions wrote it."""
-    fields = asdict(snippet)
-    return {"page_content": fields.pop("body"), "source": fields.pop("doc_path"), **fields}
-
-
-def test_the_engine_is_given_few_values_and_indexes():
-    """It takes long for each, and there is a point for every half kilobyte of text."""
-    fill("docs", trees=page("oak"))
-    index()
-    assert {frozenset(payload) for payload in made()["points"].values()} == {frozenset({"source", "snippet"})}
-    record = json.loads(Path(".md_index/docs/vectors/collection.json").read_bytes())
-    assert record["indexes"] == {"source": "keyword"}
-
-
-def test_snippets_that_an_earlier_version_stored_are_found_and_replaced():
+def test_an_index_of_an_earlier_version_is_made_anew():
     fill("docs", trees=page("oak", "birch"), more=page("elm"))
     index()
     wanted = made()
-    opened = DATABASE.open("docs")
-    there = {point.id: snippet_of(point.payload) for point in opened.store.scroll(opened.collection)}
-    opened.store.set_payload(opened.collection, {at: as_earlier(one) for at, one in there.items()})
-    opened.close()
-    fill("docs", trees=page("oak"))
+    for path in (*Path(".md_index").rglob("collection.json"), Path(".md_index/catalogue.json")):
+        path.write_text(path.read_text().replace("windows 1", "windows 0"))
+    with pytest.raises(CrawlError, match="an earlier version of LM markdown: run `lmm md-index` on its folder"):
+        search("oak", "docs")
+    told = []
+    with pytest.raises(CrawlError, match="none of the indexes"):
+        search("oak", warn=told.append)
+    assert told[0].startswith("left out: the index 'docs' was made by an earlier version")
     done = index()
-    assert (done.written, done.dropped) == (0, 1)
-    assert set(made()["points"]) < set(wanted["points"])
+    assert (done.rebuilt, done.written) == (True, 3)
+    assert made() == wanted and search("oak")
+
+
+def test_what_moves_is_not_embedded_again_and_its_file_says_where_it_stands():
+    fill("docs", trees=page("oak", "birch"))
+    index()
+    fill("docs", trees="A line before all.\n\n" + page("oak", "birch"))
+    done = index()
+    assert (done.written, done.dropped) == (1, 1)  # the first one has the line
+    assert search("birch")[0].source == "trees.md#L9-L11"
+    [moved] = [one for one in map(read_snippet_file, made()["snippets"].values()) if "birch" in one["body"]]
+    assert (moved["line_start"], moved["line_end"]) == (9, 11)
 
 
 def test_where_things_lie():
@@ -160,68 +131,19 @@ def test_where_things_lie():
     assert there == ["snippets", "terms.json", "vectors", "vectors.files"]
 
 
-def test_batches_go_over_files(monkeypatch):
+def test_files_are_written_together(monkeypatch):
     sizes = []
     monkeypatch.setattr(indexer, "BATCH", 4)
-    add = StoredSnippets.add
-    monkeypatch.setattr(StoredSnippets, "add", lambda self, batch: [sizes.append(len(batch)), add(self, batch)][1])
+    write_changes = indexer.write_changes
+
+    async def counted(store, collection, encoder, changes, written):
+        sizes.append(len(changes.new))
+        return await write_changes(store, collection, encoder, changes, written)
+
+    monkeypatch.setattr(indexer, "write_changes", counted)
     fill("docs", a=page("oak", "elm", "ash"), b=page("fir", "yew", "box"), c=page("may", "bay", "fig", "nut", "pea"))
     assert index().snippets == 11
-    assert sizes == [4, 4, 3]
-
-
-def test_small_files_are_handed_over_together(monkeypatch):
-    together = []
-    cut = TextCutter.cut
-    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [together.append(len(texts)), cut(self, texts)][1])
-    fill("docs", **{f"page{at:02}": page(f"word{at}") for at in range(40)}, zz="a line of a long page\n" * 10_000)
-    assert index().files == 41
-    assert together == [41]
-
-
-def test_other_processes_start_before_the_first_text_is_cut(monkeypatch):
-    """Files are found before they are read. Those that were merely touched need no other process."""
-    steps = []
-    cut = TextCutter.cut
-    monkeypatch.setattr(TextCutter, "cut", lambda self, texts: [steps.append("cut"), cut(self, texts)][1])
-    monkeypatch.setattr(workers.Workers, "start", lambda self: steps.append("start"))
-    monkeypatch.setattr(cutter, "INLINE", 1000)
-    pages = {f"page{at}": page(f"word{at}") for at in range(3)}
-    fill("docs", **pages)
-    index(workers=2)
-    assert steps == ["start", "start", "cut"]  # nothing has started here, so that each further file asks for it
-    for name in pages:
-        os.utime(f"docs/{name}.md", (1, 1))
-    index(workers=2)
-    assert steps == ["start", "start", "cut"]
-    fill("docs", **{name: text + "More.\n" for name, text in pages.items()})
-    index(workers=2)
-    assert steps[3:] == ["start", "start", "cut"]
-
-
-@pytest.mark.slow
-def test_other_processes_cut_the_same_snippets(monkeypatch):
-    names = " ".join(f"Alpha{at % 7} beta{at % 5}" for at in range(400))  # in no language
-    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)}, zz=names)
-    index()
-    before = made()
-    shutil.rmtree(".md_index")
-    monkeypatch.setattr(cutter, "INLINE", 1000)
-    index(workers=2)
-    assert made() == before
-
-
-def test_a_process_that_is_ended_from_outside_is_told(monkeypatch, caplog):
-    """A system short of memory may end a process. The next run continues."""
-    fill("docs", **{f"page{at}": page(f"word{at}", "oak", "elm") for at in range(12)})
-    with monkeypatch.context() as patched:
-        patched.setattr(cutter, "INLINE", 1000)
-        patched.setattr(workers, "begin_work", partial(os._exit, 9))
-        with pytest.raises(CrawlError, match=r"was ended from outside.*; run this again: what was done is kept"):
-            index(workers=2)
-    gc.collect()
-    assert "never retrieved" not in caplog.text
-    assert index().files == 12
+    assert sizes == [6, 5]
 
 
 def test_the_database_is_never_crawled():
@@ -332,14 +254,14 @@ def test_a_folder_that_cannot_be_looked_into_for_once_keeps_its_place(monkeypatc
 
 def test_a_file_that_vanishes_between_crawl_and_read_is_listed(monkeypatch):
     fill("docs", trees=page("oak"), more=page("elm"))
-    read = walk.read
+    read = indexer.read
 
     def vanishing(found):
         if found.doc_path == "more.md":
             found.path.unlink()
         return read(found)
 
-    monkeypatch.setattr(walk, "read", vanishing)
+    monkeypatch.setattr(indexer, "read", vanishing)
     done = index()
     assert [(one.doc_path, one.reason) for one in done.skipped] == [("more.md", "gone since it was found")]
     assert done.files == 1
@@ -386,25 +308,6 @@ def test_a_name_that_leads_elsewhere_is_refused_and_nothing_is_made():
     with pytest.raises(CrawlError, match="is not a folder"):
         index("nowhere", "docs")
     assert os.listdir() == ["docs"]
-
-
-def test_other_models_are_refused_in_a_sentence():
-    from lmm_core.models.embedders.bm25 import Bm25Encoder
-
-    class OtherEncoder(Bm25Encoder):
-        name = "splade"
-
-    def other(known=None):
-        encoder = bm25()
-        encoder.sparse = OtherEncoder()
-        return encoder
-
-    fill("docs", trees=page("oak"))
-    index()
-    before = made()
-    with pytest.raises(CrawlError, match=r"'docs' was made otherwise \(word model bm25, now splade\)"):
-        index(encoder_for=other)
-    assert made() == before
 
 
 @pytest.mark.slow
@@ -491,11 +394,11 @@ def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
 def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monkeypatch):
     first_version()
     monkeypatch.setattr(indexer, "BATCH", 2)
-    written = indexer._Run._close_files
-    monkeypatch.setattr(indexer._Run, "_close_files", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
+    written = indexer.write_record
+    monkeypatch.setattr(indexer, "write_record", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         index()
-    monkeypatch.setattr(indexer._Run, "_close_files", written)
+    monkeypatch.setattr(indexer, "write_record", written)
     assert os.listdir(".md_index/docs/snippets")
     fill("docs", a=page("may"))
     Path("docs/b.md").unlink()
@@ -504,37 +407,6 @@ def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monk
     shutil.rmtree(".md_index")
     index()
     assert made() == state
-
-
-def test_files_are_counted_though_the_records_of_new_ones_are_not_kept(monkeypatch):
-    kept = []
-    finish = indexer._Run.finish
-    monkeypatch.setattr(indexer._Run, "finish", lambda run: (kept.append(sorted(run.records)), finish(run))[1])
-    first_version()
-    assert index().files == 3
-    second_version()
-    assert index().files == 3
-    fill("docs", e=page("oak"))
-    assert index().files == 4
-    assert kept == [[], ["a.md", "c.md"], ["a.md", "c.md", "d.md"]]
-
-
-def test_a_file_is_recorded_once_if_it_is_new_and_twice_if_it_changes(monkeypatch):
-    recorded = []
-    upsert = EdgeStore.upsert
-
-    def counted(store, name, points):
-        recorded.extend(point.payload["source"] for point in points if name == VECTORS + FILES)
-        upsert(store, name, points)
-
-    monkeypatch.setattr(EdgeStore, "upsert", counted)
-    first_version()
-    index()
-    assert recorded == ["a.md", "b.md", "c.md"]
-    recorded.clear()
-    fill("docs", a=page("may"), d=page("fig"))
-    index()
-    assert sorted(recorded) == ["a.md", "a.md", "d.md"]
 
 
 def test_the_records_of_files_have_no_index_which_would_be_in_memory():
@@ -552,13 +424,6 @@ class InMemory(FailingStore):
 
     def close(self):
         pass
-
-    def mark(self, path):
-        """Do what `Path.touch` does, and perhaps fail."""
-        if self.left < 1:
-            raise StoreError("the disk is full")
-        self.left -= 1
-        path.write_bytes(b"")
 
 
 def lose(name):
@@ -579,8 +444,8 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     monkeypatch.setattr(indexer, "BATCH", 2)
     for after in range(30):
         store = InMemory()
-        monkeypatch.setattr(Database, "open", lambda *given, store=store: catalogue.OpenIndex(store, VECTORS))
-        monkeypatch.setattr(Path, "touch", lambda path, store=store: store.mark(path))
+        monkeypatch.setattr(indexer, "project_store", lambda project, store=store: store)
+        monkeypatch.setattr("tests.crawl.indexed.project_store", lambda project, store=store: store)
         shutil.rmtree(".md_index", ignore_errors=True)
         first_version()
         index()
@@ -619,10 +484,14 @@ def test_what_can_be_made_again_is_made_again(missing):
 # On a server
 
 
+def on_server(server):
+    return Database(Path(".md_index"), Project(Path(), storage=StorageOptions(url=server.url)))
+
+
 def test_a_server_holds_the_collections_and_the_folder_the_rest():
     fill("docs", trees=page("oak", "elm"), more=page("fir"))
     with QdrantServer() as server:
-        database = Database(Path(".md_index"), RemoteSource(server.url))
+        database = on_server(server)
         assert index(database=database).snippets == 3
         assert sorted(one.name for one in server.client.get_collections().collections) == [
             "docs.vectors",
@@ -639,10 +508,11 @@ def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
     monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
     fill("docs", trees=page("oak"))
     with QdrantServer() as server:
-        database = Database(Path(".md_index"), RemoteSource(server.url))
+        database = on_server(server)
         index(database=database)
-        opened = database.open("docs", to_change=True)
+        lock = FolderLock(database.folder("docs"))
+        lock.take()
         with pytest.raises(StoreError, match="already open in this program"):
             index(database=database)
         assert search("oak", database=database)
-        opened.close()
+        lock.release()

@@ -1,4 +1,3 @@
-import asyncio
 import os
 import random
 import shutil
@@ -7,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.walk import GROUP, LARGEST, MIB, CrawledFile, Skipped, crawl, read, read_all
+from lmm_core.crawl.walk import LARGEST, MIB, CrawledFile, Skipped, crawl, read
 from lmm_core.errors import CrawlError
 
 
@@ -29,12 +28,8 @@ def skipped(root, **options):
     return {one.doc_path: one.reason for one in crawl(root, **options) if isinstance(one, Skipped)}
 
 
-def texts(root, **options):
-    async def collect():
-        return [(one.doc_path, text) async for one, text in read_all(files, **options)]
-
-    files = [one for one in crawl(root) if isinstance(one, CrawledFile)]
-    return asyncio.run(collect())
+def texts(root):
+    return [(one.doc_path, read(one)) for one in crawl(root) if isinstance(one, CrawledFile)]
 
 
 # What is found
@@ -325,33 +320,3 @@ def test_a_folder_that_the_system_refuses(tmp_path, monkeypatch):
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.md")
     assert list(crawl(tmp_path)) == [Skipped("pipe.md", "no regular file")]
-
-
-# Reading many
-
-
-def test_files_are_read_at_the_same_time_in_their_order(tmp_path):
-    write(tmp_path, {f"{number:03}.md": f"text {number}" for number in range(200)})
-    assert texts(tmp_path, max_fibers=7) == [(f"{number:03}.md", f"text {number}") for number in range(200)]
-
-
-def test_no_more_is_read_ahead_than_is_allowed(tmp_path):
-    write(tmp_path, {f"{number:03}.md": "x" for number in range(20 * GROUP)})
-    asked = []
-
-    def watched():
-        for one in crawl(tmp_path):
-            asked.append(one.doc_path)
-            yield one
-
-    async def collect():
-        return [len(asked) async for _ in read_all(watched(), max_fibers=5)]
-
-    ahead = asyncio.run(collect())
-    assert max(count - number for number, count in enumerate(ahead)) <= 6 * GROUP + 1
-
-
-def test_large_files_are_read_one_by_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("lmm_core.crawl.walk.AT_ONCE", 10)
-    write(tmp_path, {f"{number}.md": "x" * 9 for number in range(5)} | {"9.md": "y"})
-    assert [name for name, _ in texts(tmp_path)] == ["0.md", "1.md", "2.md", "3.md", "4.md", "9.md"]

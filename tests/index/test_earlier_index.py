@@ -177,10 +177,11 @@ def make_folder_earlier():
     for path in Path(".md_index").rglob("collection.json"):
         record = json.loads(path.read_text())
         record["metadata"].pop("version", None)
+        record["metadata"].pop("reader", None)
         path.write_text(json.dumps(record))
     catalogue = json.loads(Path(".md_index/catalogue.json").read_text())
     for entry in catalogue["indexes"].values():
-        del entry["identity"]["version"]
+        del entry["identity"]["version"], entry["identity"]["reader"]
         entry["identity"]["sparse"] = "bm25/of another time"
     Path(".md_index/catalogue.json").write_text(json.dumps(catalogue))
 

@@ -19,7 +19,7 @@ from ..running import run_or_report
 
 if TYPE_CHECKING:
     from ...crawl.indexer import Indexed
-    from ...crawl.ranking import Match
+    from ...crawl.search import SnippetHit
 
 Result = TypeVar("Result")
 SNIPPET = 200  # characters
@@ -44,17 +44,18 @@ def md_index(
     as_json: bool,
 ) -> None:  # fmt: skip
     """Index any folder of markdown. Only what has changed is read."""
-    from ..folder_indexes import database_from, index_markdown
+    from ...crawl.catalogue import database_at
+    from ...crawl.indexer import index_folder
 
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
     models.inform = logger.info
 
     async def work() -> Indexed:
         with ProgressBar(quiet) as bar:
-            return await index_markdown(
-                project, models, database_from(project, db_root), root, name, description, ignore, max_fibers,
-                bar.expect, bar.add,
-            )  # fmt: skip
+            database = database_at(project, db_root)
+            return await index_folder(
+                database, models, root, name, description, ignore, max_fibers, bar.expect, bar.add
+            )
 
     done = _run_and_close(work, models, logger)
     if done is None:
@@ -92,15 +93,15 @@ def _describe(done: Indexed) -> str:
 @json_option
 def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
     """Find snippets in folders that lmm md-index has indexed."""
-    from ...crawl.ranking import MOST_SHOWN, SHOWN
-    from ..folder_indexes import database_from, open_indexes
+    from ...crawl.catalogue import database_at
+    from ...crawl.search import MOST_SHOWN, SHOWN, Indexes
 
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")
     logger, models, project = ReportPrinter(), Models(warn=warn), project_at(None)
 
-    async def work() -> list[Match]:
-        indexes = open_indexes(project, models, database_from(project, db_root))
+    async def work() -> list[SnippetHit]:
+        indexes = Indexes(database_at(project, db_root), models)
         try:
             return await indexes.search(query, index, k, MOST_SHOWN if full else SHOWN)
         finally:
@@ -113,12 +114,12 @@ def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json
         print_json([match.as_json() for match in found])
     else:
         for match in found:
-            _print_match(match, full)
+            _print_hit(match, full)
         if not found:
             say("nothing was found", err=True)
 
 
-def _print_match(match: Match, full: bool) -> None:
+def _print_hit(match: SnippetHit, full: bool) -> None:
     """Print where a match is and the beginning of its text in a line, or all of it as it stands."""
     text = " ".join(match.snippet.split())
     say(f"{match.score:.3f}  ", nl=False)

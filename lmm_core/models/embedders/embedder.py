@@ -8,7 +8,10 @@ from typing import Protocol, runtime_checkable
 
 from ...errors import ModelError
 
-WORDS_ALONE = "name no model under [embeddings], and run `lmm index --rebuild` for an index that compares words"
+WORDS_ALONE = (
+    "name no model under [embeddings], and run `lmm index --rebuild` for an index that compares words (of a folder of "
+    "markdown: remove its folder in .md_index, and run `lmm md-index`)"
+)
 
 
 @dataclass(frozen=True, slots=True)

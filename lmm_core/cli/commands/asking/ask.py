@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ....crawl import FOLDER
 from ....errors import LmmError
 from ....logging import LoggerBase, printable, say
 from ....models.sources import STAND_IN_NAME
@@ -120,11 +121,11 @@ def ask(
 @asynccontextmanager
 async def _markdown_folders(tools: Tools, project: Project, models: Models) -> AsyncIterator[None]:
     """Let the model search in the indexes that `lmm md-index` has made here, too, within the block."""
-    from ...folder_indexes import FOLDER, add_tools
-
     if not Path(FOLDER).is_dir():
         yield
         return
+    from ....crawl.tools import add_tools
+
     indexes = add_tools(tools, project, models, Path.cwd(), indexing=False)
     try:
         yield

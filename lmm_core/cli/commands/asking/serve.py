@@ -198,9 +198,9 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""
+    from ....crawl.tools import add_tools
     from ....retrieve.agents.library_tools import status_tool
     from ....retrieve.agents.tools import Tools
-    from ...folder_indexes import add_tools
 
     if folder is not None:
         os.chdir(folder)  # as if it had been started there: everything else follows

@@ -7,8 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.crawl.points import as_text, payload_of, snippet_of
-from lmm_core.crawl.snippets import LEAST, MOST, Snippet, slice_text, snippet_file
+from lmm_core.crawl.snippets import snippet_file, title_of
+from lmm_core.crawl.windows import LEAST, MOST, cut_windows
+from lmm_core.index.encoding import EncodingModel
 from lmm_core.models.tokens import count_tokens
 from tests.crawl.indexed import read_snippet_file
 from tests.strategies import markdown
@@ -29,8 +30,16 @@ def paragraphs(*sizes):
     return "\n\n".join(prose(size, seed) for seed, size in enumerate(sizes)) + "\n"
 
 
+def cut(text, path="a.md", index="docs", **options):
+    return cut_windows(text, f"{index}/{path}", path, EncodingModel.BM25, **options)
+
+
 def bodies(text, **options):
-    return [snippet.body for snippet in slice_text(text, "a.md", "docs", **options)]
+    return [window.content for window in cut(text, **options)]
+
+
+def lines_of(window):
+    return window.payload["line_start"], window.payload["line_end"]
 
 
 def within_bounds(found):
@@ -56,7 +65,7 @@ def test_a_line_of_five_thousand_tokens_is_cut():
     for line in ("x" * 30_000, "word " * 5000, "漢字" * 3000):
         assert len(bodies(line)) > 4
         assert within_bounds(bodies(line))
-        assert len({snippet.id for snippet in slice_text(line, "a.md", "docs")}) == len(bodies(line))
+        assert len({window.uuid for window in cut(line)}) == len(bodies(line))
 
 
 def test_sections_stay_whole():
@@ -111,19 +120,6 @@ def test_the_count_of_tokens_may_be_another():
     assert all(64 <= len(body.split()) <= 320 for body in bodies(text, count=lambda text: len(text.split())))
 
 
-def test_a_section_that_is_too_long_is_not_counted_whole():
-    """Its beginning shows that, and each of its paragraphs is counted anyway."""
-    counted = []
-
-    def count(text):
-        counted.append(len(text))
-        return count_tokens(text)
-
-    text = paragraphs(*[100] * 5)
-    assert len(bodies(text, count=count)) > 1
-    assert max(counted) <= 5 * MOST < len(text)
-
-
 # What is known of a snippet
 
 DOCUMENT = """---
@@ -145,86 +141,78 @@ questions: How do I configure retries?
 """
 
 
-def test_a_snippet_says_where_it_stands():
+def test_a_window_says_where_it_stands():
     text = f"# Retries\n\nHow often.\n\n## Settings\n\n{prose(200)}\n"
-    (one,) = slice_text(text, "use/guide.md", "docs")
-    assert (one.index, one.doc_path, one.title) == ("docs", "use/guide.md", "Retries")
-    assert (one.line_start, one.line_end) == (1, 7)
-    assert one.source == "use/guide.md#L1-L7"
-    assert re.fullmatch("[0-9a-f]{32}", one.id)
+    (one,) = cut(text, "use/guide.md")
+    assert (one.payload["source"], title_of(one.payload["titles"]), lines_of(one)) == (
+        "use/guide.md",
+        "Retries",
+        (1, 7),
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "title"),
     [
         ("# One\n\n# Two\n", "One"),
-        ("### Deep\n\n## Two\n", "Two"),
-        ("### Deep\n\nText.\n", ""),
         ("Text.\n", ""),
         ("---\ntitle: Header\n---\n\n# One\n", "Header"),
     ],
 )
 def test_the_title(text, title):
-    assert [snippet.title for snippet in slice_text(text, "a.md", "docs")] == [title]
+    assert [title_of(window.payload["titles"]) for window in cut(text)] == [title]
 
 
-def test_the_header_is_embedded_and_not_shown():
+def test_the_titles_are_embedded_and_not_shown():
     text = f"---\ntitle: Guide\n---\n\n# Retries\n\n{prose(100)}\n\n## Settings\n\n{prose(500)}\n"
-    first, *others = slice_text(text, "a.md", "docs")
-    assert first.header == "Guide - Retries"
-    assert {snippet.header for snippet in others} == {"Guide - Retries - Settings"}
-    assert first.embedded == f"Guide - Retries\n\n{first.body}"
-    assert first.body.startswith("# Retries")
+    first, *others = cut(text)
+    assert first.annotations == "Guide - Retries"
+    assert {window.annotations for window in others} == {"Guide - Retries - Settings"}
+    assert first.texts.sparse == f"Guide - Retries\n\n{first.content}"
+    assert first.content.startswith("# Retries")
 
 
-def test_a_snippet_of_several_sections_has_the_titles_that_all_stand_under():
-    text = "# Book\n\n" + "\n\n".join(f"## Part {number}\n\n{prose(30, number)}" for number in range(3))
-    assert {snippet.header for snippet in slice_text(text, "a.md", "docs")} == {"Book"}
+def test_a_window_of_several_sections_stands_under_the_first_and_the_next_under_its_own():
+    text = f"# Book\n\n## Part\n\n{prose(100)}\n\n### Deep\n\n{prose(100, 1)}\n"
+    assert [window.annotations for window in cut(text)] == ["Book", "Book - Part - Deep"]
 
 
 def test_annotations_are_embedded():
-    (one,) = slice_text(DOCUMENT.format("{}", prose(100)), "a.md", "docs")
-    assert one.header == "Guide - Retries\nHow do I configure retries?"
-    assert "questions" not in one.body
-    assert (one.line_start, one.line_end) == (6, 16)
+    (one,) = cut(DOCUMENT.format("{}", prose(100)))
+    assert one.annotations == "Guide - Retries\nHow do I configure retries?"
+    assert "questions" not in one.content
+    assert lines_of(one) == (6, 16)
 
 
-def test_what_is_to_be_skipped_is_in_no_snippet():
+def test_what_is_to_be_skipped_is_in_no_window():
     text = f"# One\n\n{prose(100)}\n\n---\nskip: true\n---\n\n## Secret\n\nHidden.\n\n### Deep\n\nHidden, too.\n"
-    (one,) = slice_text(text, "a.md", "docs")
-    assert "idden" not in one.body and "Secret" not in one.body
-    assert slice_text("---\nskip: true\n---\n\nHidden.\n", "a.md", "docs") == []
+    (one,) = bodies(text)
+    assert "idden" not in one and "Secret" not in one
+    assert cut("---\nskip: true\n---\n\nHidden.\n") == []
 
 
 def test_metadata_inside_a_div_is_no_text():
     text = f"# One\n\n::: note\n---\nquestions: What?\n---\n\n{prose(100)}\n:::\n\nEnd.\n"
-    (one,) = slice_text(text, "a.md", "docs")
-    assert "What?" not in one.body and "::: note" in one.body
-    assert (one.line_start, one.line_end) == (1, 11)
+    (one,) = cut(text)
+    assert "What?" not in one.content and "::: note" in one.content
+    assert lines_of(one) == (1, 11)
 
 
 def test_lines_behind_a_byte_order_mark_and_with_crlf():
     text = "\ufeff\r\n# One\r\n\r\n" + paragraphs(*[100] * 6).replace("\n", "\r\n")
-    found = slice_text(text, "a.md", "docs")
-    assert found[0].body.startswith("# One") and found[0].line_start == 2
+    found = cut(text)
+    assert found[0].content.startswith("# One") and found[0].payload["line_start"] == 2
     check_lines(text, found)
 
 
-def test_the_id_is_of_all_that_a_snippet_is():
+def test_the_id_is_of_the_text_and_its_file_and_stays_where_it_moves():
     text = f"# One\n\n{prose(100)}\n"
 
     def ident(text=text, path="a.md", index="docs"):
-        return slice_text(text, path, index)[0].id
+        return cut(text, path, index)[0].uuid
 
-    assert ident() == ident()
-    others = [
-        ident(path="b.md"),
-        ident(index="x"),
-        ident("\n" + text),
-        ident(text + "More."),
-        ident(f"---\ntitle: T\n---\n{text}"),
-    ]
-    assert len({ident(), *others}) == 6
+    assert ident() == ident("\n" + text)
+    assert len({ident(), ident(path="b.md"), ident(index="x"), ident(text + "More.")}) == 4
 
 
 # Laws
@@ -246,22 +234,23 @@ LINES = st.lists(
 
 def check_lines(text, found):
     lines = text.split("\n")
-    for snippet in found:
-        there = "\n".join(lines[snippet.line_start - 1 : snippet.line_end])
-        own = [line for line in snippet.body.split("\n") if line.strip("\r") not in ("```", "| a | b |", "|---|---|")]
+    for window in found:
+        first, last = lines_of(window)
+        there = "\n".join(lines[first - 1 : last])
+        own = [line for line in window.content.split("\n") if line.strip("\r") not in ("```", "| a | b |", "|---|---|")]
         assert all(line.strip("\r") in there for line in own)
 
 
 @given(LINES)
 @settings(max_examples=60, deadline=None)
-def test_laws_of_snippets(text):
-    found = slice_text(text, "a.md", "docs")
-    assert len(found) <= 1 or within_bounds([snippet.body for snippet in found])
-    assert all(count_tokens(snippet.body) <= MOST for snippet in found)
-    assert len({snippet.id for snippet in found}) == len(found)
-    assert found == slice_text(text, "a.md", "docs")
-    assert all(1 <= snippet.line_start <= snippet.line_end <= text.count("\n") + 1 for snippet in found)
-    assert [read_snippet_file(snippet_file(snippet)) for snippet in found] == found
+def test_laws_of_windows(text):
+    found = cut(text)
+    texts = [window.content for window in found if window.payload.get("type") != "summary"]
+    assert len(texts) <= 1 or within_bounds(texts)
+    assert all(count_tokens(one) <= MOST for one in texts)
+    assert len({window.uuid for window in found}) == len(found)
+    assert found == cut(text)
+    assert all(1 <= first <= last <= text.count("\n") + 1 for first, last in map(lines_of, found))
 
 
 PLAIN = st.lists(
@@ -279,33 +268,26 @@ PLAIN = st.lists(
 
 @given(PLAIN)
 @settings(max_examples=60, deadline=None)
-def test_all_of_a_text_is_in_its_snippets(text):
-    found = slice_text(text, "a.md", "docs")
+def test_all_of_a_text_is_in_its_windows(text):
+    found = cut(text)
     check_lines(text, found)
-    covered = {line for snippet in found for line in range(snippet.line_start, snippet.line_end + 1)}
+    covered = {line for window in found for line in range(lines_of(window)[0], lines_of(window)[1] + 1)}
     for number, line in enumerate(text.split("\n"), 1):
         assert number in covered or not line.strip()
         words = set(line.split())
-        assert words <= {word for snippet in found for word in snippet.body.split()}
+        assert words <= {word for window in found for word in window.content.split()}
 
 
 # Files
 
 
-def test_a_snippet_file_is_readable_yaml_and_the_raw_text():
-    snippet = Snippet(
-        "0" * 32, "docs", 'a "b".md', "T: x", 3, 9, "---\n\n# Raw\r\n\n---", "T: x\nä – “q” \u2028\x85?", "de"
-    )
-    text = snippet_file(snippet)
+@pytest.mark.parametrize("title", ["T: x", 'ä – "q" \x85?', "--- # no"])
+def test_a_snippet_file_is_readable_yaml_and_the_raw_text(title):
+    (one,) = cut(f"---\ntitle: {title!r}\nlang: de\n---\n\n# Raw {{#a}}\r\n\n---\r\nEnd.", 'a "b".md')
+    text = snippet_file("docs", one)
     _, head, body = text.split("---\n", 2)
-    expected = {"index": "docs", "doc_path": 'a "b".md', "title": "T: x", "line_start": 3, "line_end": 9}
-    assert yaml.safe_load(head) == {"id": "0" * 32, **expected, "header": snippet.header, "language": "de"}
-    assert body == f"\n{snippet.body}\n"
-    assert read_snippet_file(text) == snippet
-
-
-@given(st.text(), st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_snippet_file_and_a_payload_give_the_snippet_back(header, body):
-    snippet = Snippet("1" * 32, "docs", "a.md", "", 1, 1, body, header)
-    assert read_snippet_file(snippet_file(snippet)) == snippet
-    assert snippet_of(payload_of("a.md", as_text(snippet))) == snippet
+    expected = {"index": "docs", "doc_path": 'a "b".md', "title": one.payload["titles"][0], "line_start": 6}
+    expected |= {"line_end": 9, "header": one.annotations, "language": "de"}
+    assert yaml.safe_load(head) == {"id": one.uuid, **expected}
+    assert body == f"\n{one.content}\n"
+    assert read_snippet_file(text) == {"id": one.uuid, **expected, "body": one.content}
