@@ -115,20 +115,22 @@ async def aquery_many(
         if known is None:
             raise StoreError(f"There is no collection {name!r}. Run `lmm index FILES` to make it.")
         compare_identity(name, known, encoder.identity())
-    # far above all scores: reciprocal ranks add up to less than 2, and BM25 scores stay below 1,000
-    boost = ("type", kind, 1000.0) if kind else None
     if languages is None:
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
-    searches = await encoder.searches(texts, limit, where, boost, compared=compared, languages=languages)
+    searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    return [[_unboosted(point, kind) for point in points] for points in found]
+    if not kind or (where is not None and "type" in where.all):
+        return found
+    of_kind = Where({**(where.all if where else {}), "type": kind}, where.none if where else {})
+    searches = [replace(search, where=of_kind) for search in searches]
+    first = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
+    return [_put_first(*both, limit) for both in zip(first, found, strict=True)]
 
 
-def _unboosted(point: ScoredPoint, kind: str) -> ScoredPoint:
-    """Return the point with the score that it has apart from its type."""
-    own = point.payload.get("type")
-    boosted = kind and (own == kind or (isinstance(own, list) and kind in own))
-    return replace(point, score=point.score - 1000.0) if boosted else point
+def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
+    """Return points, and after them the others that are not among them."""
+    ids = {point.id for point in first}
+    return [*first, *(point for point in others if point.id not in ids)][:limit]
 
 
 async def aquery_grouped(

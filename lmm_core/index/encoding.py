@@ -219,19 +219,12 @@ class Encoder:
                 vectors_of[SPARSE] = vector
         return made
 
-    async def search(
-        self, text: str, limit: int, where: Where | None = None, boost: tuple[str, str, float] | None = None,
-        prefetch: int = 50,
-    ) -> Search:  # fmt: skip
-        """Return the query for a text. Raise ModelError, or StoreError if the collection has no vectors."""
-        return (await self.searches([text], limit, where, boost, prefetch))[0]
-
     async def searches(
-        self, texts: Sequence[str], limit: int, where: Where | None = None,
-        boost: tuple[str, str, float] | None = None, prefetch: int = 50, compared: Compared = "both",
+        self, texts: Sequence[str], limit: int, where: Where | None = None, compared: Compared = "both",
         languages: Sequence[str] = (),
     ) -> list[Search]:  # fmt: skip
-        """Return the queries for several texts, embedded at once. Raise as `search`.
+        """Return the queries for several texts, embedded at once. Raise ModelError, or StoreError if the collection
+        has no vectors.
 
         compared: what is compared, as far as the collection has vectors for it; languages: those of
         the texts in the collection, in each of which words are stemmed.
@@ -245,7 +238,7 @@ class Encoder:
                 vectors[SPARSE] = self.sparse.encode_query(text, languages)
         if not all(made):
             raise StoreError("A collection without vectors (encoding none) cannot be searched by text.")
-        return [Search(vectors, limit, prefetch, where, boost) for vectors in made]
+        return [Search(vectors, limit, where=where) for vectors in made]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
         """Return the vectors of queries. Raise ModelError if `patience` runs out."""

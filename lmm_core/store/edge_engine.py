@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import FolderError, StoreError
 from ..models.embedders.embedder import Sparse
-from .filters import filter_among, filter_from
-from .ranking import Having, Hit
+from .filters import filter_from
+from .ranking import Hit
 from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ IN_MEMORY = 12_000  # KB of one vector; a segment with more is rebuilt as one th
 # The same where all vectors are of words: the payload takes twice as much as they, and a rebuild has all of it twice.
 OF_WORDS = 5_000
 ALL = 1_000_000  # more values than any key has
-FEW = 500  # points that are compared in less time than it is found out which candidates are among them
 REMOVED = 0.2  # share of removed points at which a segment is rebuilt
 
 
@@ -99,47 +98,23 @@ def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
     return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
 
 
-class ShardSearch:
-    """The steps of a search in a shard."""
+def search_shard(
+    shard: EdgeShard, where: Where | None, spec: VectorSpec, vectors: Mapping[str, Vector], limit: int
+) -> list[list[Hit]]:
+    """Return the best points that fit for each vector, in one request."""
+    import qdrant_edge as edge
 
-    def __init__(self, shard: EdgeShard, where: Where | None, spec: VectorSpec) -> None:
-        import qdrant_edge as edge
-
-        self._edge, self._shard = edge, shard
-        self._fits = filter_from(where, edge)
-        # The points of a filter that all fit. Without one, the engine counts removed points, too, for the IDF.
-        self._weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter())) if spec.idf else None
-
-    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: Sequence[Having | None]) -> list[list[Hit]]:
-        """Return the best points for each vector and each of `having`, in one request."""
-        edge = self._edge
-        filters = [filter_among(self._fits, *each, edge) if each else self._fits for each in having]
-        asked = [self._request(using, vector, limit, fits) for fits in filters for using, vector in vectors.items()]
-        return [
-            [(str(hit.id), hit.score) for hit in hits]
-            for hits in self._shard.query_batch(edge.QueryBatchRequest(asked))
-        ]
-
-    def _request(self, using: str, vector: Vector, limit: int, fits: Any) -> Any:
-        edge = self._edge
-        weighed = self._weighed if isinstance(vector, Sparse) else None
-        query = edge.Query.Nearest(edge_vector(vector, edge), using=using)
-        return edge.QueryRequest(limit, query=query, filter=fits, params=weighed)
-
-    def has_few(self, key: str, value: str) -> bool:
-        """Return True if few points have a value, as the engine estimates it."""
-        fits = filter_among(self._fits, key, value, self._edge)
-        return self._shard.count(self._edge.CountRequest(exact=False, filter=fits)) <= FEW
-
-    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
-        """Return those of the points that have a value."""
-        fits = filter_among(self._edge.HasIdCondition(set(ids)), key, value, self._edge)
-        asked = self._edge.ScrollRequest(limit=len(ids), filter=fits, with_payload=False)
-        return [str(record.id) for record in self._shard.scroll(asked)[0]]
-
-    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points in this order."""
-        return retrieve_points(self._shard, ids)
+    fits = filter_from(where, edge)
+    # The points of a filter that all fit. Without one, the engine counts removed points, too, for the IDF.
+    weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter())) if spec.idf else None
+    asked = [
+        edge.QueryRequest(
+            limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits,
+            params=weighed if isinstance(vector, Sparse) else None,
+        )
+        for using, vector in vectors.items()
+    ]  # fmt: skip
+    return [[(str(hit.id), hit.score) for hit in hits] for hits in shard.query_batch(edge.QueryBatchRequest(asked))]
 
 
 def point_size(point: Point) -> int:

@@ -24,13 +24,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import StoreError
 from ..files.marked import check_inside, check_no_links, hide_from_git, is_ours, make_marked, remove_marked
 from .edge_engine import (
-    ShardSearch,
     count_indexed,
     edge_config,
     edge_point,
@@ -40,6 +40,7 @@ from .edge_engine import (
     payload_size,
     point_size,
     retrieve_points,
+    search_shard,
     texts_in,
     why_not_opened,
 )
@@ -257,7 +258,9 @@ class EdgeStore:
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points, best first; those with equal scores by id."""
         with self._shard(name, "searched") as shard:
-            return run_search(search, self._spec(name), ShardSearch(shard, search.where, self._spec(name)))
+            spec = self._spec(name)
+            nearest = partial(search_shard, shard, search.where, spec)
+            return run_search(search, spec, nearest, partial(retrieve_points, shard))
 
     def count(self, name: str, where: Where | None = None) -> int:
         """Return the exact number of points that fit."""

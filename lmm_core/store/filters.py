@@ -20,12 +20,6 @@ def filter_from(where: Where | None, library: Any) -> Any:
     return library.Filter(must=must or None, must_not=must_not or None)
 
 
-def filter_among(fits: Any, key: str, value: str, library: Any) -> Any:
-    """Return the filter for points that have a value, among those that fit a filter or condition (None: among all)."""
-    among = [] if fits is None else [fits]
-    return library.Filter(must=[*among, _condition(key, value, library)])
-
-
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
     """Return the condition that a key has the value, or one of the values.
 

@@ -17,11 +17,11 @@ from uuid import NAMESPACE_URL, uuid5
 from ..errors import StoreError
 from ..models.addresses import is_loopback, usable_environment
 from ..models.embedders.embedder import Sparse
-from .filters import filter_among, filter_from
+from .filters import filter_from
 from .places import KEY_VARIABLE, RemoteSource
 from .points import checked_id, checked_name, checked_points, in_batches
 from .qdrant_errors import client_errors, describe_error, may_pass
-from .ranking import Having, Hit, run_search
+from .ranking import Hit, run_search
 from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
 
 if TYPE_CHECKING:
@@ -231,25 +231,22 @@ class QdrantStore:
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
         """Return the best points, best first; those with equal scores by id."""
-        return run_search(search, self._spec(name), _CollectionSearch(self, name, search.where))
+        nearest = partial(self._nearest, name, search.where)
+        return run_search(search, self._spec(name), nearest, partial(self.retrieve, name))
 
-    def nearest(self, name: str, vectors: Mapping[str, Vector], limit: int, filters: Sequence[Any]) -> list[list[Hit]]:
-        """Return the best points for each vector and filter, in one request."""
+    def _nearest(
+        self, name: str, where: Where | None, vectors: Mapping[str, Vector], limit: int
+    ) -> list[list[Hit]]:  # fmt: skip
+        """Return the best points that fit for each vector, in one request."""
         from qdrant_client import models
 
+        fits = filter_from(where, models)
         asked = [
             models.QueryRequest(query=_written_vector(vector), using=using, limit=limit, filter=fits)
-            for fits in filters
             for using, vector in vectors.items()
         ]
         found = self._ask(lambda: self._client.query_batch_points(name, asked))
         return [[(str(hit.id), hit.score) for hit in each.points] for each in found]
-
-    def fitting(self, name: str, fits: Any, limit: int) -> list[str]:
-        """Return the ids of points that fit, at most `limit`."""
-        asked: dict[str, Any] = {"scroll_filter": fits, "limit": limit, "with_payload": False}
-        records, _ = self._ask(lambda: self._client.scroll(name, **asked))
-        return [str(record.id) for record in records]
 
     def count(self, name: str, where: Where | None = None) -> int:
         """Return the exact number of points that fit."""
@@ -335,34 +332,6 @@ class ServerStore(QdrantStore):
 
     def _behind(self, name: str) -> str:
         return self.aliases().get(name, name)
-
-
-class _CollectionSearch:
-    """The steps of a search in a collection."""
-
-    def __init__(self, store: QdrantStore, name: str, where: Where | None) -> None:
-        from qdrant_client import models
-
-        self._models, self._store, self._name = models, store, name
-        self._fits = filter_from(where, models)
-
-    def nearest(self, vectors: Mapping[str, Vector], limit: int, having: Sequence[Having | None]) -> list[list[Hit]]:
-        """Return the best points for each vector and each of `having`."""
-        filters = [filter_among(self._fits, *each, self._models) if each else self._fits for each in having]
-        return self._store.nearest(self._name, vectors, limit, filters)
-
-    def has_few(self, key: str, value: str) -> bool:
-        """Return False: it would cost a request to find out."""
-        return False
-
-    def fitting(self, ids: Sequence[str], key: str, value: str) -> list[str]:
-        """Return those of the points that have a value."""
-        points = self._models.HasIdCondition(has_id=list(ids))
-        return self._store.fitting(self._name, filter_among(points, key, value, self._models), len(ids))
-
-    def retrieve(self, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points in this order."""
-        return self._store.retrieve(self._name, ids)
 
 
 def _entry(name: str) -> str:

@@ -72,15 +72,12 @@ class Search:
     """A query.
 
     vectors: by the name of the vector to compare each with. The results of several are fused by
-    reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each. boost: a
-    payload key, a value, and the number added to the score of points with that value after fusion
-    (like Qdrant's formula query); the best points with that value are candidates, too."""
+    reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each."""
 
     vectors: Mapping[str, Vector]
     limit: int
     prefetch: int = 50
     where: Where | None = None
-    boost: tuple[str, str, float] | None = None
 
 
 @runtime_checkable

@@ -136,7 +136,7 @@ def answers(folder):
     """What a store says to every kind of question."""
     store = open_store(LocalStorage(folder))
     where = Where(all={"type": "text"}, none={"sequence": 4})
-    search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 5, where=where, boost=("type", "question", 0.1))
+    search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 5, where=where)
     found = [
         store.search("notes", search),
         list(store.scroll("notes", where)),

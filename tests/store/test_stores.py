@@ -299,30 +299,6 @@ def test_equal_points_come_in_the_order_of_their_ids(notes):
     assert ids(notes.search("notes", both)) == sorted(numbers)[:40]
 
 
-def test_boost_raises_those_that_fit(notes):
-    notes.upsert("notes", [point(n, payload={"type": "exercise" if n == 300 else "text"}) for n in range(1, 400)])
-    plain, raised = Search({"content": near(1)}, 2), Search({"content": near(1)}, 2, boost=("type", "exercise", 1.0))
-    assert ids(notes.search("notes", plain)) == [1, 2]
-    found = notes.search("notes", raised)
-    assert ids(found) == [300, 1]
-    assert found[0].payload == {"type": "exercise"}
-    assert found[0].score > 1
-
-
-def test_a_rare_value_is_found_however_far_down_it_is(notes):
-    """Beside its candidates, each vector is compared with the points that have the value."""
-    types = {300: "exercise", 350: "exercise"}
-    notes.upsert("notes", [point(n, words=[5], payload={"type": types.get(n, "text")}) for n in range(1, 400)])
-    vectors = {"content": near(1), "words": Sparse([5], [1.0])}
-    found = notes.search("notes", Search(vectors, 3, prefetch=20, boost=("type", "exercise", 1000.0)))
-    assert ids(found) == [300, 350, 1]
-
-
-def test_words_that_no_point_has_find_nothing_of_any_type(notes):
-    notes.upsert("notes", [point(1, words=[1], payload={"type": "exercise"})])
-    assert notes.search("notes", Search({"words": Sparse([7], [1.0])}, 3, boost=("type", "exercise", 1.0))) == []
-
-
 def test_nothing_to_look_for_finds_nothing(notes):
     notes.upsert("notes", [point(1, words=[1])])
     assert notes.search("notes", Search({"words": Sparse([], [])}, limit=5)) == []
@@ -346,7 +322,6 @@ def random_searches(count):
             limit=chance.choice([1, 5, 20]),
             prefetch=chance.choice([20, 50]),
             where=chance.choice([None, where]),
-            boost=chance.choice([None, ("type", "Übung", 0.3)]),
         )
 
 
@@ -379,7 +354,7 @@ def test_all_places_find_the_same_in_the_same_order(tmp_path, monkeypatch, segme
 
 
 def test_our_fusion_is_the_engines(tmp_path):
-    """Without ties, it gives the results of the engine's own RRF and formula query."""
+    """Without ties, it gives the results of the engine's own RRF."""
     import qdrant_edge as edge
 
     store = open_store(LocalStorage(tmp_path / "index"))
@@ -393,13 +368,8 @@ def test_our_fusion_is_the_engines(tmp_path):
         edge.Prefetch(limit=500, query=edge.Query.Nearest(dense, using="content")),
         edge.Prefetch(limit=500, query=edge.Query.Nearest(edge.SparseVector(words.indices, words.values), "words")),
     ]
-    fits = edge.Expression.Condition(edge.FieldCondition("type", match=edge.MatchValue("summary")))
-    raised = edge.Expression.Sum(
-        [edge.Expression.Variable("$score"), edge.Expression.Mult([edge.Expression.Constant(0.2), fits])]
-    )
-    both = edge.Prefetch(limit=1000, query=edge.Fusion.Rrf(2), prefetches=prefetches)
-    theirs = store._shards["notes"].query(edge.QueryRequest(10, query=edge.Formula(raised), prefetches=[both]))
-    search = Search({"content": dense, "words": words}, 10, prefetch=500, boost=("type", "summary", 0.2))
+    theirs = store._shards["notes"].query(edge.QueryRequest(10, query=edge.Fusion.Rrf(2), prefetches=prefetches))
+    search = Search({"content": dense, "words": words}, 10, prefetch=500)
     ours = store.search("notes", search)
     assert [each.score for each in ours] == pytest.approx([each.score for each in theirs], abs=1e-6)
     assert sorted(each.id for each in ours) == sorted(str(each.id) for each in theirs)
@@ -783,22 +753,6 @@ def test_words_leave_memory_sooner_than_what_has_a_meaning_too(tmp_path, monkeyp
         segments[name] = store._shards[name].info().segments_count
     store.close()
     assert segments == {"words": 3, "both": 1}
-
-
-def test_points_of_a_rare_type_are_found_in_one_request(tmp_path, monkeypatch):
-    """Nothing is asked about the candidates; the hits are those of memory, which asks."""
-    vectors = [{"content": near(n % 50), "words": Sparse([n % 9], [1.0])} for n in range(900)]
-    types = [{"type": "exercise" if n % 90 == 7 else "text"} for n in range(900)]
-    found = {}
-    for place in (LocalStorage(tmp_path / "index"), ":memory:"):
-        store = open_store(place)
-        store.create("notes", SPEC, {}, INDEXES)
-        store.upsert("notes", [Point(key(n + 1), vectors[n], types[n]) for n in range(900)])
-        monkeypatch.setattr(edge_engine.ShardSearch, "fitting", None)
-        search = Search({"content": near(3), "words": Sparse([3], [1.0])}, 20, boost=("type", "exercise", 0.3))
-        found[str(place)] = ids(store.search("notes", search))
-        store.close()
-    assert len({*map(tuple, found.values())}) == 1
 
 
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
