@@ -22,12 +22,11 @@ from ..markdown.metadata.ownership import find_key
 from ..markdown.originals import restore_originals
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
-from ..models.embedders.embedder import Sparse, SparseEncoder
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
 from .cutting.merge import div_type
 from .cutting.split import ChunkBlock, ParentDocument
-from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode, weigh_words
+from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .passages import PAGE, SUMMARY, page_in
 
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
@@ -64,8 +63,7 @@ class Chunk:
     """A text to be stored.
 
     `payload` is returned with it, `texts` are encoded. `uuid` is made of document, content and
-    occurrence, so that it stays the same wherever the text moves within its document. `words` is the
-    sparse vector of `texts`, if it is made already.
+    occurrence, so that it stays the same wherever the text moves within its document.
     """
 
     content: str
@@ -73,7 +71,6 @@ class Chunk:
     texts: ChunkTexts
     uuid: str
     payload: dict[str, Any] = field(default_factory=dict)
-    words: Sparse | None = None
 
     @property
     def hash(self) -> str:
@@ -196,12 +193,6 @@ def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
 
 def _hash_of(texts: ChunkTexts) -> str:
     return _hash([*texts.dense, "\0", texts.sparse, texts.language, str(VERSION)])[:16]
-
-
-def with_words(chunks: Sequence[Chunk], encoder: SparseEncoder | None) -> list[Chunk]:
-    """Return chunks with the sparse vectors of their words; without an encoder, as they are."""
-    made = weigh_words(encoder, [chunk.texts for chunk in chunks])
-    return [replace(chunk, words=words) for chunk, words in zip(chunks, made, strict=True)]
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:

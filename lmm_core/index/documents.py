@@ -33,7 +33,7 @@ from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import NO_DOCUMENTS, SplitOpts
 from ..store.vector_store import ScoredPoint
-from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks, with_words
+from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
 from .collection import GROUP
 from .cutting.split import ChunkBlock, Count, ParentDocument, Split, transform
 from .cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
@@ -265,10 +265,9 @@ def encode_document(
         return None
     docid, source = docid_of(file.path), source_of(file.path, project)
     try:
-        document = blocklist_encode(
+        return blocklist_encode(
             blocks, own, located, encoding=encoder.encoding, docid=docid, source=source, embedder=encoder.embedder
         )
-        return replace(document, chunks=with_words(document.chunks, encoder.plain))
     except ConfigError as error:
         located.error(str(error), 1)
         return None

@@ -114,17 +114,6 @@ def new_names(collection: str, companion: str) -> tuple[str, str]:
     return f"{collection}.lmm-{run}", f"{companion}.lmm-{run}"
 
 
-def names_in_service(store: ServerStore, collection: str, companion: str) -> tuple[str, str]:
-    """Return the collections that have the names now, so that a run works on them whatever gets the names meanwhile.
-
-    Where the records have another name, as those of earlier versions, the names themselves are returned."""
-    aliases = store.aliases()
-    behind = aliases.get(collection, collection)
-    if aliases.get(collection + FILES, collection + FILES) != behind + FILES:
-        return collection, companion
-    return behind, aliases.get(companion, companion)
-
-
 def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
     """Give new collections their names, and remove the old ones. Raise StoreError.
 

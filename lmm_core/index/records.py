@@ -138,7 +138,7 @@ async def write_changes(
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
-        vectors = await encoder.encode([chunk.texts for chunk in batch], [chunk.words for chunk in batch])
+        vectors = await encoder.encode([chunk.texts for chunk in batch])
         made = [Point(chunk.uuid, found, chunk.payload) for chunk, found in zip(batch, vectors, strict=True)]
         await asyncio.to_thread(store.upsert, collection, made)
         points += made

@@ -33,7 +33,6 @@ from .rebuild import (
     are_earlier,
     find_unfinished,
     make_collections,
-    names_in_service,
     new_names,
     put_in_service,
     remove_unused,
@@ -84,8 +83,8 @@ class Refresh:
     how many of the files that were read are in which, and what names it; rebuild: make the
     collections anew. The encoders and
     records are set when the run starts, and whether an earlier version of the program made the
-    collections; collections: on a server, the new one for each name while all are made anew. There, `project`
-    has the names of the collections in service or of the new ones."""
+    collections; collections: on a server, the new one for each name while all are made anew; `project` has the new
+    names then."""
 
     project: Project
     store: VectorStore
@@ -110,7 +109,6 @@ class Refresh:
 
     def __post_init__(self) -> None:
         self._source_of = cache(partial(name_from, self.project.root))
-        self.own_project = self.project  # with the names that are configured
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
@@ -126,8 +124,6 @@ class Refresh:
         if self.rebuild and not self.dry_run:
             check_docids(self._docids(documents), {}, self.project.root)  # while the old index is still there
             await self._start_anew()
-        else:
-            await self._use_collections_in_service()
         await self._prepare()
         if self.annotate and not self.dry_run:
             documents = [await annotate_document(file, self.models, self.logger) for file in documents]
@@ -167,16 +163,6 @@ class Refresh:
             counts += await self._write(group)
         return counts
 
-    async def _use_collections_in_service(self) -> None:
-        if is_server(self.store):
-            database = self.own_project.database
-            names = database.collection_name, database.companion_collection
-            self._use_collections(*await asyncio.to_thread(names_in_service, self.store, *names))
-
-    def _use_collections(self, collection: str, companion: str) -> None:
-        database = replace(self.project.database, collection_name=collection, companion_collection=companion)
-        self.project = replace(self.project, database=database)
-
     async def _start_anew(self) -> None:
         """Work on new collections from now on. Raise StoreError.
 
@@ -185,8 +171,10 @@ class Refresh:
         if not is_server(self.store):
             await asyncio.to_thread(drop_collections, self.store, self.project)
             return
-        names = collection_names(self.own_project)
-        self._use_collections(*new_names(*names[:2]))
+        names, database = collection_names(self.project), self.project.database
+        collection, companion = new_names(database.collection_name, database.companion_collection)
+        database = replace(database, collection_name=collection, companion_collection=companion)
+        self.project = replace(self.project, database=database)
         self.collections = dict(zip(names, collection_names(self.project), strict=True))
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
@@ -195,7 +183,6 @@ class Refresh:
         Raise StoreError, ModelError and ConfigError."""
         from .documents import blocklist_encode
 
-        await self._use_collections_in_service()
         await self._prepare()
         for collection, encoder in self._encoders().items():
             if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:

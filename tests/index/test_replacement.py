@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
-from lmm_core.index.rebuild import names_in_service
 from lmm_core.index.stores import drop_collections
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
@@ -237,16 +236,6 @@ def test_a_killed_process_leaves_the_old_one_in_service(server, monkeypatch):
     counts("--rebuild .")
     check_clean(server)
     assert found("word3")[0]["source"] == "more/3.md"
-
-
-def test_a_run_that_began_before_does_not_write_into_the_new_one(server):
-    store = opened(server)
-    counts("--rebuild .")
-    before = names_in_service(store, "chunks", "documents")
-    counts("--rebuild .")
-    with pytest.raises(StoreError, match="no collection"):
-        store.count(before[0])
-    assert store.count("chunks") == 3 and names_in_service(store, "chunks", "documents") != before
 
 
 def test_dropping_a_name_drops_what_has_it(server):
