@@ -6,7 +6,6 @@ May import what `study` may.
 from ..errors import LlmdError
 from .changes import ChangePlan, FileChange, plan
 from .document import (
-    ChangelogItem,
     CodeFile,
     Llmd,
     LlmdPart,
@@ -20,7 +19,6 @@ from .reply import ChangelogText, ParsedReply, Replacement, parse_reply
 
 __all__ = [
     "ChangePlan",
-    "ChangelogItem",
     "ChangelogText",
     "CodeFile",
     "FileChange",

@@ -55,10 +55,10 @@ _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 @dataclass(frozen=True, slots=True)
 class LlmdPart:
-    """A stretch of the document.
+    """A stretch of the document: a section, or an item of the changelog.
 
-    text: with LF line ends and no blank lines around it; line: the one it begins in (from 1);
-    start, end: offsets in characters."""
+    text: with LF line ends and no blank lines around it, an item's without its bullet and indentation; line: the one
+    it begins in (from 1); start, end: offsets in characters."""
 
     text: str
     line: int
@@ -82,16 +82,6 @@ class CodeFile:
     end: int
     section: int
     section_end: int
-
-
-@dataclass(frozen=True, slots=True)
-class ChangelogItem:
-    """An item of the changelog, without its bullet and indentation (the offsets include them)."""
-
-    text: str
-    line: int
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +118,7 @@ class Llmd:
     log: LlmdPart | None
     thread: LlmdPart | None
     files: Mapping[str, CodeFile]
-    changelog: tuple[ChangelogItem, ...]
+    changelog: tuple[LlmdPart, ...]
     entries: tuple[ThreadEntry, ...]
     problems: tuple[Problem, ...] = field(default=())
 
@@ -283,17 +273,17 @@ class _DocumentReader:
 
     # Changelog
 
-    def _items(self, section: Heading, end: int) -> tuple[ChangelogItem, ...]:
+    def _items(self, section: Heading, end: int) -> tuple[LlmdPart, ...]:
         starts = [line.start for line in self._lines(section.end, end) if _BULLET.match(self.text, line.start)]
         if not blank(self.text[section.end : starts[0] if starts else end]):
             start = self._skip_blank(section.end, end)
             self._problem(start, "the changelog begins with something that is no list item")
         return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
 
-    def _item(self, start: int, stop: int) -> ChangelogItem:
+    def _item(self, start: int, stop: int) -> LlmdPart:
         source = self.text[start:stop].rstrip(" \t\r\n")
         body = _BULLET.sub("", source, count=1).replace("\r\n", "\n")
-        return ChangelogItem(re.sub(r"\n[ ]{1,2}", "\n", body), self._line(start), start, start + len(source))
+        return LlmdPart(re.sub(r"\n[ ]{1,2}", "\n", body), self._line(start), start, start + len(source))
 
     # Thread
 

@@ -14,7 +14,6 @@ from .document import (
     FENCE,
     CodeFile,
     Llmd,
-    LlmdPart,
     ThreadEntry,
     as_shown,
     parse_llmd,
@@ -33,25 +32,16 @@ _LANGUAGES = {
 
 
 def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
-    """Return a new document without files, changelog and entries.
-
-    Raise LlmdError if a text would be read differently."""
+    """Return a new document without files, changelog and entries. Raise LlmdError if the name is none."""
     heads = [
         (f"# {PROJECT} {name}", ""), (f"## {META}", about), (f"### {INSTRUCTIONS}", instructions),
         (f"### {TOOLS}", tools), (f"## {MISSION}", mission), (f"## {CODE}", ""), (f"## {CHANGELOG}", ""),
         (f"## {THREAD}", ""),
     ]  # fmt: skip
     made = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
-    parts = (made.name, _said(made.meta), _said(made.instructions), _said(made.tools), _said(made.mission))
     if made.name != name:
         raise LlmdError(f"the name {name!r} cannot be used in a heading (does it hold line ends, {{…}} or #?)")
-    if parts != (name, about, instructions, tools, mission) or made.problems:
-        raise LlmdError("a text would be read as something else: does it hold a heading of the format?")
     return made
-
-
-def _said(part: LlmdPart | None) -> str:
-    return part.text if part else ""
 
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:

@@ -127,13 +127,11 @@ class Files:
 def _kind_problem(place: Path, real: Path) -> str:
     """Return what is wrong with the kind of a file (links followed: `real`), or ""."""
     try:
-        mode = real.lstat().st_mode
+        mode = real.stat().st_mode
     except FileNotFoundError:
         return "a link that leads nowhere" if place.is_symlink() else ""
     except OSError as error:
         return error.strerror or str(error)
-    if stat.S_ISLNK(mode):  # resolving did not end
-        return "a link that leads in a circle"
     if stat.S_ISDIR(mode):
         return "a folder"
     return "" if stat.S_ISREG(mode) else "no regular file"
