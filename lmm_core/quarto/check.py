@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..errors import MarkdownError, QuartoError
-from ..markdown.blocks import Block
-from ..markdown.files import is_notebook, read_markdown
-from ..markdown.parse import parse_markdown_text
-from ..markdown.spelling import convert
+from ..markdown.files import MarkdownDocument, read_markdown
 from ..scan.check.unreadable import find_errors
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import as_list, mapping_in, project_file, read_project, read_yaml
 from .extension import EXTENSION, filter_problem, installed_extension
-from .native_blocks import BY_HAND, native_lines
+from .native_blocks import find_native
 from .options import not_a_mapping, option_problem
 
 
@@ -107,42 +103,23 @@ def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
     """Yield the native blocks, which Quarto merges into the header and stops on in some cases."""
-    mended: list[str] = []
-    by_hand = unread = False
+    documents: list[tuple[str, MarkdownDocument]] = []
+    problems: list[str] = []
     for path in with_included(find_inputs(folder), folder):
-        lines, left, problem = _native_lines(path)
-        name = os.path.relpath(path)  # from where the lines are pasted
-        mended += [name] if left < len(lines) else []
-        by_hand = by_hand or left > 0
-        unread = unread or bool(problem)
-        where = "".join(f", {line}" for line in lines[1:])
-        if problem:
-            yield ProjectFinding("spelling", False, problem)
-        elif lines:
-            yield ProjectFinding("spelling", False, f"{name}:{lines[0]}{where}: native blocks")
-    if by_hand:
-        yield ProjectFinding("spelling", False, BY_HAND)
-    if mended:
-        command = f"lmm convert --to div {shlex.join(mended)}"
-        yield ProjectFinding("spelling", False, "Blocks written as divs are safe in Quarto. To write them so:", command)
-    elif not by_hand and not unread:
+        name = os.path.relpath(path)  # from where the command is pasted
+        try:
+            document = MarkdownDocument(read_markdown(path))
+        except (OSError, MarkdownError) as error:
+            problems.append(str(error))
+            continue
+        documents.append((name, document))
+        problems += [f"{name}:{one.line}: {one.message}" for one in [*find_errors(document.blocks)][:1]]
+    problems += find_native(documents)
+    for problem in problems:
+        sentence, is_command, command = problem.partition(" run: ")
+        yield ProjectFinding("spelling", False, f"{sentence} run:" if is_command else sentence, command)
+    if not problems:
         yield ProjectFinding("spelling", True, "no native blocks")
-
-
-def _native_lines(path: Path) -> tuple[list[int], int, str]:
-    """Return the lines of the native blocks in a file without its header, how many of them remain
-    after converting, and why the file cannot be read, or ""."""
-    try:
-        blocks = parse_markdown_text(read_markdown(path).text)
-    except (OSError, MarkdownError) as error:
-        return [], 0, str(error)
-    lines = native_lines(blocks)
-    left = lines if is_notebook(path) else native_lines(convert(blocks, "div"))
-    return lines, len(left), _first_broken(path, blocks)
-
-
-def _first_broken(path: Path, blocks: Sequence[Block]) -> str:
-    return next((f"{os.path.relpath(path)}:{problem.line}: {problem.message}" for problem in find_errors(blocks)), "")
 
 
 def _check_ignored(folder: Path) -> ProjectFinding:

@@ -192,7 +192,7 @@ def test_a_quarto_project_that_cannot_be_read():
 def test_blocks_that_quarto_cannot_read_are_named_with_the_command_that_mends_them():
     write("means.md", f"{NOTES}\n---\ntype: exercise\n---\n\nText.\n")
     done = run("lmm init --quarto").stdout.decode()
-    assert "means.md:5: native blocks" in done and "        lmm convert --to div means.md\n" in done
+    assert "means.md:5: Quarto would forget" in done and "        lmm convert --to div means.md\n" in done
 
 
 def test_the_folder_of_the_site_is_that_of_quarto():
