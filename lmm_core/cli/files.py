@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ..errors import ConfigError, MarkdownError, QuartoError
+from ..errors import MarkdownError
 from ..logging import Report, say
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
@@ -25,7 +25,7 @@ from .arguments import find_documents
 from .diffs import print_diff
 from .reports import ReportPrinter, cost, print_json, report_failure
 from .running import run
-from .session import SECONDS_BETWEEN_LOOKS, Saved, SavedFiles
+from .session import SavedFiles
 
 WOULD = "would be "  # how `--check` and `--diff` begin what they say
 FILES_AT_ONCE = 16
@@ -177,49 +177,12 @@ async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: Repor
     return text != file.text
 
 
-def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
-    """Do some work on all documents, then on those that are saved, until Ctrl-C.
-
-    work: returns False if it failed, and is then done again at the next save. Errors end nothing."""
-    waits = False
-    try:
-        while True:
-            try:
-                if (saved := files.look()) and not work(saved):
-                    files.postpone(saved)
-            except (ConfigError, QuartoError) as error:  # a half-typed configuration
-                say(str(error), err=True)
-            if not waits:
-                say("waiting for a file to be saved; Ctrl-C ends this", err=True)
-            waits = True
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-    except KeyboardInterrupt:
-        say("", err=True)
-
-
 def print_warnings(outcome: FileOutcome) -> None:
     """Print what a quiet run has found besides errors: mistakes in a file, and what may be wrong."""
     printer = ReportPrinter()
     for report in outcome.reports:
         if report["level"] == "warning":
             printer.report(Report(**report))
-
-
-def say_at(message: str) -> None:
-    """Print a message with the time of day."""
-    say(f"{time.strftime('%H:%M:%S')} {message}", err=True)
-
-
-def is_done(work: Callable[[], object]) -> bool:
-    """Do some work in a loop that errors shall not end. Return False if it failed; Ctrl-C ends the loop."""
-    try:
-        work()
-    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
-        say(error.format_message(), err=True)
-        return False
-    except SystemExit:  # stopped by Ctrl-C, which has been said
-        raise KeyboardInterrupt from None
-    return True
 
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from ..errors import ConfigError, QuartoError
 from ..files.walk import SUFFIXES
+from ..logging import say
 from ..markdown.files import find_markdown
 from ..settings.quarto_inputs import DocumentFinder
 
@@ -146,3 +151,40 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return status.st_mtime_ns, status.st_size
+
+
+def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
+    """Do some work on all documents, then on those that are saved, until Ctrl-C.
+
+    work: returns False if it failed, and is then done again at the next save. Errors end nothing."""
+    waits = False
+    try:
+        while True:
+            try:
+                if (saved := files.look()) and not work(saved):
+                    files.postpone(saved)
+            except (ConfigError, QuartoError) as error:  # a half-typed configuration
+                say(str(error), err=True)
+            if not waits:
+                say("waiting for a file to be saved; Ctrl-C ends this", err=True)
+            waits = True
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+    except KeyboardInterrupt:
+        say("", err=True)
+
+
+def say_at(message: str) -> None:
+    """Print a message with the time of day."""
+    say(f"{time.strftime('%H:%M:%S')} {message}", err=True)
+
+
+def is_done(work: Callable[[], object]) -> bool:
+    """Do some work in a loop that errors shall not end. Return False if it failed; Ctrl-C ends the loop."""
+    try:
+        work()
+    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
+        say(error.format_message(), err=True)
+        return False
+    except SystemExit:  # stopped by Ctrl-C, which has been said
+        raise KeyboardInterrupt from None
+    return True

@@ -13,7 +13,6 @@ from ..errors import ModelError
 from ..index.passages import Passage
 from ..models.addresses import is_address, shown_address, usable_environment
 from ..models.chat import Asker
-from ..models.embedders.cross_encoder import CrossEncoder
 from ..models.names import ModelName
 from ..models.openai.client import require_key, without_key
 from ..models.prompts import RERANK, Prompt, as_data, enclose
@@ -22,6 +21,8 @@ from ..models.sources import ModelSource
 
 if TYPE_CHECKING:
     from httpx import Response
+
+    from ..models.embedders.cross_encoder import CrossEncoder
 
 MOST_CHARACTERS = 2_000  # of a passage, and of the question
 TIMEOUT = 20.0  # seconds

@@ -72,7 +72,7 @@ def index(
     logger = ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED, finder)
     if watch:
-        from ..files import at_every_save
+        from ..session import at_every_save
         from ..session import SavedFiles
 
         saves = SavedFiles(paths, finder, INDEXED)
@@ -194,7 +194,7 @@ def _print_info(as_json: bool) -> None:
 
 def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
     """Index what was saved, and print what has changed. Return False if it failed."""
-    from ..files import is_done, say_at
+    from ..session import is_done, say_at
 
     counts: list[Counts | None] = []
     done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))

@@ -13,9 +13,9 @@ from ...scan.documents.talk import ConversationWork, KeyClearing, clear_work, de
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
-from ..files import FileOutcome, at_every_save, exit_with_outcomes, for_each, is_done, rewrite, say_at
+from ..files import FileOutcome, exit_with_outcomes, for_each, rewrite
 from ..reports import ReportPrinter, TerminalScreen, warn
-from ..session import SavedFiles
+from ..session import SavedFiles, at_every_save, is_done, say_at
 
 _KEYS = "Take this key out of all metadata instead, whoever wrote it; with --annotations, only as rag wrote it."
 
@@ -40,6 +40,7 @@ def chat(
     if watch:
         find_documents(paths, ReportPrinter(quiet), finder=finder)
         at_every_save(SavedFiles(paths, finder), lambda saved: _answer(saved.paths, model, jobs, quiet))
+        return
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
     exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder))

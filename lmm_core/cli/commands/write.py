@@ -24,13 +24,10 @@ from ..arguments import (
 )
 from ..files import (
     FileOutcome,
-    at_every_save,
     for_each,
-    is_done,
     print_warnings,
     rewrite,
     rewrite_saved,
-    say_at,
     work_file,
 )
 from ..reports import (
@@ -44,7 +41,7 @@ from ..reports import (
     warn,
 )
 from ..running import run
-from ..session import Saved, SavedFiles
+from ..session import Saved, SavedFiles, at_every_save, is_done, say_at
 
 
 @click.command()
