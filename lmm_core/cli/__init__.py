@@ -17,15 +17,27 @@ import click
 
 from .. import __version__
 from ..ending import end_quickly
+from ..errors import ConfigError, LmmError
 from ..logging import make_output_printable, one_line, printable, say
 from .registry import COMMANDS, GROUPS
 
 
 @contextmanager
-def _printable_errors() -> Iterator[None]:
-    """Make the errors that click prints safe for a terminal, because they quote names and arguments."""
+def _errors_in_sentences() -> Iterator[None]:
+    """Turn the errors of a command into those that click prints, safe for a terminal.
+
+    Wrong settings are wrong usage; other errors of ours, and those of files, are things that could not be done."""
     try:
-        yield
+        try:
+            yield
+        except ConfigError as error:
+            raise click.UsageError(str(error)) from None
+        except LmmError as error:
+            raise click.ClickException(str(error)) from None
+        except OSError as error:
+            if not error.filename:  # of the output, or `| head` has had enough: see `main`
+                raise
+            raise click.ClickException(f"{error.filename}: {error.strerror}") from None
     except click.ClickException as error:
         for name, value in vars(error).items():
             if isinstance(value, str):
@@ -37,11 +49,11 @@ class _GroupedCommands(click.Group):
     """Commands that are imported when they are used, and listed by what a person wants to do."""
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
-        with _printable_errors():
+        with _errors_in_sentences():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _printable_errors():
+        with _errors_in_sentences():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

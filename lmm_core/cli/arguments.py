@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..errors import ConfigError, MarkdownError, OutputError, QuartoError
+from ..errors import MarkdownError, OutputError, QuartoError
 from ..files.walk import SUFFIXES
 from ..files.writing import STANDARD_OUTPUT, is_stream
 from ..logging import LoggerBase
@@ -101,7 +101,7 @@ def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Seq
 def _found(find: Callable[[], list[Path]]) -> list[Path]:
     try:
         return find()
-    except (FileNotFoundError, MarkdownError, ConfigError, QuartoError) as error:
+    except (FileNotFoundError, MarkdownError, QuartoError) as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -127,14 +127,6 @@ def check_text(output: Path, text: str) -> None:
         raise click.UsageError(str(error)) from None
 
 
-def config_checked(read: Callable[[], Result]) -> Result:
-    """Return what `read` returns. Raise UsageError if the configuration is wrong."""
-    try:
-        return read()
-    except ConfigError as error:
-        raise click.UsageError(str(error)) from None
-
-
 @contextmanager
 def needs_extra(extra: str, what: str) -> Iterator[None]:
     """Explain how to install a package whose import fails within the block.
@@ -153,14 +145,14 @@ def needs_extra(extra: str, what: str) -> Iterator[None]:
 
 
 def project_at(path: Path | None) -> Project:
-    """Return the project of a file, or of the working folder. Raise UsageError."""
+    """Return the project of a file, or of the working folder. Raise ConfigError."""
     from ..settings.project import load_project
 
-    return config_checked(lambda: load_project(path))
+    return load_project(path)
 
 
 def searched_project() -> Project:
-    """Return the project whose index is searched from the working folder. Raise UsageError.
+    """Return the project whose index is searched from the working folder. Raise ConfigError and UsageError.
 
     If the working folder's project has no index, that is the project just below which has one:
     `lmm index book` puts the index there if the book is a project of its own."""

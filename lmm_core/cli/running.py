@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ModelError
 from ..logging import LoggerBase, say
-from .arguments import config_checked
 
 if TYPE_CHECKING:
     from ..retrieve.library import Library
@@ -19,11 +18,11 @@ Result = TypeVar("Result")
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of asynchronous work. Raise UsageError if the configuration is wrong; Ctrl-C exits with 130."""
+    """Return the result of asynchronous work. Ctrl-C exits with 130."""
     import asyncio
 
     try:
-        return config_checked(lambda: asyncio.run(work))
+        return asyncio.run(work)
     except KeyboardInterrupt:
         say("stopped; what was done is kept, and the same command goes on from there", err=True)
         sys.exit(130)

@@ -182,8 +182,8 @@ def is_done(work: Callable[[], object]) -> bool:
     """Do some work in a loop that errors shall not end. Return False if it failed; Ctrl-C ends the loop."""
     try:
         work()
-    except click.UsageError as error:  # a half-typed configuration, or a file that is just being replaced
-        say(error.format_message(), err=True)
+    except (click.UsageError, ConfigError) as error:  # a half-typed one, or a file that is just being replaced
+        say(str(error), err=True)
         return False
     except SystemExit:  # stopped by Ctrl-C, which has been said
         raise KeyboardInterrupt from None

@@ -9,7 +9,7 @@ from dataclasses import MISSING
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, OutputError
 from ..files.create import create_file
 from .names import CONFIG_NAME, MOST_BYTES
 from .tables import SECTIONS, ConfigTables, keys_of, section_keys, table_class, words_of
@@ -85,11 +85,11 @@ def _source_lines() -> list[str]:
 
 
 def write_default(folder: Path) -> Path:
-    """Write that file into a folder and return its path. Raise ConfigError if there is one
+    """Write that file into a folder and return its path. Raise OutputError if there is one
     already, and OSError."""
     file = folder / CONFIG_NAME
     try:
         create_file(file, default_text().encode("utf-8"))
     except FileExistsError:
-        raise ConfigError(f"{file}: exists already, and is not overwritten") from None
+        raise OutputError(f"{file}: exists already, and is not overwritten") from None
     return file

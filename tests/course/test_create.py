@@ -185,7 +185,7 @@ def test_a_configuration_of_another_program_is_reported():
 def test_a_quarto_project_that_cannot_be_read():
     write("_quarto.yml", "project: [\n")
     done = run("lmm init")
-    assert done.returncode == 1 and done.stderr.startswith(b"_quarto.yml:2: cannot be read")
+    assert done.returncode == 1 and done.stderr.startswith(b"Error: _quarto.yml:2: cannot be read")
     assert tree().keys() == {"_quarto.yml"}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.errors import ConfigError, ModelError
+from lmm_core.errors import ConfigError, ModelError, OutputError
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
 from lmm_core.settings.config import ConfigSettings, Settings, explain, read_settings
@@ -574,7 +574,7 @@ def test_a_default_file_is_written_once():
     file = write_default(Path())
     assert file.read_text(encoding="utf-8") == default_text()
     file.write_text("spelling = 'native'\n")
-    with pytest.raises(ConfigError, match=r"config\.toml: exists already"):
+    with pytest.raises(OutputError, match=r"config\.toml: exists already"):
         write_default(Path())
     assert file.read_text() == "spelling = 'native'\n"
 

@@ -18,7 +18,7 @@ from ...logging import counted, one_line, say
 from ...markdown.blocks import serialize_blocks
 from ...markdown.files import write_markdown
 from ...settings.project import Project, load_project
-from ..arguments import config_checked, find_all_documents, json_option
+from ..arguments import find_all_documents, json_option
 from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: b
     No file that is there is changed: what it lacks is printed to paste."""
     from ...course.create import create_course
 
-    try:
-        parts = create_course(folder, quarto, editors, dry_run)
-    except LmmError as error:
-        _stop(str(error))
-    except OSError as error:
-        _stop(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    parts = create_course(folder, quarto, editors, dry_run)
     if as_json:
         print_json([asdict(part) for part in parts])
     else:
@@ -211,9 +206,7 @@ def _project(path: Path, keep: tuple[str, ...]) -> Project:
     from ...settings.quarto_project import with_quarto_rules
 
     try:
-        project: Project = with_quarto_rules(
-            config_checked(lambda: load_project(path / "-" if path.is_dir() else path))
-        )
+        project: Project = with_quarto_rules(load_project(path / "-" if path.is_dir() else path))
     except QuartoError as error:
         raise click.UsageError(str(error)) from None
     return replace(project, rules=replace(project.rules, keep=project.rules.keep | set(keep)))

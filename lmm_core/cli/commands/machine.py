@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import ConfigError, LmmError, TrustError
+from ...errors import TrustError
 from ...files.marked import check_inside
 from ...logging import counted, put, say
 from ...markdown.files import project_root
 from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
-from ..arguments import config_checked, json_option, project_at
+from ..arguments import json_option, project_at
 from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
     from ...cli.doctor import MachineFinding
     from ...models.own_prompts.known import KnownPrompt
-
-Result = TypeVar("Result")
 
 PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as documents
 
@@ -82,7 +80,7 @@ def show_config(path: Path, as_json: bool) -> None:
     from ...settings.config import explain
 
     file = project_root(path / "-" if path.is_dir() else path) / CONFIG_NAME
-    values = config_checked(lambda: explain(file))
+    values = explain(file)
     if as_json:
         print_json([asdict(value) for value in values])
         return
@@ -97,14 +95,7 @@ def write_config(folder: Path) -> None:
     """Write a config.toml that holds every setting as a comment."""
     from ...settings.toml_file import write_default
 
-    try:
-        say(f"written: {write_default(folder)}", err=True)
-    except ConfigError as error:
-        say(str(error), err=True)
-        sys.exit(1)
-    except OSError as error:
-        say(f"{error.filename}: {error.strerror}", err=True)
-        sys.exit(1)
+    say(f"written: {write_default(folder)}", err=True)
 
 
 @config.command("schema")
@@ -176,14 +167,10 @@ def _begin_prompt(name: str) -> None:
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"
-
-    def write() -> None:
+    try:
         check_inside(root, file)
         file.parent.mkdir(exist_ok=True)
         create_file(file, beginning_of(known).encode("utf-8"))
-
-    try:
-        _or_fail(write)
     except FileExistsError:
         raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
     say(f"written: {file}", err=True)
@@ -225,13 +212,13 @@ def trust(host: str | None, variable: str | None, remove: bool, as_json: bool) -
     if remove:
         _remove_trusted(pair)
         return
-    new = _or_fail(lambda: add_pair(pair, _config_folder()))
+    new = add_pair(pair, _config_folder())
     may = "may go" if new else "might already go"
-    say(f"the key in {pair.variable} {may} to {pair.host} by https: {_or_fail(trust_file)}", err=True)
+    say(f"the key in {pair.variable} {may} to {pair.host} by https: {trust_file()}", err=True)
 
 
 def _list_trusted(as_json: bool) -> None:
-    pairs = _or_fail(lambda: trusted_pairs(_config_folder()))
+    pairs = trusted_pairs(_config_folder())
     if as_json:
         rows = [{"host": pair.host, "variable": pair.variable, "origin": pairs[pair]} for pair in sorted(pairs)]
         print_json(rows)
@@ -243,14 +230,14 @@ def _list_trusted(as_json: bool) -> None:
 
 
 def _remove_trusted(pair: Pair) -> None:
-    was_there = _or_fail(lambda: remove_pair(pair, _config_folder()))
+    was_there = remove_pair(pair, _config_folder())
     if was_there:
-        say(f"the key in {pair.variable} no longer goes to {pair.host}: {_or_fail(trust_file)}", err=True)
-    elsewhere = _or_fail(lambda: trusted_pairs(_config_folder())).get(pair)
+        say(f"the key in {pair.variable} no longer goes to {pair.host}: {trust_file()}", err=True)
+    elsewhere = trusted_pairs(_config_folder()).get(pair)
     if elsewhere:
         say(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
     elif not was_there:
-        say(f"{pair.host} {pair.variable}: is not in {_or_fail(trust_file)} (lmm config trust)", err=True)
+        say(f"{pair.host} {pair.variable}: is not in {trust_file()} (lmm config trust)", err=True)
     sys.exit(0 if was_there and not elsewhere else 1)
 
 
@@ -268,15 +255,10 @@ def _config_folder() -> Path | None:
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
     """Show the cache of models' replies and vectors, or empty it."""
-    from ...errors import CacheError
     from ...models.cache import Cache
 
     kept = Cache()
-    try:
-        size = kept.clear() if clear else kept.size()
-    except CacheError as error:
-        say(str(error), err=True)
-        sys.exit(1)
+    size = kept.clear() if clear else kept.size()
     if as_json:
         print_json({"path": str(kept.path), **size._asdict(), "most_bytes": kept.most_bytes, "cleared": clear})
         return
@@ -304,18 +286,6 @@ def completion(shell: str | None, install: bool) -> None:
     if not install:
         put(script(name))
         return
-    place = _or_fail(lambda: install_script(name))
+    place = install_script(name)
     say(f"written: {place}", err=True)
     say(hint(name, place), err=True)
-
-
-def _or_fail(work: Callable[[], Result]) -> Result:
-    """Return the result of work on a file of this machine. Raise ClickException if it fails."""
-    try:
-        return work()
-    except FileExistsError:
-        raise
-    except LmmError as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from ...errors import ModelError
 from ...logging import say
 from ..arguments import json_option
 from ..reports import print_json
@@ -41,9 +38,5 @@ def download_model(name: str) -> None:
     It is used once config.toml names it: under [embeddings], dense_model = "fastembed/NAME"."""
     from ...models.embedders.fastembed_models import get_model, models_folder
 
-    try:
-        got = get_model(name)
-    except ModelError as error:
-        say(str(error), err=True)
-        sys.exit(1)
+    got = get_model(name)
     say(f"{got} is in {models_folder()}; to use it, name it in config.toml", err=True)

@@ -19,7 +19,7 @@ from ...scan.check.mistakes import find_mistakes
 from ...scan.check.type_words import count_types
 from ...settings.project import project_finder
 from ...settings.quarto_inputs import DocumentFinder
-from ..arguments import config_checked, find_documents, folders_argument, json_option
+from ..arguments import find_documents, folders_argument, json_option
 from ..reports import ReportPrinter, exit_with_status, load, print_json
 
 
@@ -40,7 +40,7 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
-    found = config_checked(lambda: _look_over(files, logger))
+    found = _look_over(files, logger)
     if as_json:
         print_json([{"path": str(path), **asdict(seen), "findings": _as_rows(seen)} for path, seen in found.items()])
     else:

@@ -46,7 +46,7 @@ class _CommandWithTypes(click.Command):
 
 def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
-    from ....errors import StoreError
+    from ....errors import ConfigError, StoreError
     from ....index.collection import find_types
     from ....index.stores import project_store
 
@@ -55,7 +55,7 @@ def _indexed_types() -> list[str]:
         if project.storage.url or not (project.root / project.storage.folder).exists():
             return []
         store = project_store(project)
-    except (StoreError, click.UsageError):
+    except (StoreError, ConfigError, click.UsageError):
         return []
     try:
         return sorted(filter(None, find_types(store, project.database.collection_name)))

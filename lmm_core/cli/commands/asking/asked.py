@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import MarkdownError, RecordingError
+from ....errors import MarkdownError
 from ....files.outputs import HTML, LINES_OF_JSON, write_output
 from ....files.writing import is_stream
 from ....logging import counted, one_line, put, say
@@ -109,32 +109,20 @@ def _print_groups(title: str, groups: Sequence[ShownGroup]) -> None:
 
 
 def _write_page(page: Path, overview: AskedOverview) -> None:
-    """Write the page; a failure ends the program with a message."""
     from ....study.asked.page import asked_page
 
-    try:
-        page.parent.mkdir(exist_ok=True)
-        if page.parts[-2:] == PAGE:  # only the person whose project it is may read it, as the recordings
-            os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))
-            page.chmod(page.stat().st_mode & 0o700)
-        write_output(page, asked_page(overview).encode("utf-8"))
-    except OSError as error:
-        report_failure(error, page, ReportPrinter())
-        sys.exit(1)
+    page.parent.mkdir(exist_ok=True)
+    if page.parts[-2:] == PAGE:  # only the person whose project it is may read it, as the recordings
+        os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))
+        page.chmod(page.stat().st_mode & 0o700)
+    write_output(page, asked_page(overview).encode("utf-8"))
     if not is_stream(page):
         say(f"\n{shorten(page)}: the page, for a browser", err=True)
 
 
-@contextmanager
-def opened_recordings() -> Iterator[Recordings]:
-    """Open the recordings of the working folder's project, for the block.
-
-    Its RecordingError ends the command with a message."""
-    try:
-        with closing(Recordings(recordings_path(searched_project().root))) as recordings:
-            yield recordings
-    except RecordingError as error:
-        raise click.ClickException(str(error)) from None
+def opened_recordings() -> closing[Recordings]:
+    """Open the recordings of the working folder's project, for a block."""
+    return closing(Recordings(recordings_path(searched_project().root)))
 
 
 @asked.command("export")
@@ -152,11 +140,7 @@ def export_recordings(output: Path | None) -> None:
     if output is None:
         put(export_lines(turns))
         return
-    try:
-        write_output(output, export_lines(turns).encode("utf-8"))
-    except OSError as error:
-        report_failure(error, output, ReportPrinter())
-        sys.exit(1)
+    write_output(output, export_lines(turns).encode("utf-8"))
     say(f"written: {output} ({counted(len(turns), 'question')})", err=True)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....errors import LmmError, TokenError
+from ....errors import LmmError
 from ....logging import one_line, say
 from ....retrieve.answer import not_checked
 from ....retrieve.library import Library
@@ -20,7 +20,7 @@ from ....serving.tokens import read_tokens, tokens_path
 from ....settings.models import Models
 from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
 from ....settings.project import Project
-from ...arguments import LOOPBACK, config_checked, needs_extra, searched_project
+from ...arguments import LOOPBACK, needs_extra, searched_project
 from ...reports import warn
 from .tokens import token as token_commands
 
@@ -63,8 +63,6 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
     _check_access(project, host, token)
     try:
         _serve(project, host, port, model, (token, teacher), workers)
-    except (OSError, LmmError) as error:
-        raise click.ClickException(str(error)) from None
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -73,11 +71,8 @@ serve.add_command(token_commands)
 
 
 def _check_access(project: Project, host: str, token: str) -> None:
-    """Say who may ask. Raise ClickException if the tokens cannot be read."""
-    try:
-        tokens = read_tokens(tokens_path(project.root))
-    except TokenError as error:
-        raise click.ClickException(str(error)) from None
+    """Say who may ask."""
+    tokens = read_tokens(tokens_path(project.root))
     options = project.serve
     if options.user_header:
         who = f"{options.user_header} from {', '.join(options.proxies)}"
@@ -111,7 +106,7 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
         listening = listen(host, port)
     except OSError as error:
         why = (error.strerror or str(error)).partition(" (while ")[0]
-        raise OSError(f"cannot listen on {host}, port {port}: {why}") from None
+        raise click.ClickException(f"cannot listen on {host}, port {port}: {why}") from None
     with listening:
         _say(size)
         _say(describe_recording(project.serve))
@@ -226,7 +221,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
             await library.close()
 
     try:
-        config_checked(lambda: asyncio.run(serve()))
+        asyncio.run(serve())
     except OSError as error:
         raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
     except KeyboardInterrupt:

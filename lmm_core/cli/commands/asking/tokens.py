@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
-from ....errors import TokenError
 from ....logging import put, say
 from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ...arguments import json_option, searched_project
 from ...reports import print_json
-
-Result = TypeVar("Result")
 
 
 @click.group()
@@ -30,8 +25,8 @@ def token() -> None:
 def add(name: str) -> None:
     """Make a token for a course or group, and print it this once."""
     root = searched_project().root
-    before = _or_fail(lambda: read_tokens(tokens_path(root)))
-    made = _or_fail(lambda: add_token(root, name))
+    before = read_tokens(tokens_path(root))
+    made = add_token(root, name)
     put(made + "\n")
     say(f"the token of {name}: it is shown this once; give it to those who may ask", err=True)
     if before is None:
@@ -42,7 +37,7 @@ def add(name: str) -> None:
 @json_option
 def print_tokens(as_json: bool) -> None:
     """List the names of the tokens, and the days they were made."""
-    tokens = _or_fail(lambda: read_tokens(tokens_path(searched_project().root)))
+    tokens = read_tokens(tokens_path(searched_project().root))
     if as_json:
         print_json([{"name": one.name, "made": one.made} for one in tokens or ()])
         return
@@ -58,18 +53,9 @@ def print_tokens(as_json: bool) -> None:
 def revoke(name: str) -> None:
     """Take a token away: who has it can ask no more."""
     root = searched_project().root
-    _or_fail(lambda: revoke_token(root, name))
+    revoke_token(root, name)
     say(f"revoked: {name}", err=True)
-    if not _or_fail(lambda: read_tokens(tokens_path(root))):
+    if not read_tokens(tokens_path(root)):
         place = tokens_path(Path()).as_posix()
         say("no token is left: nobody can ask now, unless with LMM_SERVE_TOKEN", err=True)
         say(f"to let all in, remove {place}, and start lmm serve anew", err=True)
-
-
-def _or_fail(work: Callable[[], Result]) -> Result:
-    try:
-        return work()
-    except TokenError as error:
-        raise click.ClickException(str(error)) from None
-    except OSError as error:
-        raise click.ClickException(f"{error.filename or 'the tokens'}: {error.strerror or error}") from None
