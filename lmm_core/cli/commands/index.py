@@ -72,8 +72,7 @@ def index(
     logger = ReportPrinter(quiet)
     files = find_documents(paths, logger, INDEXED, finder)
     if watch:
-        from ..session import at_every_save
-        from ..session import SavedFiles
+        from ..session import SavedFiles, at_every_save
 
         saves = SavedFiles(paths, finder, INDEXED)
         run = _IndexRun(paths, finder, annotate, prune)
