@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
-from ..models.embedders.embedder import Embedder, Sparse, SparseEncoder
+from ..models.embedders.embedder import Embedder, SparseEncoder
 from ..models.names import DEFAULT
 from ..models.sources import ModelSource, known_sources
 from ..settings.models import Models
@@ -124,13 +124,6 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
     return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse], language)
 
 
-def weigh_words(encoder: SparseEncoder | None, texts: Sequence[ChunkTexts]) -> Sequence[Sparse | None]:
-    """Return the sparse vectors of chunks; None for each without an encoder."""
-    if encoder is None:
-        return [None] * len(texts)
-    return encoder.encode([one.sparse for one in texts], [one.language for one in texts])
-
-
 @dataclass
 class Encoder:
     """Makes the vectors that a collection needs.
@@ -159,13 +152,6 @@ class Encoder:
     def has_words(self) -> bool:
         """True if a text can be searched by its words alone, without the embedding model."""
         return self.model in _WITH_SPARSE
-
-    @property
-    def plain(self) -> SparseEncoder | None:
-        """The sparse encoder if it needs no model, so that each process can have one."""
-        from ..models.embedders.bm25 import Bm25Encoder
-
-        return self.sparse if self.has_words and isinstance(self.sparse, Bm25Encoder) else None
 
     @property
     def has_meaning(self) -> bool:
@@ -199,12 +185,8 @@ class Encoder:
             "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
         }
 
-    async def encode(
-        self, texts: Sequence[ChunkTexts], sparse: Sequence[Vector | None] = ()
-    ) -> list[dict[str, Vector]]:
-        """Return the vectors of chunks by name. Raise ModelError.
-
-        sparse: the sparse vectors, where they are made already, or nothing."""
+    async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
+        """Return the vectors of chunks by name. Raise ModelError."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
             vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
@@ -212,10 +194,8 @@ class Encoder:
                 found = [next(vectors) for _ in one.dense]
                 vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
         if self.model in _WITH_SPARSE and self.sparse is not None:
-            known = [one for one in sparse if one is not None]
-            if len(known) < len(texts):
-                known = [one for one in weigh_words(self.sparse, texts) if one is not None]
-            for vectors_of, vector in zip(made, known, strict=True):
+            words = self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])
+            for vectors_of, vector in zip(made, words, strict=True):
                 vectors_of[SPARSE] = vector
         return made
 

@@ -1,13 +1,10 @@
-"""A lock that gives a folder to one process at a time, and lets it go when another one waits."""
+"""A lock that gives a folder to one process at a time."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ..errors import FolderError, StoreError
@@ -16,7 +13,6 @@ from ..files.marked import check_inside
 NAME = ".lock"
 QUEUE = ".queue"  # whoever has locked this file is the next to have the folder
 WAIT = 1.0  # seconds; enough for a search to end
-TICK = 0.05  # seconds between looks whether another process waits
 FAR = 1 << 20  # Windows lets nobody read what is locked, so a byte that is never read is locked
 
 
@@ -103,57 +99,6 @@ def is_awaited(folder: Path) -> bool:
         return not _lock(queue)
     finally:
         os.close(queue)
-
-
-class Lending:
-    """The users, in one event loop, of what is open in some folders.
-
-    close: closes it all; folders: returns those that another process may wait for; idle: seconds
-    without use after which it is closed as well, None for never."""
-
-    def __init__(
-        self, close: Callable[[], None], folders: Callable[[], Iterable[Path]], idle: float | None = None
-    ) -> None:
-        self._close, self._folders, self._idle = close, folders, idle
-        self._users, self._used, self._awaited = 0, 0.0, False
-        self._watching: asyncio.Task[None] | None = None
-
-    @asynccontextmanager
-    async def use(self) -> AsyncIterator[None]:
-        """Keep everything open within the block. A block cannot stand within another."""
-        while self._awaited:  # another process goes first
-            await asyncio.sleep(TICK)
-        self._users += 1
-        try:
-            yield
-        finally:
-            self._users -= 1
-            self._used = time.monotonic()
-
-    def watch(self) -> None:
-        """Close what is open now as soon as nobody uses it and it is idle or awaited."""
-        if self._watching is None or self._watching.done():
-            self._watching = asyncio.create_task(self._watch())
-
-    async def _watch(self) -> None:
-        while self._users or not (self._awaited or self._is_idle()):
-            await asyncio.sleep(TICK)
-            self._awaited = any(map(is_awaited, self._folders()))
-        self.close()
-
-    def _is_idle(self) -> bool:
-        return self._idle is not None and time.monotonic() - self._used > self._idle
-
-    def close(self) -> None:
-        """Close everything at once."""
-        self._awaited = False
-        self._close()
-
-    def stop(self) -> None:
-        """Watch no longer."""
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
 
 
 if sys.platform == "win32":

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 
 from lmm_core.index.cutting.merge import div_type, is_equation, merge_blocks
 from lmm_core.index.cutting.split import (
-    DEFAULT_STRATEGY,
-    NULL_SPLITTER,
     ChunkBlock,
     scan_split,
     split_documents,
@@ -38,9 +36,9 @@ small = st.builds(
 )
 
 
-def split_text(text, opts=None, strategy=DEFAULT_STRATEGY, count=None):
+def split_text(text, opts=None, count=None):
     """Return the blocks of a split text."""
-    return scan_split(parse_markdown_text(text), opts, strategy, count, ListLogger())
+    return scan_split(parse_markdown_text(text), opts, count, ListLogger())
 
 
 def chunks(text, *args, **options):
@@ -453,7 +451,7 @@ def test_long_sections_are_several_documents():
 
 def test_no_documents_and_no_chunking():
     text = f"# A\n\n{PROSE}\n\n{(LONG + ' ') * 10}\n"
-    result = transform(parse_markdown_text(text), SplitOpts(documents=-1), NULL_SPLITTER)
+    result = transform(parse_markdown_text(text), SplitOpts(splitter="none", documents=-1))
     assert result.documents == []
     assert serialize_blocks(result.blocks) == text
     assert [block.line for block in result.blocks if isinstance(block, ChunkBlock)] == [3]

@@ -44,7 +44,6 @@ from .pieces import Piece, add_frame, cut_text
 from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
-Splitter = Callable[[Sequence[Block], SplitOpts, Count], list[Block]]
 
 
 @dataclass(slots=True)
@@ -91,19 +90,6 @@ class ParentDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
-    """The three steps of the split pass.
-
-    `merge` makes blocks of blocks, `documents` makes documents of merged blocks, and `chunks` makes
-    blocks of merged blocks, with a `ChunkBlock` for each text.
-    """
-
-    merge: Callable[[Sequence[Block], SplitOpts], list[Block]]
-    documents: Callable[[Sequence[Block], SplitOpts], list[ParentDocument]]
-    chunks: Splitter
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
     """The result of `transform`: the blocks with the chunks, and the documents in their order."""
 
@@ -114,7 +100,6 @@ class Split:
 def scan_split(
     blocks: Sequence[Block],
     opts: SplitOpts | None = None,
-    strategy: Strategy | None = None,
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
@@ -122,30 +107,28 @@ def scan_split(
 
     The arguments are those of `transform`, which returns the documents as well.
     """
-    return transform(blocks, opts, strategy, count, logger).blocks
+    return transform(blocks, opts, count, logger).blocks
 
 
 def transform(
     blocks: Sequence[Block],
     opts: SplitOpts | None = None,
-    strategy: Strategy | None = None,
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> Split:
     """Return the chunks and the documents of a document.
 
-    `strategy` is by default the one that the options name. The old text of an edit that is not
-    decided is used. The header may add RAG-only divs to those of the options. `count` counts the
-    tokens of a text, for sizes in tokens; the default is an estimate. Metadata blocks that cannot
-    be read are reported.
+    The old text of an edit that is not decided is used. The header may add RAG-only divs to those
+    of the options. `count` counts the tokens of a text, for sizes in tokens; the default is an
+    estimate. Metadata blocks that cannot be read are reported.
     """
     opts = opts or SplitOpts()
-    strategy = strategy or (NULL_SPLITTER if opts.splitter == "none" else DEFAULT_STRATEGY)
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    merged = strategy.merge(extract_parts(restore_originals(blocks).blocks, opts.rules), opts)
-    documents = strategy.documents(merged, opts)
-    chunks = strategy.chunks(merged, opts, _counter(opts, count))
+    merged = merge_blocks(extract_parts(restore_originals(blocks).blocks, opts.rules), opts)
+    documents = split_documents(merged, opts)
+    whole = opts.splitter == "none"
+    chunks = whole_chunks(merged, opts) if whole else split_chunks(merged, opts, _counter(opts, count))
     for block in chunks:
         if isinstance(block, ErrorBlock):
             logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
@@ -182,7 +165,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     return chunks
 
 
-def whole_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
+def whole_chunks(blocks: Sequence[Block], opts: SplitOpts) -> list[Block]:
     """Return the blocks with each text as one chunk, whatever its size."""
     chunks: list[Block] = []
     for part in find_runs(blocks, opts.rules):
@@ -348,7 +331,3 @@ def _documents(texts: Sequence[TextBlock], titles: tuple[str, ...], opts: SplitO
     for piece in pieces:
         text = trim_blank_lines(add_frame(source.text[piece.start : piece.end], piece.frame))
         yield ParentDocument(text, *source.lines(piece.start, piece.end), titles)
-
-
-DEFAULT_STRATEGY = Strategy(merge_blocks, split_documents, split_chunks)
-NULL_SPLITTER = Strategy(merge_blocks, split_documents, whole_chunks)
