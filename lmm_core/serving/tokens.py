@@ -14,7 +14,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from ..errors import FolderError, TokenError
 from ..files.marked import check_inside
@@ -68,25 +67,16 @@ def read_tokens(path: Path) -> list[Token] | None:
 
 
 def _tokens_in(data: bytes, path: Path) -> list[Token]:
-    damaged = TokenError(f"{path}: damaged. Remove it, and make new tokens with `lmm serve token add NAME`")
     try:
-        found = json.loads(data) if len(data) <= LARGEST else None
-    except (ValueError, RecursionError):
-        raise damaged from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("tokens"), list):
-        raise damaged
-    tokens = [_token(one) for one in found["tokens"]]
-    names = {one.name for one in tokens if one is not None}
-    if len(names) < len(tokens):
-        raise damaged
-    return [one for one in tokens if one is not None]
-
-
-def _token(found: Any) -> Token | None:
-    if not isinstance(found, dict) or not all(isinstance(found.get(key), str) for key in ("name", "sha256", "made")):
-        return None
-    token = Token(found["name"], found["sha256"], found["made"])
-    return token if _NAME.fullmatch(token.name) and _HASH.fullmatch(token.sha256) else None
+        found = json.loads(data) if len(data) <= LARGEST else {}
+        tokens = [Token(**one) for one in found["tokens"]]
+        fit = [bool(_NAME.fullmatch(one.name) and _HASH.fullmatch(one.sha256)) for one in tokens]
+        is_whole = found["format"] == FORMAT and all(fit) and len({one.name for one in tokens}) == len(tokens)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise TokenError(f"{path}: damaged. Remove it, and make new tokens with `lmm serve token add NAME`")
+    return tokens
 
 
 def add_token(root: Path, name: str) -> str:
