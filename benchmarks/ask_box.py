@@ -31,7 +31,8 @@ from lmm_core.errors import ConfigError, MarkdownError
 from lmm_core.index.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.files import find_markdown
-from lmm_core.quarto.ask_box import SitePage, write_box
+from lmm_core.quarto.ask_box.box import write_box
+from lmm_core.quarto.ask_box.material import SitePage
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.settings.project import Project
 

@@ -22,7 +22,8 @@ from filters.pandoc.source import Source
 from lmm_core.index.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.quarto.ask_box import SitePage, write_box
+from lmm_core.quarto.ask_box.box import write_box
+from lmm_core.quarto.ask_box.material import SitePage
 from lmm_core.quarto.options import AskBoxSettings
 from lmm_core.scan.documents.passes import markdown_knit
 from lmm_core.settings.project import Project, load_project

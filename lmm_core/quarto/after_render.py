@@ -28,7 +28,7 @@ from .pages import Page, listed_files, name_in_project, output_dir, project_opti
 
 if TYPE_CHECKING:
     from ..index.records import Counts
-    from .ask_box import SitePage
+    from .ask_box.material import SitePage
     from .leaks import Findings, Leak
 
 
@@ -123,7 +123,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
 def write_site_box(output: Path, project_dir: Path, logger: LoggerBase) -> None:
     """Bring the ask box to the state of all pages of the site, in a partial render as well."""
-    from .ask_box import remove_box, write_box
+    from .ask_box.box import remove_box, write_box
 
     ask = read_ask(project_dir)
     if ask is None:
@@ -138,7 +138,7 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
     """Yield the documents of a project that the ask box covers, each once with its page; included
     documents after the page that includes them. Documents that say `ask: false` are skipped.
     output: the folder of the site."""
-    from .ask_box import SitePage
+    from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
     seen: set[str] = set()

@@ -13,7 +13,7 @@ from typing import Any
 from ...markdown.blocks import header_content
 from ...markdown.files import read_markdown
 from ...quarto.after_render import shown_pages
-from ...quarto.ask_box import SitePage
+from ...quarto.ask_box.material import SitePage
 from ...quarto.pages import Page, read_pages
 from ...settings.names import CONFIG_NAME
 from ...settings.project import Project

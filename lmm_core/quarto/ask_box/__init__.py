@@ -3,8 +3,3 @@
 Its data are scripts, since a page that is opened as a file may fetch nothing else. Nothing that is
 left out of the notes is in them, unless the project includes its type.
 """
-
-from .box import WrittenBox, remove_box, write_box
-from .material import SitePage
-
-__all__ = ["SitePage", "WrittenBox", "remove_box", "write_box"]
