@@ -93,7 +93,7 @@ async def check_tools(client):
 async def check_errors(client):
     for name, arguments, said in [
         ("read", {"name": "trees#7"}, "there is no section 'trees#7'"),
-        ("read", {"name": "/etc/passwd"}, "there is no document '/etc/passwd'"),
+        ("read", {"name": "/etc/passwd"}, "there is no document or section '/etc/passwd'"),
         ("search", {"query": "oak", "limit": "many"}, "limit has to be of type integer"),
         ("shell", {}, "there is no tool 'shell'"),
     ]:
