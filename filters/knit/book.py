@@ -14,27 +14,30 @@ from lmm_core.markdown.blocks import HeaderBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules, header_rules, in_notes
 
-from .elements import knit_elements
+from .elements import Knitting
 
 TITLE_BLOCK = "quarto-title-block"
 _MARK = "<!-- quarto-file-metadata:"
 
 
-def knit_book(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
-    """Return the elements of the notes, chapter by chapter.
+def knit_book(
+    elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
+) -> tuple[list[pf.Element], list[pf.Element]]:
+    """Return the elements of the notes, chapter by chapter, and those that are left out.
 
     A chapter whose header says `knit: false` keeps Quarto's marks alone. header: what the document
     says of itself as a whole."""
-    kept: list[pf.Element] = []
+    kept, left_out = list[pf.Element](), list[pf.Element]()
     for chapter in _chapters(elements):
         own = _header_of(chapter)
-        if own is None:
-            kept += knit_elements(chapter, rules, header)
-        elif in_notes(own.content, rules, is_header=True) is False:
+        if own is not None and in_notes(own.content, rules, is_header=True) is False:
             kept += [element for element in chapter if _is_mark(element)]
-        else:
-            kept += knit_elements(chapter, header_rules(own.content, rules), header)
-    return kept
+            left_out += chapter
+            continue
+        knitting = Knitting(header_rules(own.content, rules) if own is not None else rules)
+        kept += knitting.knit(chapter, header)
+        left_out += knitting.left_out
+    return kept, left_out
 
 
 def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:

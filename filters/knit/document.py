@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmm_core.markdown.blocks import serialize_blocks
@@ -64,38 +65,38 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
     if document.call.in_quarto and document.input_text is not None:
         check_quarto_file(document, document.input_text)
     if document.call.to_markdown:
-        from ..pandoc.elements import blocks_of, load
-        from .elements import knit_elements
+        from ..pandoc.elements import blocks_of
+        from .elements import Knitting
 
-        doc = load(document.ast)
-        doc.content = knit_elements(list(doc.content), document.rules)
+        doc = document.load(document.ast)
+        doc.content = Knitting(document.rules).knit(list(doc.content))
         return write_rewritten(document, {**document.ast, "blocks": blocks_of(doc)})
     return _knit_ast(document, document.ast)
 
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     """Knit Pandoc's elements."""
-    from ..pandoc.elements import blocks_of, load
+    from ..pandoc.elements import blocks_of
     from .book import knit_book
-    from .references import identifiers
 
-    doc = load(ast)
-    before = identifiers(doc)
+    doc = document.load(ast)
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
-    doc.content = knit_book(list(doc.content), document.rules, header)
-    _mend_references(document, doc, before)
+    doc.content, left_out = knit_book(list(doc.content), document.rules, header)
+    _mend_references(document, doc, left_out)
     return hand_on(document, {**ast, "blocks": blocks_of(doc)})
 
 
-def _mend_references(document: FilterDocument, doc: pf.Doc, before: set[str]) -> None:
+def _mend_references(document: FilterDocument, doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
     """Make references readable whose target is left out, here or (in Quarto) on other pages.
 
-    before: the identifiers that the page had."""
+    left_out: the elements that the page had."""
     from .references import cited, gone_on_other_pages, identifiers, make_readable
 
-    gone = before - identifiers(doc)
+    gone = identifiers(left_out)
+    here = identifiers([doc]) if gone or document.call.in_quarto else set()
+    gone -= here
     if document.call.in_quarto:
-        elsewhere = gone_on_other_pages(cited(doc) - before, document.rules)
+        elsewhere = gone_on_other_pages(cited(doc) - here - gone, document.rules)
         gone |= elsewhere
         report_lost(document, elsewhere)
     if gone:

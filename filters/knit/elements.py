@@ -14,56 +14,61 @@ from ..pandoc.elements import attributes_of, find_containers, is_metadata, metad
 from .boxes import is_emptied
 
 
-def knit_elements(
-    elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
-) -> list[pf.Element]:
-    """Return the elements of the notes; those that lose something inside are changed.
+class Knitting:
+    """The knitting of elements by some rules. left_out: those that have been left out so far."""
 
-    header: what the document says of itself as a whole."""
-    return _knit_each(_staying(elements, rules, header), rules)
+    def __init__(self, rules: KnitRules) -> None:
+        self.rules = rules
+        self.left_out: list[pf.Element] = []
 
+    def knit(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
+        """Return the elements of the notes; those that lose something inside are changed.
 
-def _knit_each(elements: Sequence[pf.Element], rules: KnitRules) -> list[pf.Element]:
-    """Leave out what goes inside of elements. Return them without the boxes of which nothing stays."""
-    return [element for element in elements if not _knit_inside(element, rules)]
+        header: what the document says of itself as a whole."""
+        return self._knit_each(self._staying(elements, header))
 
+    def _knit_each(self, elements: Sequence[pf.Element]) -> list[pf.Element]:
+        """Leave out what goes inside of elements. Return them without the boxes of which nothing stays."""
+        return [element for element in elements if not self._knit_inside(element)]
 
-def _knit_inside(element: pf.Element, rules: KnitRules) -> bool:
-    """Leave out what goes inside an element. Return True if it is a box of which nothing stays."""
-    is_left_empty = False
-    for holder in find_containers(element):
-        before = list(holder.content)
-        kept = _knit_each(_staying(before, rules) if _loses(before, rules) else before, rules)
-        if len(kept) < len(before):
-            holder.content = kept
-            is_left_empty = is_emptied(element, before)
-    return is_left_empty
+    def _knit_inside(self, element: pf.Element) -> bool:
+        """Leave out what goes inside an element. Return True if it is a box of which nothing stays."""
+        is_left_empty = False
+        for holder in find_containers(element):
+            before = list(holder.content)
+            kept = self._knit_each(self._staying(before) if self._loses(before) else before)
+            if len(kept) < len(before):
+                holder.content = kept
+                is_left_empty = is_emptied(element, before)
+                there = set(map(id, holder.content))  # without the headings of tabs that have lost what they held
+                self.left_out += [inside for inside in kept if id(inside) not in there]
+        self.left_out += [element] if is_left_empty else []
+        return is_left_empty
 
+    def _loses(self, elements: Sequence[pf.Element]) -> bool:
+        return any(is_metadata(element) or _is_left_out(element, self.rules) for element in elements)
 
-def _loses(elements: Sequence[pf.Element], rules: KnitRules) -> bool:
-    return any(is_metadata(element) or _is_left_out(element, rules) for element in elements)
-
-
-def _staying(elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None) -> list[pf.Element]:
-    """Return the elements of a list that stay, without a look at what is inside them."""
-    blocks: list[Block] = [header] if header is not None else []
-    element_of: dict[int, pf.Element] = {}
-    kept: set[int] = set()
-    for element in elements:
-        if _is_quartos(element):  # behind the document's last section, and no part of it
-            kept.add(id(element))
-            continue
-        blocks.append(_block_of(element))
-        element_of[id(blocks[-1])] = element
-    tree = blocks_to_tree(blocks)
-    for node, is_out in verdicts(tree, rules) if tree is not None else ():
-        stands = node_block(node)
-        if stands is None or is_out or isinstance(stands, ErrorBlock):
-            continue
-        element = element_of[id(stands)]
-        if not _is_left_out(element, rules):
-            kept.add(id(element))
-    return [element for element in elements if id(element) in kept]
+    def _staying(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
+        """Return the elements of a list that stay, without a look at what is inside them."""
+        blocks: list[Block] = [header] if header is not None else []
+        element_of: dict[int, pf.Element] = {}
+        kept: set[int] = set()
+        for element in elements:
+            if _is_quartos(element):  # behind the document's last section, and no part of it
+                kept.add(id(element))
+                continue
+            blocks.append(_block_of(element))
+            element_of[id(blocks[-1])] = element
+        tree = blocks_to_tree(blocks)
+        for node, is_out in verdicts(tree, self.rules) if tree is not None else ():
+            stands = node_block(node)
+            if stands is None or is_out or isinstance(stands, ErrorBlock):
+                continue
+            element = element_of[id(stands)]
+            if not _is_left_out(element, self.rules):
+                kept.add(id(element))
+        self.left_out += [element for element in elements if id(element) not in kept]
+        return [element for element in elements if id(element) in kept]
 
 
 def _block_of(element: pf.Element) -> Block:

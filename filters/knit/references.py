@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
 
 import panflute as pf
@@ -18,9 +18,9 @@ from ..errors import FilterError
 from ..pandoc.elements import find_elements
 
 
-def identifiers(doc: pf.Doc) -> set[str]:
-    """Return the identifiers of all elements."""
-    return {getattr(element, "identifier", "") for element in find_elements(doc)} - {""}
+def identifiers(elements: Iterable[pf.Element]) -> set[str]:
+    """Return the identifiers of elements and of all that is in them."""
+    return {getattr(inside, "identifier", "") for element in elements for inside in find_elements(element)} - {""}
 
 
 def cited(doc: pf.Doc) -> set[str]:

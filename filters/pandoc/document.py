@@ -30,6 +30,8 @@ from .outputs import refuse_overwriting
 from .source import Source, input_source, is_its_source, left_source
 
 if TYPE_CHECKING:
+    import panflute as pf
+
     from .elements import Elements
 
 _LOST = "which may come from metadata blocks inside the text. Pandoc has merged them, and their places are lost"
@@ -40,6 +42,7 @@ class FilterDocument:
     """A document as a filter has read it.
 
     ast: Pandoc's JSON.
+    data: the same as it came, "" if that is not known.
     source: the text that pandoc has read the elements from. None if it is not known, or if
     another filter or Quarto has changed the elements since.
     input_text: without a source, the text of the input files, if these are known.
@@ -54,6 +57,13 @@ class FilterDocument:
     input_text: Source | None = None
     blocks: list[Block] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    data: str = ""
+
+    def load(self, ast: dict[str, Any]) -> pf.Doc:
+        """Return this document, or another in Pandoc's JSON, as panflute's elements."""
+        from .elements import load
+
+        return load(self.data if ast is self.ast and self.data else json.dumps(ast, separators=(",", ":")))
 
     @property
     def options(self) -> FilterOptions:
@@ -97,7 +107,8 @@ def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> Fi
     name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise
     FilterError if pandoc must not go on with it, OSError, MarkdownError or ConfigError if a
     file cannot be read."""
-    ast = json.loads(data)
+    text = data.decode("utf-8")
+    ast = json.loads(text)
     call, ast["meta"] = read_call(name, target, ast["meta"])
     refuse_overwriting(call)
     _check_options(call.options, logger)
@@ -109,7 +120,7 @@ def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> Fi
     project = load_project(_path_of(source or input_text))
     if call.in_quarto:
         call = replace(call, options=_options_in_quarto(call.options, ast["meta"], input_text))
-    document = FilterDocument(call, ast, project, logger, source, input_text)
+    document = FilterDocument(call, ast, project, logger, source, input_text, data=text)
     if source is not None:
         document = _with_blocks(document, source)
     if call.done == 0:
@@ -204,11 +215,11 @@ def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
     markdown that pandoc writes for each.
 
     Raise FilterError if the places of metadata blocks are lost."""
-    from .elements import Elements, load, markdown_of_each
+    from .elements import Elements, markdown_of_each
 
     require_places(document)
-    texts = markdown_of_each(load(document.ast), document.call.executable)
-    elements = Elements.read(load(document.ast), texts)
+    texts = markdown_of_each(document.load(document.ast), document.call.executable)
+    elements = Elements.read(document.load(document.ast), texts)
     meta = document.ast["meta"]
     return elements, [*([header_from(meta)] if meta else []), *elements.blocks]
 
@@ -241,7 +252,7 @@ def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) 
     if blocks is None:
         is_lost = run is not None and run.strips_comments
     else:
-        is_lost = any(map(_holds_comment, blocks)) and not _has_comments(document.ast)
+        is_lost = any(map(_holds_comment, blocks)) and not _has_comments(document)
     if is_lost:
         raise FilterError(
             "The document's comments were taken out before this filter (by --strip-comments, or by another filter), "
@@ -250,10 +261,10 @@ def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) 
         )
 
 
-def _has_comments(ast: dict[str, Any]) -> bool:
-    from .elements import find_elements, is_comment, load
+def _has_comments(document: FilterDocument) -> bool:
+    from .elements import find_elements, is_comment
 
-    return any(map(is_comment, find_elements(load(ast))))
+    return any(map(is_comment, find_elements(document.load(document.ast))))
 
 
 def _holds_comment(block: Block) -> bool:

@@ -31,9 +31,8 @@ _YAML = {"yaml", "yml"}
 _MARK = "<!--lmm-element-->"
 
 
-def load(ast: Json) -> pf.Doc:
+def load(text: str) -> pf.Doc:
     """Return Pandoc's JSON as panflute's elements."""
-    text = json.dumps(ast, separators=(",", ":"))
     # panflute refuses raw parts of formats that it does not know (typst, ours).
     pf.elements.RAW_FORMATS.update({RAW, *(json.loads(f'"{name}"') for name in _RAW_FORMAT.findall(text))})
     return pf.load(io.StringIO(text))

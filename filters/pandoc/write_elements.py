@@ -31,9 +31,9 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
 
     Metadata goes along while another filter of ours follows. ast: has the blocks and the
     document's metadata; text: of the document, for the next filter of ours."""
-    from .elements import blocks_of, load, mark_metadata, strip_metadata
+    from .elements import blocks_of, mark_metadata, strip_metadata
 
-    doc = load(ast)
+    doc = document.load(ast)
     rewrite = mark_metadata if document.call.is_followed else strip_metadata
     rewrite(doc)
     output = hand_on(document, {**ast, "blocks": blocks_of(doc)})
@@ -102,10 +102,10 @@ def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Js
 
 def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
     """Return the header that pandoc writes for metadata, or an empty one."""
-    from .elements import load, to_markdown
+    from .elements import to_markdown
 
     if meta:
-        doc = load({**document.ast, "blocks": [], "meta": meta})
+        doc = document.load({**document.ast, "blocks": [], "meta": meta})
         written = next(iter(parse_markdown_text(to_markdown(doc, document.call.executable, "--standalone"))), None)
         if isinstance(written, HeaderBlock):
             return written
@@ -129,14 +129,14 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
         return None
     ast = _read_as_divs(document, unfolded)
     count = sum(isinstance(b, MetadataBlock | ErrorBlock) and not isinstance(b, HeaderBlock) for b in unfolded)
-    return ast if _count_metadata(ast) == count else None
+    return ast if _count_metadata(document, ast) == count else None
 
 
-def _count_metadata(ast: Json) -> int:
+def _count_metadata(document: FilterDocument, ast: Json) -> int:
     """Return the number of divs and comments with metadata. Raw blocks of format `lmm` are text in a source."""
-    from .elements import RAW, is_metadata, load
+    from .elements import RAW, is_metadata
 
-    doc = load({**ast, "blocks": [block for block in ast["blocks"] if block["t"] in ("Div", "RawBlock")]})
+    doc = document.load({**ast, "blocks": [block for block in ast["blocks"] if block["t"] in ("Div", "RawBlock")]})
     return sum(is_metadata(element) and getattr(element, "format", "") != RAW for element in doc.content)
 
 
