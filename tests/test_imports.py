@@ -356,7 +356,7 @@ def test_the_command_imports_no_commands_but_the_one_that_is_called():
 
 
 @pytest.mark.parametrize(
-    "module", ["lmm_filters.lmm_rag", "lmm_filters.knit.command", "lmm_core.scan", ", ".join(COMMANDS)]
+    "module", ["lmm_filters.lmm_rag", "lmm_filters.lmm_knit", "lmm_core.scan", ", ".join(COMMANDS)]
 )
 def test_start_up_imports_nothing_heavy(module):
     heavy = [*HEAVY, "panflute"]

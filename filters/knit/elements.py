@@ -28,7 +28,7 @@ class Knitting:
         return self._knit_each(self._staying(elements, header))
 
     def _knit_each(self, elements: Sequence[pf.Element]) -> list[pf.Element]:
-        """Leave out what goes inside of elements. Return them without the boxes of which nothing stays."""
+        """Return elements without what goes inside of them, and without the boxes of which nothing stays."""
         return [element for element in elements if not self._knit_inside(element)]
 
     def _knit_inside(self, element: pf.Element) -> bool:
@@ -36,7 +36,8 @@ class Knitting:
         is_left_empty = False
         for holder in find_containers(element):
             before = list(holder.content)
-            kept = self._knit_each(self._staying(before) if self._loses(before) else before)
+            loses = any(is_metadata(inside) or _is_left_out(inside, self.rules) for inside in before)
+            kept = self._knit_each(self._staying(before) if loses else before)
             if len(kept) < len(before):
                 holder.content = kept
                 is_left_empty = is_emptied(element, before)
@@ -44,9 +45,6 @@ class Knitting:
                 self.left_out += [inside for inside in kept if id(inside) not in there]
         self.left_out += [element] if is_left_empty else []
         return is_left_empty
-
-    def _loses(self, elements: Sequence[pf.Element]) -> bool:
-        return any(is_metadata(element) or _is_left_out(element, self.rules) for element in elements)
 
     def _staying(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
         """Return the elements of a list that stay, without a look at what is inside them."""

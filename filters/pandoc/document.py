@@ -248,23 +248,20 @@ def require_places(document: FilterDocument) -> None:
 
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
     """Raise FilterError if the metadata comments of a document have not come through to the filter."""
+    from .elements import find_elements, is_comment
+
     run = document.call.run
     if blocks is None:
         is_lost = run is not None and run.strips_comments
     else:
-        is_lost = any(map(_holds_comment, blocks)) and not _has_comments(document)
+        has_some = any(map(_holds_comment, blocks))
+        is_lost = has_some and not any(map(is_comment, find_elements(document.load(document.ast))))
     if is_lost:
         raise FilterError(
             "The document's comments were taken out before this filter (by --strip-comments, or by another filter), "
             "and with them the metadata in comments. Keep the comments, or write the blocks as divs: "
             "lmm convert --to div FILE"
         )
-
-
-def _has_comments(document: FilterDocument) -> bool:
-    from .elements import find_elements, is_comment
-
-    return any(map(is_comment, find_elements(document.load(document.ast))))
 
 
 def _holds_comment(block: Block) -> bool:

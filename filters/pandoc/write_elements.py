@@ -65,13 +65,10 @@ def left_text(document: FilterDocument) -> str | None:
 def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[Block]) -> FilterOutput:
     """Return an output for blocks that stand for elements, of which some may be gone or new."""
     header, rest = (blocks[0], blocks[1:]) if blocks and isinstance(blocks[0], HeaderBlock) else (None, blocks)
-    to_markdown = document.call.to_markdown
     ast = {**document.ast, "blocks": elements.write(rest)}
     if header is not None:
         ast = _with_header(document, ast, header)
-    if not to_markdown:
-        return write_elements(document, ast)
-    return write_rewritten(document, ast)
+    return write_rewritten(document, ast) if document.call.to_markdown else write_elements(document, ast)
 
 
 def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
