@@ -31,7 +31,6 @@ from .ranking.fusion import (
 )
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, best_spans, passages_of, whole_span
-from .ranking.surroundings import rank_spans
 from .ranking.words import keyword_form, names_subject
 
 if TYPE_CHECKING:
@@ -404,8 +403,8 @@ def rank_candidates(
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
     meant, lexical = themselves if kind == SUMMARY else meant, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
-    asked = {str(meant): meant for meant in map(lexical.meant, queries)}  # queries that mean the same count once
-    by_words = [rank_spans(lexical, meant, passages, kind) for meant in asked.values()]
+    asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # what means the same counts once
+    by_words = [lexical.rank_spans(query, passages, kind) for query in asked.values()]
     return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from lmm_core.models.chat import run
 from lmm_core.models.languages.words import find_words, fold
-from lmm_core.retrieve.ranking.lexical import weights_data
-from lmm_core.retrieve.ranking.surroundings import spans_data
+from lmm_core.retrieve.ranking.lexical import spans_data, weights_data
 from lmm_core.retrieve.ranking.words import asked_words, words_data
 from tests.commands import copy_folder, text, write
 from tests.indexing import lmm

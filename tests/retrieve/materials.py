@@ -9,7 +9,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.ranking.fusion import Ranked
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.spans import whole_span
+from lmm_core.retrieve.ranking.spans import passages_of, whole_span
 from lmm_core.retrieve.search import Retrieval
 from lmm_core.settings.tables import SplitOpts
 from lmm_core.store.vector_store import ScoredPoint
@@ -94,3 +94,8 @@ def questions(draw):
     texts = [one for one in made.passages.values() if "summary" not in one.kinds]
     passages = draw(st.lists(st.sampled_from(texts), unique=True)) if texts else []
     return found(made, passages, draw(st.sampled_from(["", "", "exercise"])))
+
+
+def rank(index, question, passages, kind=""):
+    """Return passages with the scores of their best spans, the best first."""
+    return passages_of(index.rank_spans(question, list(passages), kind))

@@ -8,7 +8,7 @@ from lmm_core.index.statistics import emphasised
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.words import asked_words, typing_errors
-from tests.retrieve.materials import documents, material
+from tests.retrieve.materials import documents, material, rank
 
 NOTES = """# Spread
 
@@ -31,7 +31,7 @@ INDEX = LexicalIndex(MADE, "english")
 
 
 def ranked(question, kind=""):
-    return [one for one in INDEX.rank(question, list(MADE.passages.values()), kind) if one.score > 0]
+    return [one for one in rank(INDEX, question, MADE.passages.values(), kind) if one.score > 0]
 
 
 def titles(question):
@@ -58,13 +58,33 @@ def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
     assert all(scores[0][one] < scores[1][one] for one in scores[0])
 
 
+def test_words_that_say_little_find_titles_alone():
+    made = material(
+        "# Nets\n\nNets learn from data.\n\n## When not to use them\n\nNets need much data.\n\n"
+        "## Layers\n\nNets have layers. Do not use many, and not when nets are small.\n"
+    )
+    index = LexicalIndex(made, "english")
+    assert rank(index, "when should I not use nets?", made.passages.values())[0].titles[-1] == "When not to use them"
+
+
+def test_signs_of_code_are_found():
+    made = material(
+        "# Notes\n\nBegin a note with `!!!` and a blank.\n\n# Folds\n\nBegin a fold with `???` and a blank.\n\n"
+        "# Push\n\nThe first time, say `git push -u origin`.\n\n# Folder\n\nGit writes into the folder `.git` alone.\n"
+    )
+    index = LexicalIndex(made, "english")
+    questions = {"what is !!!": "Notes", "???": "Folds", "git push -u": "Push", "the .git folder": "Folder"}
+    for question, title in questions.items():
+        assert rank(index, question, made.passages.values())[0].titles[-1] == title
+
+
 def test_what_has_a_number_is_found_by_it():
     parts = "".join(
         f"## Equation {one}\n\nIt follows from equation 2 and 8.\n\n" for one in ("10.23", "2.9", "2.8", "8.2")
     )
     made = material(f"# Notes\n\n{parts}")
     index = LexicalIndex(made, "english")
-    best = {one: index.rank(f"explain eq. {one}", list(made.passages.values()))[0].titles[-1] for one in ("2.8", "8.2")}
+    best = {one: rank(index, f"explain eq. {one}", made.passages.values())[0].titles[-1] for one in ("2.8", "8.2")}
     assert best == {"2.8": "Equation 2.8", "8.2": "Equation 8.2"}
     assert "10.23" not in str(index.meant("equation 10.24"))  # another number is no typing error
     assert [*map(sorted, index.meant("equation 2.8"))] == [["equat"], ["2.8"], ["2"], ["8"]]
@@ -106,7 +126,7 @@ def test_every_passage_has_a_score_for_every_question(text, question):
     made = material(text, size=60)
     passages = list(made.passages.values())
     index = LexicalIndex(made, "english")
-    found = index.rank(question, passages)
+    found = rank(index, question, passages)
     assert sorted(one.id for one in found) == sorted(one.id for one in passages)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     assert all(0 <= one.share <= 1 + 1e-9 for one in index.match(question, passages).values())

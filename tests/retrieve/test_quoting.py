@@ -6,7 +6,7 @@ from lmm_core.retrieve.quoting.readable import readable_paragraphs
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import whole_span
 from lmm_core.retrieve.search import Retrieval
-from tests.retrieve.materials import material, words
+from tests.retrieve.materials import material, rank, words
 
 NOTES = """# The t test {#sec-t}
 
@@ -54,7 +54,7 @@ INDEX = LexicalIndex(MADE, "english")
 
 
 def quoted(question, kind=""):
-    passages = [one for one in INDEX.rank(question, list(MADE.passages.values()), kind) if one.score > 0]
+    passages = [one for one in rank(INDEX, question, MADE.passages.values(), kind) if one.score > 0]
     if kind:
         passages = [one for one in passages if kind in one.kinds]
     spans = tuple(map(whole_span, passages))

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import MOST, best_spans, cut_spans, passages_of, whole_span
-from lmm_core.retrieve.ranking.surroundings import rank_spans
 from tests.retrieve.materials import documents, material, passage
 from tests.strategies import PROSE
 
@@ -35,10 +34,8 @@ def only(*texts, word="the", size=4000):
 
 
 def ranked(made, question):
-    index = LexicalIndex(made, "en")
-    return rank_spans(
-        index, index.meant(question), [one for one in made.passages.values() if "summary" not in one.kinds]
-    )
+    passages = [one for one in made.passages.values() if "summary" not in one.kinds]
+    return LexicalIndex(made, "en").rank_spans(question, passages)
 
 
 @settings(max_examples=100, deadline=None)

@@ -19,7 +19,7 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write
 from tests.indexing import found, lmm
-from tests.retrieve.materials import material
+from tests.retrieve.materials import material, rank
 
 NOTES = """# Estimates
 
@@ -70,7 +70,7 @@ INDEX = LexicalIndex(MADE, "english", NAMES)
 
 
 def titles(question):
-    ranked = INDEX.rank(question, list(MADE.passages.values()))
+    ranked = rank(INDEX, question, MADE.passages.values())
     return [one.titles[-1] for one in ranked if one.score > 0]
 
 
@@ -145,7 +145,7 @@ def test_chinese_and_japanese_notes():
     made = material("# 一\n\n标准差（SD）是方差的平方根。\n\n# 二\n\n样本越大，标准差不变。\n\n# 三\n\nSD 很大。\n")
     index = LexicalIndex(made, "", {"SD": ["标准差"]})
     assert [str(one) for one in index.synonyms.used("什么是标准差？")] == ["标准差 = SD"]
-    ranked = index.rank("什么是SD", list(made.passages.values()))
+    ranked = rank(index, "什么是SD", made.passages.values())
     assert {one.titles[-1] for one in ranked if one.score > 0} == {"一", "二", "三"}
 
 

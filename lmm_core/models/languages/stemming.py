@@ -109,6 +109,10 @@ class Stemmers:
             self._made[code] = Stemmer(code)
         return self._made[code]
 
+    def stems_of(self, word: str) -> set[str]:
+        """Return the stems of a word in each of the languages met so far; none of a stop word."""
+        return {stem for stemmer in self._made.values() if (stem := stemmer.stem(word))}
+
     def meant(self, word: str, languages: Iterable[str] = ()) -> list[str]:
         """Return the stems of a word of a question in each of some languages, by default in those met so far.
 

@@ -2,8 +2,9 @@
 
 Scripts that set no blanks between words, and Korean, whose particles are written after the word,
 are cut into pairs of signs, each with the next: `統計学` becomes `統計` and `計学`. A sign that
-stands alone is itself. A number with points (`equation 2.8`) is a word, and so is each of its parts. The ask box cuts
-by the same rule (`words` in search.js).
+stands alone is itself. A number with points (`equation 2.8`) is a word, and so is each of its parts. Signs of code are
+words, too: a run of them that stands alone (`!!!`, `==`), and one together with the word that it begins (`-u`, `.git`),
+which follow the words of a text. The ask box cuts by the same rule (`words` in search.js).
 """
 
 from __future__ import annotations
@@ -38,12 +39,25 @@ _APOSTROPHE, _TYPESET_APOSTROPHE = (re.compile(rf"{sign}(?<=\w{sign})(?=\w)") fo
 # Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
 _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
 _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32 for sign in range(128)).ljust(256)
+_RUN = r"\-+.!=<>/\\@#$%&~|?:^"
+_SIGNS = re.compile(rf"(?<![\w*_{_RUN}])([{_RUN}]{{1,10}})(\w+|(?=[\s`'\"),;]|$))")
+_OF_MARKDOWN = "-|:#."  # headings, lists, tables, fences
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of a text in their order, in lower case; of scripts without blanks, pairs of signs."""
+    """Return the words of a text in their order, in lower case, then its signs of code; of scripts without blanks,
+    pairs of signs."""
+    return _letters_in(text) + _signs_in(text)
+
+
+def _signs_in(text: str) -> list[str]:
+    found = _SIGNS.findall(text.lower())
+    return [run + word for run, word in found if word or (run.strip(_OF_MARKDOWN) and run not in ("?", ">"))]
+
+
+def _letters_in(text: str) -> list[str]:
     plain = text if text.isascii() else _without_typeset(text)
     if plain.isascii():
         held = _with_held_points(_without_contractions(plain.lower()))

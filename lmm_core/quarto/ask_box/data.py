@@ -14,8 +14,7 @@ from ...models.embedders.bm25 import USUAL_LANGUAGE
 from ...models.languages.stemming import Stemmer, language_code, stop_words
 from ...models.languages.words import fold
 from ...retrieve.ranking.asking import ASKING
-from ...retrieve.ranking.lexical import weights_data
-from ...retrieve.ranking.surroundings import spans_data
+from ...retrieve.ranking.lexical import spans_data, weights_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
 from .plain_text import in_unicode

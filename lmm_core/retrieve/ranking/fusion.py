@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...index.passages import SUMMARY, Key, Material, Passage, Section
-from .spans import Span
+from .spans import Span, best_first
 
 Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights
 Weights = tuple[float, float]  # of the rankings by words and by meaning
@@ -88,11 +88,6 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
     found = {one.id: meaning * one.score for one in passages}
     every = {span.id: span for spans in by_words for span in spans}.values()
     return best_first(span.scored(scores[span.id] + found.get(span.passage.id, 0.0)) for span in every)
-
-
-def best_first(spans: Iterable[Span]) -> list[Span]:
-    """Return spans with the best first; those with equal scores by passage and place."""
-    return sorted(spans, key=lambda span: (-span.score, span.passage.id, span.start))
 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:

@@ -24,16 +24,19 @@ from ...index.passages import Key, Material, Passage, Section
 from ...index.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
 from ..items import may_be_shown
-from .spans import Span, cut_spans
+from .spans import MOST, SIZE, Span, best_first, cut_spans, whole_span
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
-from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words
+from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words, other_words
 
-FIELDS = {"title": 1.6, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
+FIELDS = {"title": 2.0, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # The usual ones: how soon repetitions stop counting, how much the length of a text counts,
 # and what a word counts at least.
 K, B, D = 1.2, 0.7, 0.5
 MOST_MEANT = 4  # words that are searched for in place of one that is not known
 KEPT = 1000  # texts whose words are kept: about 10 MB
+PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
+LEAST = 0.5  # what is left of a score where nothing of the question is found, beside the share that is
+CUT = 20  # passages that are cut into spans, those with the best scores
 ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
 
 Fields = dict[str, Counter[str]]
@@ -53,6 +56,11 @@ def weights_data() -> dict[str, Any]:
         "fuzzy": FUZZY,
         "otherName": OTHER_NAME,
     }
+
+
+def spans_data() -> dict[str, Any]:
+    """Return the sizes of spans as the ask box reads them."""
+    return {"size": SIZE, "most": MOST}
 
 
 @dataclass(frozen=True)
@@ -150,11 +158,39 @@ class LexicalIndex:
                 about[passage.key] = asked.scores(self._about_of(passage.key))
             yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
-    def rank(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Passage]:
-        """Return passages with their scores, the best first; see `match`."""
-        found = self.match(question, passages, kind)
-        order = sorted(passages, key=lambda one: (-found[one.id].score, one.id))
-        return [one.scored(found[one.id].score) for one in order]
+    def rank_spans(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Span]:
+        """Return the spans of passages with their scores, the best first.
+
+        A span alone says too little: what it is about often stands before it, or in a title. So it has its own score
+        and that of its passage with the titles. kind: the type of material that is asked for."""
+        meant = self.meant(question)
+        asked, rarity = Asked(meant), [self.rarity(one) for one in meant]
+        scores = list(self.scores(passages, asked))
+        others = self._scores_by_others(question, meant, passages)
+        sums = [sum(map(mul, own, rarity)) + others[one.key] for one, own in zip(passages, scores, strict=True)]
+        shares = [LEAST + share_found(own, rarity) for own in scores]
+        factors = [aside(one, kind) * share for one, share in zip(passages, shares, strict=True)]
+        order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
+        cut = {at: self.spans_of(passages[at].id) for at in order[:CUT]}
+        lengths = [length for spans in cut.values() for _, _, length in spans]
+        usual = max(1.0, sum(lengths) / max(len(lengths), 1))
+        ranked = [whole_span(passages[at]).scored(factors[at] * PASSAGE * sums[at]) for at in order[CUT:]]
+        for at, spans in cut.items():
+            for span, stems, length in spans:
+                own = _own_score(asked, rarity, stems, length, usual)
+                ranked.append(span.scored(factors[at] * (own + PASSAGE * sums[at])))
+        return best_first(ranked)
+
+    def _scores_by_others(
+        self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]
+    ) -> dict[Key, float]:  # fmt: skip
+        """Return the scores of sections for `other_words`, by what is said about them alone."""
+        stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
+        known = set().union(*meant)
+        others = [dict.fromkeys(one & self.statistics.stems.keys(), 1.0) for one in stems if not one & known]
+        asked, rarity = Asked(others), [self.rarity(one) if one else 0.0 for one in others]
+        keys = {passage.key for passage in passages}
+        return {key: sum(map(mul, asked.scores(self._about_of(key)), rarity)) for key in keys}
 
     def rarity(self, meant: Meant) -> float:
         """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
@@ -207,6 +243,12 @@ def term_score(times: int, length: int, usual: float) -> float:
 
     length: the number of stems in the text; usual: that of such a text."""
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
+
+
+def _own_score(asked: Asked, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
+    """Return the score of a span, of which `length` is the number of stems."""
+    weighed = {stem: term_score(stems[stem], length, usual) for stem in asked.found(stems)}
+    return sum(map(mul, asked.scores([weighed]), rarity), 0.0)
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:

@@ -101,6 +101,11 @@ def _bytes_unpadded(text: str) -> int:
     return _bytes(_PADDING.sub(" ", text))
 
 
+def best_first(spans: Iterable[Span]) -> list[Span]:
+    """Return spans with the best first; those with equal scores by passage and place."""
+    return sorted(spans, key=lambda span: (-span.score, span.passage.id, span.start))
+
+
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
     """Return the passages of spans that come with the best first, each once, with its best span's score."""
     return [span.passage.scored(span.score) for span in best_spans(spans).values()]

@@ -84,6 +84,13 @@ def asked_words(question: str, language: str) -> list[str]:
     return [word for word in kept if fold(word) not in _WANTED | _COURTESY] or kept
 
 
+def other_words(question: str, language: str) -> list[str]:
+    """Return the words of a question that `asked_words` leaves out: they say little of a subject, but if a title or an
+    annotated question has them ("When not to use it"), that is what the question means."""
+    words = dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS])
+    return [word for word in words if word not in asked_words(question, language)]
+
+
 def word_weights(words: Sequence[str]) -> list[float]:
     """Return how much each word of a question counts: those with which it speaks of the text count less,
     unless all do."""
@@ -100,7 +107,7 @@ def keyword_form(question: str, language: str = "") -> str:
 
 def names_subject(question: str, language: str) -> bool:
     """Return True if a question has a word that is neither a frequent one nor one of courtesy; see `asked_words`."""
-    words = list(map(fold, find_words(without_asking(question))))[:MOST_WORDS]
+    words = [fold(word) for word in find_words(without_asking(question)) if word[-1].isalnum()][:MOST_WORDS]
     return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
 
 
@@ -184,12 +191,13 @@ class Vocabulary:
     def without_unknown(self, words: Sequence[str]) -> list[str]:
         """Return the words of a question without those that it only has because of how words are cut.
 
-        These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has; and
-        numbers with points that no text has, beside their parts."""
+        These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has;
+        numbers with points that no text has, beside their parts; and signs of code that no text has."""
         known = [not self.counts.keys().isdisjoint(self.stemmers.meant(word)) for word in words]
 
         def is_unknown(at: int) -> bool:
-            return not known[at] if "." in words[at] else self._is_seam(words, known, at)
+            is_plain = words[at][0].isalnum() and "." not in words[at]
+            return self._is_seam(words, known, at) if is_plain else not known[at]
 
         return [word for at, word in enumerate(words) if not is_unknown(at)]
 

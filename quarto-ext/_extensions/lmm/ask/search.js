@@ -62,7 +62,17 @@
     const plain = /['’]/.test(composed) ? composed.replace(contraction, "") : composed;
     const found = plain.replaceAll("_", " ").match(word) || [];
     const cut = word === inLatin.word ? found : found.flatMap((one) => parts(one).map(([part]) => part));
-    return cut.flatMap((one) => (one.includes(".") ? [one, ...one.split(".")] : one)).map(fold);
+    const letters = cut.flatMap((one) => (one.includes(".") ? [one, ...one.split(".")] : one));
+    return [...letters, ...signsIn(text)].map(fold);
+  }
+
+  // Signs of code: runs that stand alone, without those of markdown, and runs with the words that they begin.
+  const RUN = "\\-+.!=<>/\\\\@#$%&~|?:^";
+  const SIGNS = new RegExp(`(?<![\\p{L}\\p{N}_*${RUN}])([${RUN}]{1,10})([\\p{L}\\p{N}_]+|(?=[\\s\`'"),;]|$))`, "gu");
+
+  function signsIn(text) {
+    const found = [...text.toLowerCase().matchAll(SIGNS)];
+    return found.filter(([, run, word]) => word || (/[^-|:#.]/.test(run) && !/^[?>]$/.test(run))).map(([, run, word]) => run + word);
   }
 
   // The words of a text where they stand, each with the form in which it is compared.
@@ -159,9 +169,9 @@
     return without(asking[""], without(left, all)).filter((word) => !stop.has(word)).slice(0, MOST_TERMS);
   }
 
-  // Words without numbers with points that no text has; their parts are words, too.
+  // Words without numbers with points and signs that no text has.
   async function withoutUnknown(terms) {
-    const known = await Promise.all(terms.map(async (term) => !term.includes(".") || (await ask.index.known(term)).length > 0));
+    const known = await Promise.all(terms.map(async (term) => /^[^.]*$/.test(term) && /^[\p{L}\p{N}]/u.test(term) || (await ask.index.known(term)).length > 0));
     return terms.filter((_, at) => known[at]);
   }
 
@@ -376,12 +386,10 @@
     });
   }
 
-  // Where the best span of a passage begins: by its own words, and by those of the better neighbour.
+  // Where the best span of a passage begins, by its own words.
   // (Sections are not ranked by it: on the questions of the sample book that changed nothing.)
   function bestSpan(passage, counts, rare) {
-    const { beside } = ask.about.spans;
-    const own = ownScores(passage, counts, rare);
-    const scores = own.map((sum, at) => sum + beside * Math.max(own[at - 1] || 0, own[at + 1] || 0));
+    const scores = ownScores(passage, counts, rare);
     return passage.spans[scores.indexOf(Math.max(...scores))]?.[0] || 0;
   }
 
