@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,18 +45,14 @@ class CrawledFile:
 # Walking
 
 
-def crawl(
-    root: Path, ignore: Sequence[str] = (), endings: Sequence[str] = SUFFIXES, without: Sequence[Path] = ()
-) -> Iterator[CrawledFile | Skipped]:
+def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[CrawledFile | Skipped]:
     """Yield the markdown files under a folder, by name in each folder, as they are asked for.
 
-    ignore: more patterns as in `.gitignore`, from the root, which come last; endings: of the
-    files, in whatever case; without: folders that are not entered.
+    ignore: more patterns as in `.gitignore`, from the root, which come last; without: folders that are not entered.
 
-    Files are left out silently if a .gitignore says so, including those of the repository above
-    the root. In folders about which none says anything, folders made by tools and hidden ones
-    are left out. Links are not followed. Raise CrawlError if the root is not a folder that can
-    be read."""
+    Files are left out silently if a .gitignore says so, including those of the repository above the root. In folders
+    about which none says anything, folders made by tools and hidden ones are left out. Links are not followed. Raise
+    CrawlError if the root is not a folder that can be read."""
     if not root.is_dir():
         raise CrawlError(f"{root}: no such folder")
     try:
@@ -65,15 +61,12 @@ def crawl(
         os.scandir(root).close()
     except OSError as error:
         raise CrawlError(f"{root}: {because(error)}") from None
-    return _crawl(root, Choice(_is_named(endings), _is_entered, ignored, frozenset(map(os.path.realpath, without))))
+    return _crawl(root, Choice(_is_document, _is_entered, ignored, frozenset(map(os.path.realpath, without))))
 
 
-def _is_named(endings: Sequence[str]) -> Callable[[str], bool]:
-    """Return a function that tells whether a file has the name of a document.
-
-    A file such as `a.lmm-unmerged.md` is none: it holds what could not be merged into another."""
-    lower = tuple(ending.lower() for ending in endings)
-    return lambda name: name.lower().endswith(lower) and not name.lower().endswith(UNMERGED)
+def _is_document(name: str) -> bool:
+    """Return True for the name of a document; one like `a.lmm-unmerged.md` holds what could not be merged into it."""
+    return name.lower().endswith(SUFFIXES) and not name.lower().endswith(UNMERGED)
 
 
 def _is_entered(name: str) -> bool:

@@ -4,7 +4,6 @@ What counts is the next run that comes to its end: after it the index is the one
 from nothing of the same files. Moments are counted, not timed (`killed_runs`).
 """
 
-import json
 import os
 import shutil
 import tempfile
@@ -16,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, TERMS, database_at
+from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS, database_at
 from lmm_core.crawl.search import Indexes
 from lmm_core.index.records import FILES
 from lmm_core.index.stores import project_store
@@ -108,7 +107,7 @@ class Md:
         return {
             "stored": stored,
             "snippets": {path.name: path.read_bytes() for path in (folder / SNIPPETS).iterdir()},
-            "terms": json.loads((folder / TERMS).read_bytes()),
+            "terms": database.terms("docs"),
             "catalogue": (database.root / CATALOGUE).read_bytes(),
             "found": {word: self.search(database, word) for word in WORDS},
         }

@@ -39,7 +39,6 @@ def test_markdown_files_at_any_depth_by_name(tmp_path):
     names = ["b.markdown", "a.md", "C.MD", "c/d/e.mdown", "c/d/x.Rmd", "c/f.qmd", "notes.txt", "md", "a.md.bak"]
     write(tmp_path, dict.fromkeys(names, "x"))
     assert found(tmp_path) == ["C.MD", "a.md", "b.markdown", "c/d/e.mdown", "c/d/x.Rmd", "c/f.qmd"]
-    assert found(tmp_path, endings=[".md"]) == ["C.MD", "a.md"]
 
 
 def test_what_is_known_of_a_file(tmp_path):
