@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
@@ -20,21 +20,23 @@ from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_
 from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens
 from ..models.validation.answers import AnswerWatch
-from ..scan.exchange.requests import REPLY_TOKENS
 from ..settings.models import Models
 from ..settings.project import Project
-from .agents.library_tools import Result
-from .agents.tools import Tools
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
 from .library import PATIENCE, Library
-from .queries import ModelQueries
 from .quoting.choose import quote_notes
 from .ranking.fusion import Ranked
-from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker, Reranker
 from .search import Retrieval, Retriever
 
+if TYPE_CHECKING:  # what no model is asked for needs none of these
+    from .agents.library_tools import Result
+    from .agents.tools import Tools
+    from .queries import ModelQueries
+    from .rerank import Reranker
+
 MOST_CHARACTERS = 10_000  # of a question that a model is sent
+ROOM_FOR_REPLY = 4_000  # of the tokens of a request, those kept free for the answer
 NEAREST = 3  # sections that are named if there is no answer
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
@@ -385,19 +387,21 @@ def make_conversation(
         ask.level,
         ask.budget,
         ask.tool_calls,
-        max(project.requests["major"].context_tokens - REPLY_TOKENS, 0),
+        max(project.requests["major"].context_tokens - ROOM_FOR_REPLY, 0),
         prompt=own_prompt("answer", project.prompts),
     )
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
     """Return the model that makes queries. If questions about other subjects are refused, it tells them."""
-    ask = project.ask
-    prompt, has_aux = own_prompt("queries", project.prompts), models.name(project, "aux").source != STAND_IN
-    if chats and ask.refused_beside:
-        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
-    if ask.queries == "keywords" or not (chats and has_aux):
+    ask, has_aux = project.ask, models.name(project, "aux").source != STAND_IN
+    if not chats or not (ask.refused_beside or (has_aux and ask.queries != "keywords")):
         return None
+    from .queries import ModelQueries
+
+    prompt = own_prompt("queries", project.prompts)
+    if ask.refused_beside:
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
     return ModelQueries(models.asker(project, "aux"), prompt=prompt)
 
 
@@ -412,6 +416,8 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     wanted = project.ask.rerank.strip()
     if wanted in ("", "none"):
         return None
+    from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker
+
     if wanted == "model":
         prompt = own_prompt("rerank", project.prompts)
         return ModelReranker(models.asker(project, "aux"), prompt) if chats else None

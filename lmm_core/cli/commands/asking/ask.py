@@ -13,7 +13,7 @@ import click
 from ....crawl import FOLDER
 from ....errors import LmmError
 from ....logging import LoggerBase, printable, say
-from ....models.sources import STAND_IN_NAME
+from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
@@ -84,7 +84,6 @@ def ask(
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....errors import RetrieveError
-    from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import make_conversation, not_checked
     from ....retrieve.library import Library
 
@@ -100,9 +99,8 @@ def ask(
 
     async def work() -> None:
         library = Library(project, models)
-        tools = Tools(library)
         try:
-            async with _markdown_folders(tools, project, models):
+            async with _model_tools(library, not no_model) as tools:
                 talk = make_conversation(project, models, library, not no_model, tools)
                 if without := not_checked(project, models, not no_model):
                     warn(without)
@@ -119,16 +117,25 @@ def ask(
 
 
 @asynccontextmanager
-async def _markdown_folders(tools: Tools, project: Project, models: Models) -> AsyncIterator[None]:
-    """Let the model search in the indexes that `lmm md-index` has made here, too, within the block."""
+async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tools | None]:
+    """Return the tools of the model, within the block; None without a model.
+
+    It can search in the indexes that `lmm md-index` has made here, too."""
+    project, models = library.project, library.models
+    if not with_model or models.name(project, "major").source == STAND_IN:
+        yield None
+        return
+    from ....retrieve.agents.tools import Tools
+
+    tools = Tools(library)
     if not Path(FOLDER).is_dir():
-        yield
+        yield tools
         return
     from ....crawl.tools import add_tools
 
     indexes = add_tools(tools, project, models, Path.cwd(), indexing=False)
     try:
-        yield
+        yield tools
     finally:
         await indexes.close()
 
