@@ -169,6 +169,8 @@ class Refresh:
         On a server, they are filled beside those in service, and removed if the run fails; elsewhere the old ones
         are removed first."""
         if not is_server(self.store):
+            encoder = make_encoder(self.project, self.models, {}, self.project.embeddings.encoding)
+            await encoder.spec()  # an embedding model that does not answer is found out while the old index is there
             await asyncio.to_thread(drop_collections, self.store, self.project)
             return
         names, database = collection_names(self.project), self.project.database

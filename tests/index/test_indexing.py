@@ -192,6 +192,16 @@ def test_a_rebuild_makes_all_anew():
     assert stored() == before
 
 
+def test_a_rebuild_whose_embedding_model_does_not_answer_leaves_the_index(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    write("notes.md", document("alpha", "beta"))
+    counts("notes.md")
+    before = stored()
+    write("config.toml", '[embeddings]\ndense_model = "openai/text-embedding-3-small"\n')
+    assert "OPENAI_API_KEY is not set" in lmm("index --rebuild notes.md", 1)[1]
+    assert stored() == before
+
+
 def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")
