@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import os
+import posixpath
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,9 +126,15 @@ def copy_files(
     for page, text in pages.items():
         located = in_file(logger, sources[page].relative_to(folder))
         for name in dict.fromkeys(_named_files(text)):
-            _copy_linked(name, sources[page], output, documents, folder, located)
+            if _place_of(name, page) not in pages:  # which the lists of all pages name on each of them
+                _copy_linked(name, sources[page], output, documents, folder, located)
     for path in _resources(settings, folder):
         _copy(path, path.relative_to(folder), output)
+
+
+def _place_of(link: str, page: str) -> str:
+    """Return the place in a site that a plain link in a page leads to."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(page), link.partition("#")[0]))
 
 
 def _named_files(text: str) -> Iterator[str]:

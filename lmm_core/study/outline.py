@@ -139,9 +139,10 @@ def page_title(path: Path, rules: KnitRules) -> str:
     notes, else "". rules: the project's. Raise OSError, MarkdownError and QuartoError."""
     blocks = parse_markdown_text(read_markdown(path).text)
     header = header_content(blocks)
+    if title := header.get("title"):
+        return plain_title(str(title))
     kept = knit(blocks, page_rules(path, header, rules))
-    heading = next((block.title for block in kept if isinstance(block, HeadingBlock)), "")
-    return plain_title(str(header.get("title") or heading))
+    return plain_title(next((block.title for block in kept if isinstance(block, HeadingBlock)), ""))
 
 
 def _without_marks(text: str) -> str:
