@@ -263,35 +263,6 @@ def test_html(text, shown):
     assert to_html(text) == shown
 
 
-# Questions that nobody should be asked
-
-FILLER = [
-    "What does the text say about “Sides”?", "How are die and side related?", "Was sagt der Text über „Seiten“?",
-    "Wie hängen Würfel und Seite zusammen?", "Que dit le texte de « Faces » ?", "Comment dé et face sont-ils liés ?",
-    "¿Qué dice el texto sobre «Caras»?", "¿Cómo se relacionan dado y cara?", "Che cosa dice il testo su «Facce»?",
-    "Come sono collegati dado e faccia?",
-]  # fmt: skip
-SIGNED = "~~annotator: extractive/default\n"
-
-
-def asked_of(questions, header="", signed=""):
-    lines = "".join(f'  - "{question}"\n' for question in questions)
-    notes = (
-        f"---\ntitle: Dice\n{header}---\n\n---\n~questions:\n{lines}{signed}---\n\n# Sides\n\nA die has six sides.\n"
-    )
-    return [card.front for card in cards(notes)]
-
-
-@pytest.mark.parametrize("signature", [{"header": SIGNED}, {"signed": SIGNED}], ids=["header", "section"])
-def test_what_a_former_stand_in_asked_makes_no_cards(signature):
-    assert asked_of([*FILLER, "What is a die?"], **signature) == ["What is a die?"]
-
-
-def test_the_same_question_of_a_model_makes_a_card():
-    assert asked_of(FILLER[1:2], header="~~annotator: openai/m\n") == FILLER[1:2]
-    assert asked_of(FILLER[1:2]) == FILLER[1:2]
-
-
 @pytest.mark.parametrize(
     ("text", "front"),
     [
