@@ -11,9 +11,8 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from ..errors import CrawlError, LmmError, ModelError, RetrieveError
 from ..index.encoding import make_encoder
@@ -45,10 +44,6 @@ class SnippetHit:
     score: float
     snippet: str
     source: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the hit as a JSON object."""
-        return asdict(self)
 
 
 class Indexes:
@@ -191,8 +186,13 @@ def _index_of(span: Span) -> str:
 
 def _hit(span: Span, spans: Sequence[Span], shown: int) -> SnippetHit:
     wide = _widened(span, spans, shown)
-    source = f"{wide.passage.source}#L{wide.line_start}-L{wide.line_end}"
-    return SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, shown), source)
+    return SnippetHit(_index_of(span), round(span.score, 6), beginning_of(wide.text, shown), source_of(wide))
+
+
+def source_of(text: Span | Passage) -> str:
+    """Return the place of a snippet or a part of it: `path#L3-L20`."""
+    source = text.passage.source if isinstance(text, Span) else text.source
+    return f"{source}#L{text.line_start}-L{text.line_end}"
 
 
 def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:

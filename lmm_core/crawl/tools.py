@@ -6,10 +6,11 @@ folder to be indexed has to lie in the working folder set then.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from ..errors import CrawlError, ToolError
+from ..errors import ToolError
 from ..logging import one_line
 from ..retrieve.agents.library_tools import Function, Part, Result, in_parts
 from ..retrieve.agents.tools import Tools
@@ -18,7 +19,7 @@ from ..settings.project import Project
 from . import FOLDER
 from .catalogue import ALL, Database, database_at
 from .indexer import Indexed, index_folder
-from .search import MOST_SHOWN, SHOWN, Indexes
+from .search import MOST_SHOWN, SHOWN, Indexes, source_of
 from .snippets import title_of
 
 CHANGING = frozenset({"index_markdown_docs"})  # the tools that also write
@@ -69,11 +70,7 @@ def _search_tool(indexes: Indexes) -> Function:
         """Find snippets of indexed markdown folders that fit a question or some words, the best
         first, each with its index, score, text and source (`path#Lstart-Lend`). markdown_read
         gives what stands around a text."""
-        try:
-            found = await indexes.search(query, index_name, k, characters)
-        except CrawlError as error:
-            raise ToolError(str(error)) from error
-        return {"results": [match.as_json() for match in found]}
+        return {"results": [asdict(hit) for hit in await indexes.search(query, index_name, k, characters)]}
 
     return markdown_search
 
@@ -84,17 +81,9 @@ def _read_tool(indexes: Indexes) -> Function:
     async def markdown_read(source: Source, index_name: OneIndex, part: Part = 1) -> Result:
         """Read the whole snippets on some lines of an indexed file: on those that markdown_search
         has given, of which it showed the best part, or on more, to read on (`path#L1-L200`)."""
-        try:
-            found = await indexes.read(source, index_name)
-        except CrawlError as error:
-            raise ToolError(str(error)) from error
         snippets = [
-            {
-                "source": f"{one.source}#L{one.line_start}-L{one.line_end}",
-                "title": one_line(title_of(one.titles)),
-                "text": one.text,
-            }
-            for one in found
+            {"source": source_of(one), "title": one_line(title_of(one.titles)), "text": one.text}
+            for one in await indexes.read(source, index_name)
         ]
         return {"index": index_name, **in_parts("snippets", snippets, part)}
 
@@ -107,11 +96,7 @@ def _index_tool(working: Path, database: Database, models: Models) -> Function:
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
         that is there is brought up to date. The files themselves are not changed."""
-        try:
-            done = await index_folder(database, models, _inside(working, root), index_name, description)
-        except CrawlError as error:
-            raise ToolError(str(error)) from error
-        return _as_result(done)
+        return _as_result(await index_folder(database, models, _inside(working, root), index_name, description))
 
     return index_markdown_docs
 

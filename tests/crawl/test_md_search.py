@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_result_says_where_it_is_from():
     fill("docs/deep", trees=page("oak"))
     index("docs", "plants")
     [found] = search("oak")
-    assert found.as_json() == {
+    assert asdict(found) == {
         "index": "plants", "score": found.score, "snippet": found.snippet, "source": "deep/trees.md#L1-L5",
     }  # fmt: skip
     assert found.score > 0

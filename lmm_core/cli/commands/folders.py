@@ -111,7 +111,7 @@ def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json
     if found is None:
         sys.exit(1)
     if as_json:
-        print_json([match.as_json() for match in found])
+        print_json([asdict(match) for match in found])
     else:
         for match in found:
             _print_hit(match, full)
