@@ -25,7 +25,7 @@ from ..settings.project import Project
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
 from .library import PATIENCE, Library
-from .quoting.choose import quote_notes
+from .quoting import quote_notes
 from .ranking.fusion import Ranked
 from .search import Retrieval, Retriever
 

@@ -1,10 +1,10 @@
 """What is quoted from the notes where no model is asked."""
 
 from lmm_core.retrieve.context import build_context
-from lmm_core.retrieve.quoting.choose import quote_notes
-from lmm_core.retrieve.quoting.readable import readable_paragraphs
+from lmm_core.retrieve.quoting import quote_notes
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.spans import whole_span
+from lmm_core.retrieve.readable import readable_paragraphs
 from lmm_core.retrieve.search import Retrieval
 from tests.retrieve.materials import material, rank, words
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...markdown.formulas import readable_math
-from ...markdown.regions import split_fences
-from ...models.annotators.prose import extract_prose
-from ...scan.references import LEFT_OUT, is_cross_reference
-from ..items import without_fences
+from ..markdown.formulas import readable_math
+from ..markdown.regions import split_fences
+from ..models.annotators.prose import extract_prose
+from ..scan.references import LEFT_OUT, is_cross_reference
+from .items import without_fences
 
 _GROUP = re.compile(r"[ ]?(?<!!)\[[^\[\]@]*@[^\[\]]*\](?![(\[{:])")
 _CITED = re.compile(r"(?<![\w@\\])-?@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))(?: \[[^\[\]\n]*\])?")
