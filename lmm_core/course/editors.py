@@ -73,8 +73,8 @@ def vscode_tasks() -> dict[str, Any]:
         "tasks": [
             _task("lmm: mistakes", ["scan", "."], "silent", group=build, problemMatcher=matchers("lmm-scan")),
             _task("lmm: annotate this file", ["rag", "${file}"], problemMatcher=matchers("lmm-rag")),
-            _task("lmm: answer what is asked in a file, whenever one is saved", ["watch", "."], isBackground=True,
-                  problemMatcher=[]),
+            _task("lmm: answer what is asked in a file, whenever one is saved", ["chat", "--watch", "."],
+                  isBackground=True, problemMatcher=[]),
             _task("lmm: make the course", ["course"], problemMatcher=matchers("lmm-course")),
         ],
     }  # fmt: skip
