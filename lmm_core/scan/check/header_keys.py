@@ -31,9 +31,6 @@ OPTIONS = "`options` is not read. Write what is annotated below `model:`, indent
 _NUMBERED = "; text ids need no option, and chats and edits are removed by `lmm clear`"
 
 
-IMPORTED = "~imported"
-
-
 def find_header_keys(blocks: Sequence[Block]) -> Iterator[Finding]:
     """Yield the settings that a header has in the wrong place, and the options that no document may set."""
     for block in blocks:
