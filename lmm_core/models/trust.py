@@ -27,7 +27,7 @@ TRUST_VARIABLE = "LMM_TRUST"
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _HEAD = (
     "# Which keys may go to which hosts, beside those of LM markdown's own sources: HOST = [VARIABLES].\n"
-    "# Written by `lmm config trust HOST VARIABLE` and `lmm config trust --remove HOST VARIABLE`.\n"
+    "# Written by `lmm config trust`.\n"
 )
 
 
@@ -135,29 +135,21 @@ def trust_file() -> Path:
     return home / ".config" / "lmm" / "trust.toml"
 
 
-def add_pair(pair: Pair, root: Path | None) -> bool:
-    """Add a pair to the file, and return True if it is new. Raise TrustError or OSError."""
+def set_pair(pair: Pair, allowed: bool, root: Path | None) -> bool:
+    """Add a pair to the file, or remove it, and return True if that changed the file. Raise TrustError or OSError."""
     path = trust_file()
-    _check_place(path, root)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))  # the mode stays when the file is replaced
-    file = _load(path, root)
-    pairs = _pairs_in(file)
-    if pair not in pairs:
-        _save(file, [*pairs, pair])
-    return pair not in pairs
-
-
-def remove_pair(pair: Pair, root: Path | None) -> bool:
-    """Remove a pair from the file, and return True if it was there. Raise TrustError or OSError."""
-    path = trust_file()
-    if not path.exists():
+    if allowed:
+        _check_place(path, root)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDONLY, 0o600))  # the mode stays when the file is replaced
+    elif not path.exists():
         return False
     file = _load(path, root)
-    pairs = _pairs_in(file)
-    if pair in pairs:
-        _save(file, [each for each in pairs if each != pair])
-    return pair in pairs
+    pairs = set(_pairs_in(file))
+    if (pair in pairs) == allowed:
+        return False
+    _save(file, pairs | {pair} if allowed else pairs - {pair})
+    return True
 
 
 def _load(path: Path, root: Path | None) -> MarkdownFile:
@@ -186,12 +178,12 @@ def _pairs_in(file: MarkdownFile) -> list[Pair]:
         raise TrustError(f"{file.path}: {error}") from None
 
 
-def _save(file: MarkdownFile, pairs: list[Pair]) -> None:
+def _save(file: MarkdownFile, pairs: set[Pair]) -> None:
     """Replace the file, unless it has changed since it was read."""
     from ..markdown.files import write_markdown
 
     hosts: dict[str, list[str]] = {}
-    for pair in sorted(set(pairs)):
+    for pair in sorted(pairs):
         hosts.setdefault(pair.host, []).append(pair.variable)
     lines = [f"{json.dumps(host)} = {json.dumps(names)}\n" for host, names in hosts.items()]
     try:

@@ -22,7 +22,7 @@ from lmm_core.index.passages import Passage
 from lmm_core.index.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.trust import add_pair, read_pair, trust_file, trusted_pairs
+from lmm_core.models.trust import read_pair, set_pair, trust_file, trusted_pairs
 from lmm_core.retrieve.answer import _reranker
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
@@ -642,7 +642,7 @@ def test_a_file_inside_the_project_does_not_count(place, outside, monkeypatch, t
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(place).absolute()))
     assert "lies inside the project" in said_by(chat)
     with pytest.raises(TrustError, match="lies inside the project"):
-        add_pair(read_pair("a.example", "A"), Path.cwd())
+        set_pair(read_pair("a.example", "A"), True, Path.cwd())
     assert outside.seen == []
 
 

@@ -9,11 +9,10 @@ from lmm_core.markdown.files import read_markdown
 from lmm_core.models.addresses import address_of, read_host
 from lmm_core.models.trust import (
     Pair,
-    add_pair,
     key_refusal,
     read_pair,
     read_trust_variable,
-    remove_pair,
+    set_pair,
     trust_file,
     trusted_pairs,
 )
@@ -45,16 +44,16 @@ def test_the_usual_port_is_the_schemes():
 
 def test_a_pair_goes_into_the_file_and_out_of_it():
     pairs = [read_pair("b.example", "B"), read_pair("a.example:8443", "A"), read_pair("b.example", "A")]
-    assert [add_pair(pair, None) for pair in [*pairs, pairs[0]]] == [True, True, True, False]
+    assert [set_pair(pair, True, None) for pair in [*pairs, pairs[0]]] == [True, True, True, False]
     assert trusted_pairs(None) == dict.fromkeys(pairs, str(trust_file()))
     assert trust_file().read_text().splitlines()[2:] == ['"a.example:8443" = ["A"]', '"b.example" = ["A", "B"]']
-    assert [remove_pair(pair, None) for pair in [pairs[0], pairs[0]]] == [True, False]
+    assert [set_pair(pair, False, None) for pair in [pairs[0], pairs[0]]] == [True, False]
     assert set(trusted_pairs(None)) == set(pairs[1:])
 
 
 def test_without_a_file_nothing_is_allowed_and_nothing_made():
     assert trusted_pairs(None) == {}
-    assert not remove_pair(Pair("a.example", "A"), None)
+    assert not set_pair(Pair("a.example", "A"), False, None)
     assert not trust_file().parent.exists()
 
 
@@ -66,11 +65,11 @@ def test_two_at_the_same_time_lose_nothing(monkeypatch):
         path.write_text('"b.example" = ["B"]\n')
         return file
 
-    add_pair(Pair("a.example", "A"), None)
+    set_pair(Pair("a.example", "A"), True, None)
     with monkeypatch.context() as overtaken:
         overtaken.setattr("lmm_core.markdown.files.read_markdown", read_and_be_overtaken)
         with pytest.raises(TrustError, match="run this again"):
-            add_pair(Pair("c.example", "C"), None)
+            set_pair(Pair("c.example", "C"), True, None)
     assert list(trusted_pairs(None)) == [Pair("b.example", "B")]
 
 
@@ -90,5 +89,5 @@ def test_what_a_file_says_needs_it():
     assert key_refusal("https://a.example/v1", "A", file, home={"a.example"}) == ""
     assert key_refusal("http://a.example/v1", "A", file, home={"a.example"}).endswith("use https://")
     assert key_refusal("https://a.example/v1", "A", file).endswith("lmm config trust a.example A")
-    add_pair(Pair("a.example", "A"), None)
+    set_pair(Pair("a.example", "A"), True, None)
     assert key_refusal("https://a.example/v1", "A", file) == ""

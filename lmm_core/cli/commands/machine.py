@@ -14,7 +14,7 @@ from ...errors import TrustError
 from ...files.marked import check_inside
 from ...logging import counted, put, say
 from ...markdown.files import project_root
-from ...models.trust import TRUST_VARIABLE, Pair, add_pair, read_pair, remove_pair, trust_file, trusted_pairs
+from ...models.trust import TRUST_VARIABLE, Pair, read_pair, set_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
 from ..arguments import json_option, project_at
 from ..completion import SHELLS
@@ -212,7 +212,7 @@ def trust(host: str | None, variable: str | None, remove: bool, as_json: bool) -
     if remove:
         _remove_trusted(pair)
         return
-    new = add_pair(pair, _config_folder())
+    new = set_pair(pair, True, _config_folder())
     may = "may go" if new else "might already go"
     say(f"the key in {pair.variable} {may} to {pair.host} by https: {trust_file()}", err=True)
 
@@ -230,7 +230,7 @@ def _list_trusted(as_json: bool) -> None:
 
 
 def _remove_trusted(pair: Pair) -> None:
-    was_there = remove_pair(pair, _config_folder())
+    was_there = set_pair(pair, False, _config_folder())
     if was_there:
         say(f"the key in {pair.variable} no longer goes to {pair.host}: {trust_file()}", err=True)
     elsewhere = trusted_pairs(_config_folder()).get(pair)

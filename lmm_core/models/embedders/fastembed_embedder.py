@@ -40,7 +40,7 @@ UNKNOWN_WINDOW = 512  # tokens, if a model does not say
 class FastEmbedder:
     """An embedding model on this machine. Raise ModelError if it is missing.
 
-    dimensions: numbers in a vector; space: tells vectors apart that must not be compared, even if a
+    space: tells vectors apart that must not be compared, even if a
     model changed under its name. Vectors have length 1. Texts go to the model one at a time:
     vectors of int8 models depend on the rest of the batch, and batches are no faster."""
 
@@ -53,13 +53,6 @@ class FastEmbedder:
         self._model: TextEmbedding | None = None
         self._tokenizer: Tokenizer | None = None
         self._dimensions = self._files.dimensions
-
-    @property
-    def dimensions(self) -> int:
-        """Return how many numbers a vector has."""
-        if not self._dimensions:
-            self._embed(["dimensions"])
-        return self._dimensions
 
     @property
     def window(self) -> int:

@@ -70,16 +70,11 @@ def _indexed_types() -> list[str]:
 @click.option(
     "--type", "kind", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
-@click.option("--context", type=click.Choice(["passages", "outline", "text"]), help="What to show to the model.")
-@click.option("--level", type=click.IntRange(1, 6), help="The level of headings, for outline and text.")
 @click.option("--budget", type=click.IntRange(50), metavar="TOKENS", help="How much of the notes to show to the model.")
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would be shown.")
 @json_option
-def ask(
-    question: str | None, kind: str, context: str | None, level: int | None, budget: int | None, model: str,
-    no_model: bool, as_json: bool,
-) -> None:  # fmt: skip
+def ask(question: str | None, kind: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
     """Answer a question from the notes, with the sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
@@ -90,11 +85,7 @@ def ask(
     if question is not None and not question.strip():
         raise click.UsageError("an empty question: say what you want to know")
     project = searched_project()
-    asked = project.ask
-    asked = replace(asked, level=level or asked.level, budget=budget or asked.budget)
-    if context:
-        asked = replace(asked, context=context)  # type: ignore[arg-type]  # a choice of click's
-    project = replace(project, ask=asked)
+    project = replace(project, ask=replace(project.ask, budget=budget or project.ask.budget))
     models, logger = Models(model, warn=warn), ReportPrinter()
 
     async def work() -> None:
