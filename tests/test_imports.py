@@ -53,7 +53,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 5168,
+    "cli": 4875,
     "course": 2194,
     "crawl": 1436,
     "ending": 19,
@@ -68,16 +68,16 @@ MOST_LINES = {
     "lmm_core": 179,
     "logging": 248,
     "markdown": 4861,
-    "models": 5542,
+    "models": 5281,
     "quarto": 3569,
     "quarto-ext": 94,
     "retrieve": 4291,
     "scan": 5797,
     "serving": 2026,
-    "settings": 2620,
+    "settings": 2464,
     "store": 2021,
     "study": 2942,
-    "vector_store_qdrant": 184,
+    "vector_store_qdrant": 183,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
@@ -394,7 +394,7 @@ def test_a_command_imports_what_it_uses(arguments, unneeded, most, tmp_path, mon
 
 
 # Our modules that each command loads, where it has work to do
-LOADED = {"lmm-rag": 99, "scan": 83, "rag": 106, "index": 131, "search": 110, "ask": 130}
+LOADED = {"lmm-rag": 99, "scan": 80, "rag": 100, "index": 131, "search": 110, "ask": 130}
 
 
 def test_commands_load_no_more_modules_than_they_may(pandoc, tmp_path, monkeypatch):

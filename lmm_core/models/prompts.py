@@ -13,10 +13,10 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
+from .annotators.annotator import ANNOTATION_TOKENS
 from .chat import REPLY_TOKENS, ChatMessage, Request
 from .languages.stemming import language_code, language_name
 
-ANNOTATION_TOKENS = 1_000  # of a reply with annotations
 NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no prompts in a person's own words
 
 
