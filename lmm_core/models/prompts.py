@@ -13,9 +13,9 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
-from .annotators.annotator import ANNOTATION_TOKENS
 from .chat import REPLY_TOKENS, ChatMessage, Request
 from .languages.stemming import language_code, language_name
+from .sources import ANNOTATION_TOKENS
 
 NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no prompts in a person's own words
 

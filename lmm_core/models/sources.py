@@ -19,6 +19,7 @@ STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
 FASTEMBED = "fastembed"
 NONE = "none"
+ANNOTATION_TOKENS = 1_000  # of a reply with annotations, where nothing else is configured
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from ...errors import ModelError
 
-ANNOTATION_TOKENS = 1_000  # of a reply with annotations
-
 
 @dataclass(slots=True, frozen=True)
 class AnnotatorSection:

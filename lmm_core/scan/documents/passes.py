@@ -21,9 +21,9 @@ from ...markdown.metadata.lmm_options import report_refused
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import convert
 from ...markdown.visibility import KnitRules, header_rules
-from ...models.annotators.annotator import ANNOTATION_TOKENS, Annotator
+from ...models.annotators.annotator import Annotator
 from ...models.annotators.lazy import UnaskedAnnotator
-from ...models.sources import STAND_IN_NAME, ModelSource, known_sources
+from ...models.sources import ANNOTATION_TOKENS, STAND_IN_NAME, ModelSource, known_sources
 from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder
 from ...settings.quarto_inputs import included_finder
