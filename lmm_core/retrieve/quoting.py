@@ -55,9 +55,8 @@ def quote_notes(found: Retrieval, context: Context) -> Quotation:
     Sources of a type that was asked for are quoted whole. Others of a type are not quoted, since
     an exercise may hold its solution; definitions are."""
     sources = {ident: source for source in context.sources for ident in source.ids}
-    passages = [one for one in found.passages if one.id in sources and may_be_shown(one, found.kind)]
-    matches = found.lexical.match(found.text, passages, found.kind)
-    ranked = sorted(passages, key=lambda one: -matches[one.id].score)  # equal ones as they were found
+    ranked = [one for one in found.passages if one.id in sources and may_be_shown(one, found.kind)]
+    matches = found.lexical.match(found.text, ranked, found.kind)
     if not ranked or (not found.kind and matches[ranked[0].id].share < LEAST_SHARE):
         return Quotation()
     quoter = Quoter(found)
