@@ -329,18 +329,9 @@ def test_aliases_have_one_limit():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a" + ".a" * 50_000 + "=1", "no setting lies so deep"),
-        ("[a" + ".a" * 50_000 + "]\nb=1", "no setting lies so deep"),
-        ('"a"' + " . 'a'" * 50_000 + "=1", "no setting lies so deep"),
-        ("x = {a" + ".a" * 50_000 + "=1}", "no setting lies so deep"),
-        ("x = " + "{a=" * 60 + "1" + "}" * 60, "no setting lies so deep"),
-        ("x = " + "{a.a.a.a.a.a.a.a.a.a=" * 60 + "1" + "}" * 60, "no setting lies so deep"),
-        ("x = " + "{a=" * 50_000, "nested too deep"),
+        ("x = " + "{a=" * 30_000, "nested too deep"),
         ("x = " + "[" * 50_000, "nested too deep"),
-        (keys(20_000, "key{} = {}\n"), "20,000 settings; it may have 1,000"),
-        ("[RAG]\n" + keys(20_000, "key{} = {}\n"), "20,000 settings"),
-        (keys(20_000, "[sources.s{}]\nkey_variable = 'K{}'\n"), "20,000 settings"),
-        ("# " + "x" * 1_000_000, "longer than 1,000,000 bytes"),
+        ("# " + "x" * 1_000_000, "longer than 100,000 bytes"),
     ],
 )  # fmt: skip
 def test_what_no_configuration_holds_is_refused_in_a_sentence(text, told):
@@ -353,7 +344,7 @@ def test_what_no_configuration_holds_is_refused_in_a_sentence(text, told):
 
 
 @pytest.mark.parametrize(
-    "line", ["x" * 900_000, "x." * 10 + "y", "'" * 300_000, '"' * 300_001, "a " * 300_000, "1.2 " * 100_000]
+    "line", ["x" * 90_000, "x." * 10 + "y", "'" * 30_000, '"' * 30_001, "a " * 30_000, "1.2 " * 10_000]
 )
 def test_long_lines_of_a_configuration_are_gone_over_once(line):
     write("config.toml", f"# {line}\nspelling = 'native'\n")
