@@ -17,7 +17,7 @@ $(BIN)/python:
 # pypandoc_binary brings a pandoc but does not put it on PATH: link it there.
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
-	@ln -sf "$$($(BIN)/python -c 'import lmm_core.workflows.doctor as d; print(d.packaged_pandoc())')" $(BIN)/pandoc
+	@ln -sf "$$($(BIN)/python -c 'from lmm_core.installation import packaged_pandoc; print(packaged_pandoc())')" $(BIN)/pandoc
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
