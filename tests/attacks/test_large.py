@@ -220,14 +220,14 @@ def test_init_where_only_the_last_file_fails(full_disk):
     CliRunner().invoke(cli, ["init", "--quarto", "whole"])
     full_disk(sum(path.is_file() for path in Path("whole").rglob("*")) - 1)
     done = CliRunner().invoke(cli, ["init", "--quarto", "book"])
-    assert done.stderr.startswith("book/") and done.stderr.endswith(": No space left on device\n")
+    assert done.stderr.startswith("Error: book/") and done.stderr.endswith(": No space left on device\n")
     assert not Path("book").exists()
 
 
 def test_config_init_on_a_full_disk(full_disk):
     full_disk()
     done = CliRunner().invoke(cli, ["config", "init"])
-    assert (done.exit_code, done.stderr) == (1, "config.toml: No space left on device\n")
+    assert (done.exit_code, done.stderr) == (1, "Error: config.toml: No space left on device\n")
     assert not Path("config.toml").exists()
 
 

@@ -53,7 +53,7 @@ def test_every_key_is_in_the_schema_with_what_it_is_for():
 @pytest.mark.parametrize(
     "toml",
     [
-        'speling = "div"', "[minr]", '[minor]\nmodle = "x"', '[minor]\ntimeout = "a minute"', '[RAG]\nquestions = "yes"',
+        'speling = "div"', "[minr]", '[minor]\nmodle = "x"', '[minor]\ntimeout = "a minute"',
         "[split]\nsize = 0", '[embeddings]\nencoding = "hybird"', '[sources.own]\nkey_variable = "OWN_KEY"',
         '[sources.own]\nbase_url = "http://localhost"\nmodel = "x"', "[retrieve]\nsynonyms = { SD = 1 }",
     ],

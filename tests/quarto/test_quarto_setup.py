@@ -244,7 +244,7 @@ def test_what_no_command_mends(project):
 def test_a_folder_that_cannot_be_set_up():
     write("site/_extensions", "a file")
     done = run("lmm init --quarto site")
-    assert (done.returncode, done.stderr) == (1, b"site/_extensions/lmm: Not a directory\n")
+    assert (done.returncode, done.stderr) == (1, b"Error: site/_extensions/lmm: Not a directory\n")
 
 
 def test_a_gitignore_above_counts(project):
