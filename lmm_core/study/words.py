@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..index.passages import Material, Section
 from ..models.languages.stemming import Stemmers
 from ..models.languages.words import find_words, fold
-from ..retrieve.ranking.words import asked_words, frequent_words, word_weights
+from ..retrieve.ranking.words import asked_words, frequent_words
 from .measures import Labelled
 
 
@@ -34,11 +34,7 @@ class CourseWords:
 
         Frequent words of any language of the course are left out, and words that speak of the text."""
         words = asked_words(question, self.language)
-        return {
-            min(self._stemmers.meant(word)): word
-            for word, weight in zip(words, word_weights(words), strict=True)
-            if weight == 1 and fold(word) not in self._frequent
-        }
+        return {min(self._stemmers.meant(word)): word for word in words if fold(word) not in self._frequent}
 
     def unknown(self, question: str) -> dict[str, str]:
         """Return those of them that no text has, in any form."""

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
-from .words import Vocabulary, asked_words, frequent_words, names_subject, word_weights
+from .words import Vocabulary, asked_words, frequent_words, names_subject
 
 OTHER_NAME = 0.5  # weight of a word of another name
 MOST_OTHERS = 3  # other names of one thing, the most frequent ones
@@ -130,8 +130,7 @@ class Synonyms:
         used = self.used(question)
         words = asked_words(question, self._language) if not used or names_subject(question, self._language) else []
         words = vocabulary.without_unknown(words)
-        weighed = zip(words, word_weights(words), strict=True)
-        meant = {fold(word): vocabulary.meant(word, weight) for word, weight in weighed}
+        meant = {fold(word): vocabulary.meant(word) for word in words}
         further: list[dict[str, float]] = []
         for named in used:
             further += self._add(meant, named, vocabulary)

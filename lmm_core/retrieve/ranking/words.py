@@ -17,11 +17,10 @@ from .asking import without_asking
 NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
 MOST_WORDS = 40  # of a question that are looked for
 PREFIX = 0.5  # weight of a word that goes on after the word that is asked for
-ABOUT_TEXTS = 0.5  # weight of a word with which a question speaks of the text, beside others
 FUZZY = 0.9  # weight of a word for which the one that is asked for may be a typing error
 _SHORTEST_PREFIX = 4  # letters
 _TYPOS = 0.2  # for each letter
-# Words that say what is wanted to be known of a subject, and not which subject.
+# Words that say what is wanted to be known of a subject, or speak of the text, and do not say which subject.
 _WANTED = frozenset(
     fold(word)
     for word in """define defined definition definitions describe difference differences differ explain explained
@@ -31,19 +30,7 @@ _WANTED = frozenset(
     ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
     разница различие определение означает значит объясните объясни пример формула почему зачем каков какова
     каковы какой какая какие какое как
-    """.split()
-)
-# Words of courtesy, which say nothing of a subject either.
-_COURTESY = frozenset(
-    fold(word)
-    for word in """hi hello hey thanks thank thx please pls plz sorry ok okay
-    hallo danke bitte servus moin bonjour salut merci svp hola gracias ciao grazie buongiorno
-    привет здравствуйте спасибо пожалуйста""".split()
-)
-# Words with which a question speaks of the text and of what stands in it. They count less than others.
-_ABOUT_TEXTS = frozenset(
-    fold(word)
-    for word in """according mention mentions mentioned describe describes described discuss discusses discussed text
+according mention mentions mentioned describe describes described discuss discusses discussed text
     texts article articles passage passages author authors lecture lectures notes chapter section document study
     studies specific specifically regarding concerning relate related relation role roles play plays played key
     detail details detailed present presented provide provided outline outlined list listed particular involve
@@ -56,6 +43,13 @@ _ABOUT_TEXTS = frozenset(
     descritta testo testi articolo capitolo sezione corso studio studi ruolo riguardo согласно упомянуты упомянут
     описан описаны описано текст тексте статья статье глава главе лекция лекции роль
     """.split()
+)
+# Words of courtesy, which say nothing of a subject either.
+_COURTESY = frozenset(
+    fold(word)
+    for word in """hi hello hey thanks thank thx please pls plz sorry ok okay
+    hallo danke bitte servus moin bonjour salut merci svp hola gracias ciao grazie buongiorno
+    привет здравствуйте спасибо пожалуйста""".split()
 )
 # Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
 _ELIDED = frozenset("cdjlmnst")
@@ -89,13 +83,6 @@ def other_words(question: str, language: str) -> list[str]:
     annotated question has them ("When not to use it"), that is what the question means."""
     words = dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS])
     return [word for word in words if word not in asked_words(question, language)]
-
-
-def word_weights(words: Sequence[str]) -> list[float]:
-    """Return how much each word of a question counts: those with which it speaks of the text count less,
-    unless all do."""
-    weights = [ABOUT_TEXTS if fold(word) in _ABOUT_TEXTS else 1.0 for word in words]
-    return weights if 1.0 in weights else [1.0] * len(words)
 
 
 def keyword_form(question: str, language: str = "") -> str:
@@ -174,7 +161,7 @@ class Vocabulary:
         self.counts = stems.counts
         self._near_of = lru_cache(NEAR_KNOWN)(self._near)
 
-    def meant(self, word: str, weight: float = 1.0) -> dict[str, float]:
+    def meant(self, word: str) -> dict[str, float]:
         """Return the stems that may be meant by a word of a question, each with its weight.
 
         These are its own in each language of the texts, those that go on after it, and, if there are
@@ -183,10 +170,10 @@ class Vocabulary:
         found: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
-                found = dict.fromkeys(self.stems.starting(stem), weight * PREFIX) | found
+                found = dict.fromkeys(self.stems.starting(stem), PREFIX) | found
             if stem in self.counts:
-                found[stem] = weight
-        return found or dict.fromkeys(self._near_of(fold(word)), weight * FUZZY)
+                found[stem] = 1.0
+        return found or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
     def without_unknown(self, words: Sequence[str]) -> list[str]:
         """Return the words of a question without those that it only has because of how words are cut.
