@@ -169,7 +169,7 @@ def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
     compared = bundles[:MOST_COMPARED]
     columns = {key: column for column, key in enumerate(dict.fromkeys(key for _, row in compared for key in row))}
     sums = np.zeros((len(compared), len(columns)), np.float32)
-    sizes = np.ones(len(compared), np.float32)
+    sizes = np.zeros(len(compared), np.float32)
     groups: list[list[int]] = []
     for number, (turns, row) in enumerate(bundles):
         at = [columns[key] for key in row if key in columns]
@@ -179,14 +179,12 @@ def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
         best = int(near.argmax()) if there else 0
         if there and near[best] >= THRESHOLD:
             groups[best].append(number)
-            sizes[best] += len(turns)
         else:
             best = len(groups)
             groups.append([number])
-            if best == there:
-                sizes[best] = len(turns)
         if best < len(compared):
             sums[best, at] += values * len(turns)
+            sizes[best] += len(turns)
     return groups
 
 
