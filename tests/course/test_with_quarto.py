@@ -17,7 +17,6 @@ def site(tmp_path, monkeypatch):
     write("site/index.qmd", HOME)
     write("site/part/more.qmd", "# More\n\nZebras graze on grassland.\n")
     monkeypatch.chdir("site")
-    assert run("lmm doctor").returncode == 1
     assert run("lmm init --quarto").returncode == 0
     write("_quarto.yml", text("_quarto.yml").replace("# ask: true", "ask: true"))
 
