@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from ..errors import IndexChangedError, QuartoError, RetrieveError
@@ -75,17 +75,19 @@ class Library:
     async def open(self) -> None:
         """Open the index, if it is not open, until `release`. Raise StoreError, ModelError and RetrieveError."""
         self._users += 1
-        try:
+        with ExitStack() as undoing:
+            undoing.callback(self._leave_at_once)
             async with self._opening:
                 if self._store is None:
                     self._store = await self._open_store()
                 if self._known is None:
                     await self._read_identity(self._store)
-        except BaseException:
-            self._leave()
-            if not self._users:
-                self.release()
-            raise
+            undoing.pop_all()
+
+    def _leave_at_once(self) -> None:
+        self._leave()
+        if not self._users:
+            self.release()
 
     async def _open_store(self) -> VectorStore:
         opening = asyncio.ensure_future(run_in_thread(project_store, self.project))

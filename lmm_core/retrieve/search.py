@@ -294,7 +294,7 @@ Hits = list[list[Passage]]  # for each text, the best first
 
 @dataclass(frozen=True)
 class Candidates:
-    """What the store finds for texts: by words and by meaning, as far as they were compared.
+    """The passages that the store finds for texts, by words and by meaning, as far as they were compared.
 
     lexical: the ranking of the documents in which it was found."""
 

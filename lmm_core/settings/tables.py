@@ -341,7 +341,7 @@ class AskOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Who may ask `lmm serve`, how much, and how it presents itself: `[serve]`. Of texts and language, "" means ours.
+    """The server `lmm serve`: who may ask, how much, and how it presents itself. Of texts and language, "" means ours.
 
     Further options are for code. `empty`, `too_long` and `off_topic`: the replies to such questions, in the language
     of the texts. `max_question`: characters that a question may have. `idle_timeout`: seconds in which nothing of an

@@ -47,7 +47,7 @@ def states():
 
 
 def last(journal):
-    """What was applied last for the document P.md, or None."""
+    """Return the last entry for the document P.md, or None."""
     return next(journal.done("P.md"), None)
 
 

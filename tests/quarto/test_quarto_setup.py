@@ -35,7 +35,7 @@ def project():
 
 
 class Checked(NamedTuple):
-    """What is found in a project, as `lmm doctor` prints it."""
+    """The findings in a project, as `lmm doctor` prints them."""
 
     returncode: int
     stdout: bytes

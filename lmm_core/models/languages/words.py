@@ -39,7 +39,7 @@ _APOSTROPHE, _TYPESET_APOSTROPHE = (re.compile(rf"{sign}(?<=\w{sign})(?=\w)") fo
 # Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
 _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
 _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32 for sign in range(128)).ljust(256)
-_RUN = r"\-+.!=<>/\\@#$%&~|?:^"
+_RUN = r"\-+.!=<>/\\@#$%&~|?:^"  # signs of code, as a class of an expression
 _SIGNS = re.compile(rf"(?<![\w*_{_RUN}])([{_RUN}]{{1,10}})(\w+|(?=[\s`'\"),;]|$))")
 _OF_MARKDOWN = "-|:#."  # headings, lists, tables, fences
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")

@@ -181,9 +181,7 @@ class LexicalIndex:
                 ranked.append(span.scored(factors[at] * (own + PASSAGE * sums[at])))
         return best_first(ranked)
 
-    def _scores_by_others(
-        self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]
-    ) -> dict[Key, float]:  # fmt: skip
+    def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
         """Return the scores of sections for `other_words`, by what is said about them alone."""
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         known = set().union(*meant)

@@ -30,7 +30,7 @@ _WANTED = frozenset(
     ejemplo definizione differenza differenze spiegare esempio такое такой чем отличается отличаются отличие
     разница различие определение означает значит объясните объясни пример формула почему зачем каков какова
     каковы какой какая какие какое как
-according mention mentions mentioned describe describes described discuss discusses discussed text
+    according mention mentions mentioned describe describes described discuss discusses discussed text
     texts article articles passage passages author authors lecture lectures notes chapter section document study
     studies specific specifically regarding concerning relate related relation role roles play plays played key
     detail details detailed present presented provide provided outline outlined list listed particular involve
@@ -81,8 +81,8 @@ def asked_words(question: str, language: str) -> list[str]:
 def other_words(question: str, language: str) -> list[str]:
     """Return the words of a question that `asked_words` leaves out: they say little of a subject, but if a title or an
     annotated question has them ("When not to use it"), that is what the question means."""
-    words = dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS])
-    return [word for word in words if word not in asked_words(question, language)]
+    asked = asked_words(question, language)
+    return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 
 
 def keyword_form(question: str, language: str = "") -> str:
