@@ -54,20 +54,10 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.tree import HeadingNode as HeadingNode
     from .markdown.tree import TextNode as TextNode
     from .markdown.tree import blocks_to_tree as blocks_to_tree
-    from .markdown.tree import collect_dictionaries as collect_dictionaries
-    from .markdown.tree import collect_headings as collect_headings
-    from .markdown.tree import collect_table_of_contents as collect_table_of_contents
-    from .markdown.tree import collect_text as collect_text
-    from .markdown.tree import copy_tree as copy_tree
-    from .markdown.tree import extract_content as extract_content
     from .markdown.tree import fold as fold
     from .markdown.tree import fold_post as fold_post
-    from .markdown.tree import inherit_metadata as inherit_metadata
     from .markdown.tree import load_tree as load_tree
     from .markdown.tree import map_tree as map_tree
-    from .markdown.tree import propagate_content as propagate_content
-    from .markdown.tree import propagate_property as propagate_property
-    from .markdown.tree import prune_tree as prune_tree
     from .markdown.tree import save_tree as save_tree
     from .markdown.tree import sections as sections
     from .markdown.tree import titles_path as titles_path
@@ -120,10 +110,8 @@ _MODULES = {
     "markdown.files": "load_markdown save_markdown",
     "markdown.parse": "parse_markdown_text",
     "markdown.visibility": "KnitRules",
-    "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree collect_dictionaries collect_headings "
-    "collect_table_of_contents collect_text copy_tree extract_content fold fold_post inherit_metadata "
-    "load_tree map_tree propagate_content propagate_property prune_tree save_tree sections titles_path "
-    "traverse traverse_post tree_to_blocks",
+    "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree fold fold_post load_tree map_tree save_tree "
+    "sections titles_path traverse traverse_post tree_to_blocks",
     "models.embedders.bm25": "Bm25Encoder",
     "models.prompts": "Prompt",
     "retrieve.answer": "Conversation",

@@ -25,6 +25,7 @@ from lmm_core import (
     LocalStorage,
     RemoteSource,
     ScanOpts,
+    TextBlock,
     TextNode,
     blocklist_encode,
     blocks_to_chunks,
@@ -32,7 +33,6 @@ from lmm_core import (
     client_from_config,
     fold_post,
     global_client_from_config,
-    inherit_metadata,
     initialize_collection,
     load_markdown,
     load_tree,
@@ -53,6 +53,7 @@ from lmm_core import (
 )
 from lmm_core.errors import ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
+from lmm_core.markdown import make_block
 from lmm_core.models.chat import run
 from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, ScoredPoint, aquery, aupload, points_to_blocks
 from tests.embedding_server import EmbeddingServer
@@ -104,11 +105,11 @@ def test_nodes_are_read_and_changed_and_the_tree_becomes_blocks_and_text_again(t
     why = tree.sections[0].sections[0]
     assert (why.title, why.level, why.parent is tree.sections[0], why.fetch("topic")) == ("Why?", 2, True, "means")
     assert why.texts[0].get("by") == "hand"
-    why.texts[0].set("by", "model")
-    why.texts[0].set_content("Because it is.")
-    why.add_child(TextNode.from_content("And so on."))
-    assert save_tree(tree, tmp_path / "notes.md")
-    changed = NOTES.replace("hand", "model").replace("Because.\n", "Because it is.\n\nAnd so on.\n")
+    by_model = make_block("by: model\n", "native")
+    text = TextBlock("Because it is.\n")
+    made = map_tree(tree, lambda node: [by_model, text] if node is why.texts[0] else node.blocks)
+    assert save_tree(made, tmp_path / "notes.md")
+    changed = NOTES.replace("hand", "model").replace("Because.\n", "Because it is.\n")
     assert (tmp_path / "notes.md").read_text(encoding="utf-8") == changed
 
 
@@ -123,10 +124,8 @@ def test_higher_order_functions_extract_and_change() -> None:
     assert [node.content for node in traverse(tree) if isinstance(node, TextNode)] == [
         "preface", "Add, then divide.", "Because.",
     ]  # fmt: skip
-    made = map_tree(tree, lambda node: node.set("seen", True))
-    assert made is not None and all(node.get("seen") for node in traverse(made))
-    assert tree is not None and serialize_blocks(tree_to_blocks(tree)) == NOTES
-    assert [node.get("topic") for node in traverse(inherit_metadata(tree))] == [None, None, *["means"] * 4]
+    assert serialize_blocks(tree_to_blocks(map_tree(tree, lambda node: node.blocks))) == NOTES
+    assert [node.fetch("topic") for node in traverse(tree)] == [None, None, *["means"] * 4]
 
 
 def test_the_scan_functions_are_in_the_scan_module() -> None:

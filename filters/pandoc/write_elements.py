@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
 from lmm_core.markdown.divs import find_parts
+from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.metadata.keys import DOCUMENT_KEYS
-from lmm_core.markdown.originals import restore_originals
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.spelling import convert, edit_block, make_block
 from lmm_core.scan.system_keys import FLOW_KEYS

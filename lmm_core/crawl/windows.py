@@ -20,7 +20,7 @@ from ..index.encoding import EncodingModel
 from ..logging import ListLogger
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, ErrorBlock, TextBlock, blank, header_content
-from ..markdown.originals import restore_originals
+from ..markdown.edits import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import HeadingNode, MarkdownTree, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed

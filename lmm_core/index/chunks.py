@@ -17,9 +17,9 @@ from typing import Any
 from ..arguments import validated
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock
+from ..markdown.edits import restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, SETTINGS
 from ..markdown.metadata.ownership import find_key
-from ..markdown.originals import restore_originals
 from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_tree, traverse
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..scan.knit import slug, strip_metadata

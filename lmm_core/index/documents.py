@@ -14,9 +14,9 @@ from ..errors import ConfigError, MarkdownError
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, Problem, TextBlock, header_content
+from ..markdown.edits import restore_originals
 from ..markdown.files import MarkdownDocument, MarkdownFile, is_notebook, read_markdown
 from ..markdown.metadata.lmm_options import report_refused
-from ..markdown.originals import restore_originals
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
 from ..markdown.visibility import is_indexed

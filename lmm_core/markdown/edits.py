@@ -17,21 +17,19 @@ text before, the first marker is that of the new text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from .blocks import Block, HeadingBlock, MetadataBlock, Problem, TextBlock
+from .blocks import Block, HeadingBlock, MetadataBlock, Problem, TextBlock, newline_of
+from .parse import parse_markdown_text
+from .regions import EDIT_MARKER, EditMarkers
 
 EDIT_KEY = "~~edit"
 ASKED_KEY = "~~asked"  # beside requests that quote students' questions: the marks of these
 Kind = Literal["old", "new", "end"]
 _TITLES = {"old": "old text", "new": "new text", "end": "end of edit"}
-MARKER = re.compile(
-    r"^######[ \t]+(?:old text|new text|end of edit)[ \t]+\{#lmm-(?P<kind>old|new|end)-(?P<id>[0-9a-z]+)\}[ \t]*\r?$",
-    re.M,
-)
 _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
 
 
@@ -48,37 +46,16 @@ class Edit:
     line: int = 0
 
 
-class EditMarkers:
-    """The markers of all edits in a text, found in one pass."""
-
-    def __init__(self, text: str) -> None:
-        self._found: dict[str, list[tuple[str, int, int]]] = {}
-        for marker in MARKER.finditer(text) if "{#lmm-" in text else ():
-            self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
-
-    def region_end(self, text: str, start: int) -> int | None:
-        """Return where the region ends that a marker at `start` opens.
-
-        Return None if there is no marker, or if markers are missing, doubled or out of order."""
-        found = MARKER.match(text, start) if self._found else None
-        if not found:
-            return None
-        markers = self._found[found["id"]]
-        if [kind for kind, _, _ in markers] not in (["old", "new", "end"], ["new", "end"]) or markers[0][1] != start:
-            return None
-        return markers[-1][2]
-
-
 def read_edit(block: Block) -> Edit | None:
     """Return the edit held in a text block, or None."""
     if not isinstance(block, TextBlock) or "{#lmm-" not in block.source:
         return None
     source = block.source
     start = len(source) - len(source.lstrip(" \t\r\n\ufeff"))
-    opening = MARKER.match(source, start)
+    opening = EDIT_MARKER.match(source, start)
     if not opening or EditMarkers(source).region_end(source, start) is None:
         return None
-    own = [marker for marker in MARKER.finditer(source) if marker["id"] == opening["id"]]
+    own = [marker for marker in EDIT_MARKER.finditer(source) if marker["id"] == opening["id"]]
     texts = [_between(source, one, other) for one, other in pairwise(own)]
     old = texts[0] if len(own) == 3 else None
     line = source.count("\n", start, own[0].end()) + 2 if len(own) == 3 else 0
@@ -140,3 +117,50 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
             )
             problems.setdefault(found[2], Problem(block.line, message))
     return list(problems.values())
+
+
+# Documents with the old texts in place of edits
+
+
+@dataclass(slots=True)
+class RestoredBlocks:
+    """`blocks` with the old texts in place of edits; `regions` gives the edit's block
+    for each block (by `id`) that has come out of it."""
+
+    blocks: list[Block]
+    regions: dict[int, TextBlock]
+
+    def fold(self, blocks: Sequence[Block]) -> list[Block]:
+        """Return a list of blocks with the edits in place of what came out of them."""
+        folded: list[Block] = []
+        done: set[int] = set()
+        for block in blocks:
+            region = self.regions.get(id(block))
+            if region is None:
+                folded.append(block)
+            elif id(region) not in done:
+                folded.append(region)
+                done.add(id(region))
+        return folded
+
+
+def restore_originals(blocks: Sequence[Block]) -> RestoredBlocks:
+    """Return the blocks with the old texts in place of edits."""
+    unfolded = RestoredBlocks([], {})
+    for block in blocks:
+        edit = read_edit(block)
+        if edit is None or not isinstance(block, TextBlock):
+            unfolded.blocks.append(block)
+            continue
+        for old in _old_blocks(edit, block):
+            unfolded.blocks.append(old)
+            unfolded.regions[id(old)] = block
+    return unfolded
+
+
+def _old_blocks(edit: Edit, block: TextBlock) -> Iterator[Block]:
+    after = block.source[len(block.source.rstrip(" \t\r\n")) :] or newline_of(block.source)
+    old = (edit.old or "") + after if edit.old else ""
+    parsed = parse_markdown_text(old) or [TextBlock("")]  # the block before needs something to annotate
+    for part in parsed:
+        yield replace(part, line=part.line + block.line + edit.line - 1)

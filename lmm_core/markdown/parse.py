@@ -23,10 +23,9 @@ from .blocks import (
     TextBlock,
     prefix_block,
 )
-from .edits import EditMarkers
 from .metadata.body import Parsed, looks_like_key, parse_metadata
 from .metadata.lists import is_metadata, listed_tables, mapping_to_paste, not_a_mapping
-from .regions import BLANKS, DIV_OPEN, Forward, Regions, div_attributes, match_front_matter
+from .regions import BLANKS, DIV_OPEN, EditMarkers, Forward, Regions, div_attributes, match_front_matter
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 NATIVE_OPEN = re.compile(r"---(?:[ \t]+\#[^\n]*|[ \t]*\r?)\n(?![ \t]*\r?(?:\n|\Z))")

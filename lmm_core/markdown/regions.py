@@ -354,6 +354,35 @@ def split_fences(text: str) -> list[tuple[bool, str]]:
     return [(code, "".join(lines)) for code, lines in parts if lines]
 
 
+# Proposed edits (`markdown.edits`)
+
+EDIT_MARKER = re.compile(
+    r"^######[ \t]+(?:old text|new text|end of edit)[ \t]+\{#lmm-(?P<kind>old|new|end)-(?P<id>[0-9a-z]+)\}[ \t]*\r?$",
+    re.M,
+)
+
+
+class EditMarkers:
+    """The markers of all edits in a text, found in one pass."""
+
+    def __init__(self, text: str) -> None:
+        self._found: dict[str, list[tuple[str, int, int]]] = {}
+        for marker in EDIT_MARKER.finditer(text) if "{#lmm-" in text else ():
+            self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
+
+    def region_end(self, text: str, start: int) -> int | None:
+        """Return where the region ends that a marker at `start` opens.
+
+        Return None if there is no marker, or if markers are missing, doubled or out of order."""
+        found = EDIT_MARKER.match(text, start) if self._found else None
+        if not found:
+            return None
+        markers = self._found[found["id"]]
+        if [kind for kind, _, _ in markers] not in (["old", "new", "end"], ["new", "end"]) or markers[0][1] != start:
+            return None
+        return markers[-1][2]
+
+
 # Front matter
 
 # Hugo, Zola (TOML); Gatsby, Middleman (JSON between `;;;`); Eleventy (the language behind `---`)

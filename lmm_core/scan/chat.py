@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, MetadataBlock, blank
-from ..markdown.originals import restore_originals
+from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request

@@ -21,9 +21,8 @@ from ..markdown.blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, write_edit
+from ..markdown.edits import EDIT_KEY, Edit, new_ident, open_edit, read_edit, restore_originals, write_edit
 from ..markdown.metadata.ownership import digest
-from ..markdown.originals import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from ..logging import ConsoleLogger, LoggerBase
 from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, HeadingBlock, blank
-from ..markdown.edits import broken_edits
+from ..markdown.edits import broken_edits, restore_originals
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
-from ..markdown.originals import restore_originals
 from ..markdown.regions import TITLE_BLOCK
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode

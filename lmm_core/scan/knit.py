@@ -23,9 +23,9 @@ from ..markdown.blocks import (
     source_line,
 )
 from ..markdown.divs import Cut, cut, find_cuts, find_parts, has_marks, without
+from ..markdown.edits import restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.keys import DOCUMENT_KEYS, MESSAGE_KEYS
-from ..markdown.originals import restore_originals
 from ..markdown.spelling import convert, edit_block, settle
 from ..markdown.tree import HeadingNode, blocks_to_tree, node_block
 from ..markdown.visibility import (

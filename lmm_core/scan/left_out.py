@@ -17,9 +17,8 @@ from ..markdown.blocks import (
     source_line,
 )
 from ..markdown.divs import cut, find_parts, has_marks, without
-from ..markdown.edits import read_edit
+from ..markdown.edits import read_edit, restore_originals
 from ..markdown.metadata.keys import MESSAGE_KEYS, NO_PROSE
-from ..markdown.originals import restore_originals
 from ..markdown.tree import blocks_to_tree, node_block
 from ..markdown.visibility import KnitRules, close_parts, leaves_out, verdicts
 from .knit import slug

@@ -14,10 +14,9 @@ from typing import Any, Protocol
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block, MetadataBlock, Spelling, header_content, serialize_blocks
-from ..markdown.edits import ASKED_KEY, EDIT_KEY, broken_edits, open_edit
+from ..markdown.edits import ASKED_KEY, EDIT_KEY, RestoredBlocks, broken_edits, open_edit, restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
-from ..markdown.originals import RestoredBlocks, restore_originals
 from ..markdown.spelling import edit_block, settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,

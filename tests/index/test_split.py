@@ -17,7 +17,7 @@ from lmm_core.index.cutting.split import (
 )
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.originals import restore_originals
+from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.tokens import count_tokens
 from lmm_core.scan.rag_parts import Excerpt, extract_parts

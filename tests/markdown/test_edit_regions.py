@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
-from lmm_core.markdown.edits import Edit, broken_edits, new_ident, read_edit, write_edit
-from lmm_core.markdown.originals import restore_originals
+from lmm_core.markdown.edits import Edit, broken_edits, new_ident, read_edit, restore_originals, write_edit
 from tests.strategies import any_text, markdown
 
 REGION = "###### old text {#lmm-old-k3x9}\n\nA\n\n###### new text {#lmm-new-k3x9}\n\nB\n\n###### end of edit {#lmm-end-k3x9}\n"

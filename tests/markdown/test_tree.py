@@ -8,6 +8,7 @@ from lmm_core.markdown import (
     HeadingNode,
     TextNode,
     blocks_to_tree,
+    make_block,
     parse_markdown_text,
     serialize_tree,
     titles_path,
@@ -15,7 +16,7 @@ from lmm_core.markdown import (
     traverse_post,
     tree_to_blocks,
 )
-from lmm_core.markdown.tree import fold, fold_post, load_tree, save_tree, sections
+from lmm_core.markdown.tree import fold, fold_post, load_tree, map_tree, save_tree, sections
 from tests.strategies import any_text, markdown
 
 often = settings(max_examples=150, deadline=None)
@@ -61,8 +62,12 @@ def names(nodes):
     return [node.title if isinstance(node, HeadingNode) else node.content for node in nodes]
 
 
+def find_in(tree, name):
+    return next(node for node in traverse(tree) if node.parent and names([node]) == [name])
+
+
 def find(text, name):
-    return next(node for node in traverse(tree_of(text)) if node.parent and names([node]) == [name])
+    return find_in(tree_of(text), name)
 
 
 @often
@@ -203,6 +208,20 @@ def test_fold_post_sees_the_results_of_the_children():
 def test_fold_of_nothing():
     assert fold(None, lambda said, node: 1 / 0, 7) == 7
     assert fold_post(None, lambda node, below: 1 / 0) is None
+
+
+@often
+@given(any_text)
+def test_a_map_that_changes_nothing_keeps_every_byte(text):
+    assert serialize_tree(map_tree(tree_of(text), lambda node: node.blocks)) == text
+
+
+def test_a_map_puts_blocks_in_place_of_those_of_a_node_and_leaves_the_tree_that_it_was_given():
+    tree = tree_of("# One\n\nfirst\n\nsecond\n")
+    note = make_block("by: hand\n", "div")
+    made = map_tree(tree, lambda node: {"first": [], "second": [note, *node.blocks]}.get(node.content, node.blocks))
+    assert serialize_tree(made) == "# One\n\n" + note.source + "second\n"
+    assert (find_in(made, "second").get("by"), serialize_tree(tree)) == ("hand", "# One\n\nfirst\n\nsecond\n")
 
 
 def test_sections_inner_ones_first():

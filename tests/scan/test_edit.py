@@ -374,7 +374,7 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
 
 
 def originals(text):
-    from lmm_core.markdown.originals import restore_originals
+    from lmm_core.markdown.edits import restore_originals
 
     return [one for one in restore_originals(parse_markdown_text(text)).blocks if not getattr(one, "messages", None)]
 

@@ -29,9 +29,9 @@ from ...markdown.blocks import (
     source_line,
     trim_blank_lines,
 )
+from ...markdown.edits import restore_originals
 from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.keys import MESSAGE_KEYS
-from ...markdown.originals import restore_originals
 from ...markdown.spelling import edit_block
 from ...markdown.tree import HeadingNode, TextNode, blocks_to_tree, sections, titles_path
 from ...markdown.visibility import header_rules, in_notes, is_indexed

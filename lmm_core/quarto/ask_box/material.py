@@ -14,8 +14,8 @@ from ...index.documents import encode_passages, source_of
 from ...index.passages import Material, build_material
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
+from ...markdown.edits import restore_originals
 from ...markdown.files import MarkdownFile
-from ...markdown.originals import restore_originals
 from ...markdown.parse import parse_markdown_text
 from ...markdown.tree import blocks_to_tree
 from ...markdown.visibility import KnitRules, in_notes, types_of, verdicts

@@ -10,8 +10,8 @@ from pathlib import Path
 from ...errors import MarkdownError
 from ...logging import ListLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock
+from ...markdown.edits import restore_originals
 from ...markdown.files import MarkdownDocument, read_markdown
-from ...markdown.originals import restore_originals
 from ...markdown.tree import blocks_to_tree
 from ...markdown.visibility import KnitRules, verdicts
 from ...scan.knit import knit

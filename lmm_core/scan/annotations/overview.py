@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...markdown.blocks import Block, HeaderBlock
+from ...markdown.edits import restore_originals
 from ...markdown.metadata.ownership import hash_pair
-from ...markdown.originals import restore_originals
 from ...markdown.tree import HeaderNode, HeadingNode, blocks_to_tree, traverse
 from ...markdown.visibility import KnitRules, types_of
 from ...settings.tables import ScanOpts

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, MetadataBlock, Problem, header_content
-from ...markdown.edits import broken_edits
+from ...markdown.edits import broken_edits, restore_originals
 from ...markdown.metadata.keys import ABOUT_TEXT
-from ...markdown.originals import restore_originals
 from ...markdown.parse import DIV_UNDER_TEXT
 from ...markdown.tree import HeaderNode, HeadingNode, MarkdownTree, Node, TextNode, blocks_to_tree, traverse
 from ...markdown.visibility import KnitRules, header_rules

@@ -23,11 +23,11 @@ from ...markdown.blocks import (
     is_text,
 )
 from ...markdown.divs import Part
+from ...markdown.edits import restore_originals
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.keys import SWITCHES, TEXTS
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.metadata.ownership import find_key
-from ...markdown.originals import restore_originals
 from ...markdown.tree import HeaderNode, MarkdownTree, Node, TextNode, blocks_to_tree, traverse
 from ...markdown.visibility import ALL, RAG_ONLY, KnitRules, div_properties, header_rules, in_notes, types_of
 from .finding import Finding

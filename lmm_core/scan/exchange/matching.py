@@ -9,7 +9,7 @@ from typing import Protocol
 from ...errors import MarkdownError
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeaderBlock, MetadataBlock, trim_blank_lines
-from ...markdown.originals import restore_originals
+from ...markdown.edits import restore_originals
 from ...markdown.spelling import edit_block
 from ...markdown.tree import Node, blocks_to_tree, node_block, traverse
 

@@ -1,0 +1,292 @@
+"""Documents as trees of sections and texts.
+
+A tree is a view on the blocks: its nodes hold the very blocks of the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..logging import LoggerBase
+from .blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, MetadataBlock, TextBlock, serialize_blocks
+from .files import load_markdown, save_markdown
+from .metadata.ownership import find_key
+from .parse import parse_markdown_text
+from .spelling import settle_safely
+
+UNNAMED = "Title"
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """The common part of headings and texts.
+
+    metadata: the blocks that annotate the node, nearest last; parent: the section it stands in."""
+
+    metadata: list[MetadataBlock] = field(default_factory=list)
+    parent: HeadingNode | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Return the node's own blocks: those that annotate it, then its heading or text."""
+        block = node_block(self)
+        return [*self.metadata] if block is None else [*self.metadata, block]
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """Return the keys of all blocks that annotate this node; the nearest block wins."""
+        if len(self.metadata) == 1:
+            return self.metadata[0].content
+        return {key: value for block in self.metadata for key, value in block.content.items()}
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the node's own value of `key=`, `key` or `~key`, the first that exists."""
+        if not self.metadata:  # as most texts
+            return default
+        properties = self.properties
+        found = find_key(properties, key)
+        return default if found is None else properties[found]
+
+    def fetch(self, key: str, default: Any = None) -> Any:
+        """Return the value from the nearest of this node and the sections around it."""
+        node: Node | None = self
+        while node is not None:
+            properties = node.properties
+            if (found := find_key(properties, key)) is not None:
+                return properties[found]
+            node = node.parent
+        return default
+
+    @property
+    def ancestors(self) -> list[HeadingNode]:
+        """Return the sections around this node, outermost (the document) first."""
+        found: list[HeadingNode] = []
+        node = self.parent
+        while node is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+    @property
+    def content(self) -> str:
+        """Return the text of a text node, the title of a section."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True, eq=False)
+class TextNode(Node):
+    """A text block; `block` is None if metadata annotates nothing, at the end of a document."""
+
+    block: TextBlock | None = None
+
+    @property
+    def content(self) -> str:
+        """Return the text, or "" for an error block, which is no text of the document."""
+        return self.block.content if self.block is not None and not isinstance(self.block, ErrorBlock) else ""
+
+
+@dataclass(slots=True, eq=False)
+class HeadingNode(Node):
+    """A section: its heading and what stands under it."""
+
+    heading: HeadingBlock | None = None
+    level: int = 0
+    children: list[Node] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """Return the heading's text."""
+        return self.written_title
+
+    @property
+    def written_title(self) -> str:
+        """Return the title that the document gives, "" if it gives none."""
+        return self.heading.title if self.heading is not None else ""
+
+    @property
+    def content(self) -> str:
+        """Return the title."""
+        return self.title
+
+    @property
+    def line(self) -> int:
+        """Return the line of the heading, or of the header's start; from 1."""
+        if self.heading is not None:
+            return self.heading.line
+        return max(1, self.metadata[0].line) if self.metadata else 1
+
+    @property
+    def sections(self) -> list[HeadingNode]:
+        """Return the sections directly below."""
+        return [child for child in self.children if isinstance(child, HeadingNode)]
+
+    @property
+    def texts(self) -> list[TextNode]:
+        """Return the texts directly below."""
+        return [child for child in self.children if isinstance(child, TextNode)]
+
+
+@dataclass(slots=True, eq=False)
+class HeaderNode(HeadingNode):
+    """The document; its metadata is the header, if one is written.
+
+    name: the title of a document that gives none."""
+
+    name: str = UNNAMED
+
+    @property
+    def title(self) -> str:
+        """Return the header's title, else the first heading's, else the document's name. None of these is written."""
+        return self.written_title or self.name
+
+    @property
+    def written_title(self) -> str:
+        """Return the header's title, else the first heading's, "" if there is neither."""
+        own = self.get("title")
+        if own is not None:
+            return str(own)
+        first = next((child for child in self.children if isinstance(child, HeadingNode)), None)
+        return first.title if first is not None else ""
+
+
+MarkdownTree = HeadingNode | None
+
+
+def node_block(node: Node) -> HeadingBlock | TextBlock | None:
+    """Return the heading or text of a node."""
+    if isinstance(node, HeadingNode):
+        return node.heading
+    return node.block if isinstance(node, TextNode) else None
+
+
+# Trees of blocks, and blocks of trees
+
+
+def blocks_to_tree(blocks: Sequence[Block], name: str = UNNAMED) -> MarkdownTree:
+    """Return the tree of a block list, or None for the empty list.
+
+    name: the title of a document that has neither a title in its header nor a heading; it is written nowhere."""
+    if not blocks:
+        return None
+    root = HeaderNode(name=name)
+    current: HeadingNode = root
+    waiting: list[MetadataBlock] = []
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            current.children.append(TextNode(waiting, current, block))
+            waiting = []
+        elif isinstance(block, HeadingBlock):
+            current = _add_section(current, block, waiting)
+            waiting = []
+        elif isinstance(block, HeaderBlock):
+            root.metadata.append(block)
+        elif isinstance(block, MetadataBlock):
+            waiting.append(block)
+    if waiting:
+        current.children.append(TextNode(waiting, current, None))
+    return root
+
+
+def _add_section(current: HeadingNode, block: HeadingBlock, metadata: list[MetadataBlock]) -> HeadingNode:
+    parent = current
+    while parent.level >= block.level and parent.parent is not None:
+        parent = parent.parent
+    node = HeadingNode(metadata, parent, block, block.level)
+    parent.children.append(node)
+    return node
+
+
+def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
+    """Return the block list of a tree: the inverse of `blocks_to_tree`."""
+    return [block for node in traverse(tree) for block in node.blocks]
+
+
+def map_tree(tree: MarkdownTree, change: Callable[[Node], Sequence[Block]]) -> MarkdownTree:
+    """Return a tree in which each node's own blocks (`Node.blocks`) are those that `change` returns for it.
+
+    No blocks take the node out. New blocks get the blank lines that they need; the tree that is given stays as it is.
+    Raise MarkdownError if the blocks would be read as others."""
+    made = [block for node in traverse(tree) for block in change(node)]
+    return blocks_to_tree(settle_safely(tree_to_blocks(tree), made))
+
+
+def load_tree(path: str | Path, logger: LoggerBase | None = None) -> MarkdownTree:
+    """Return the tree of a file, None if it is empty or cannot be read, which is reported.
+
+    A document with neither a title nor a heading is named after its file."""
+    text = load_markdown(path, logger)
+    return None if text is None else blocks_to_tree(parse_markdown_text(text), Path(path).stem or UNNAMED)
+
+
+def serialize_tree(tree: MarkdownTree) -> str:
+    """Return the text of a tree."""
+    return serialize_blocks(tree_to_blocks(tree))
+
+
+def save_tree(tree: MarkdownTree, path: str | Path, logger: LoggerBase | None = None) -> bool:
+    """Write a tree's text to a file. Return False if it cannot be written, which is reported."""
+    return save_markdown(path, serialize_tree(tree), logger)
+
+
+# Walks
+
+
+def traverse(tree: Node | None) -> Iterator[Node]:
+    """Yield all nodes in document order, a section before its content."""
+    stack: list[Node] = [tree] if tree is not None else []
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, HeadingNode):
+            stack.extend(reversed(node.children))
+
+
+def traverse_post(tree: Node | None) -> Iterator[Node]:
+    """Yield all nodes, a section after its content."""
+    stack: list[tuple[Node, bool]] = [(tree, False)] if tree is not None else []
+    while stack:
+        node, done = stack.pop()
+        if done or not isinstance(node, HeadingNode):
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children))
+
+
+def sections(tree: MarkdownTree, post: bool = False) -> list[HeadingNode]:
+    """Return the document and all its sections, outer ones first (or last with `post`)."""
+    nodes = traverse_post(tree) if post else traverse(tree)
+    return [node for node in nodes if isinstance(node, HeadingNode)]
+
+
+def fold(tree: Node | None, step: Callable[[T, Node], T], start: T) -> T:
+    """Fold a tree in document order: apply `step` to the result so far and each node."""
+    for node in traverse(tree):
+        start = step(start, node)
+    return start
+
+
+def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None:
+    """Fold a tree bottom-up: apply `step` to each node and the results of its children."""
+    results: dict[int, T] = {}
+    last: T | None = None
+    for node in traverse_post(tree):
+        children = node.children if isinstance(node, HeadingNode) else []
+        last = step(node, [results.pop(id(child)) for child in children])
+        results[id(node)] = last
+    return last
+
+
+def titles_path(node: Node) -> list[str]:
+    """Return the titles from the document down to a node.
+
+    A chapter's heading that repeats the document's title counts once."""
+    path: list[str] = []
+    for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
+        if section.written_title and section.written_title not in path[-1:]:
+            path.append(section.written_title)
+    return path
