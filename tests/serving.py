@@ -15,7 +15,6 @@ from functools import partial
 import httpx
 from uvicorn import Server
 
-from lmm_core.course.served.notes import served_notes
 from lmm_core.serving.app import Served as ServedProject
 from lmm_core.serving.log import Log
 from lmm_core.serving.page import with_our_texts
@@ -30,14 +29,11 @@ ASK = {"question": "How is the oak explained?"}
 class Served:
     """A server in a thread: `client` asks it, `log` is what it has said."""
 
-    def __init__(self, folder, token="", files=None, connections=1000, teacher="", notes=False, looks=(), **options):
+    def __init__(self, folder, token="", files=None, connections=1000, site=None, **options):
         project = load_project(folder / "-")
         project = replace(project, serve=with_our_texts(ServeOptions(**options)))
         self.log, self.connections = [], connections
-        made = ServedProject(
-            project, "127.0.0.1", token=token, teacher=teacher, files=files or {}, looks=looks,
-            notes=lambda log: served_notes(folder, log) if notes else None,
-        )  # fmt: skip
+        made = ServedProject(project, "127.0.0.1", token=token, files=files or {}, site=site)
         self.app = made.make_app(Log(self.log.append))
 
     def __enter__(self):

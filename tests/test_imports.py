@@ -87,7 +87,7 @@ SHARED_NAMES = set(
 )
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy", "pydantic",
-    "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "nh3", "pathspec", "selectolax",
+    "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec", "selectolax",
 ]  # fmt: skip
 
 

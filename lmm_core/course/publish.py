@@ -17,6 +17,11 @@ from ..logging import LoggerBase
 COURSE, SITE = "course", "site"  # the marks by which our folders are known
 
 
+def is_published(folder: Path) -> bool:
+    """Return True if a folder holds a site that was checked and published here."""
+    return has_mark(folder, SITE)
+
+
 class Workshop:
     """The folders in which the site of a course is made. course: the course's folder, absolute;
     published: the folder of its site; may_remove: what is in that folder may be removed, whoever made

@@ -41,26 +41,25 @@ def find_pandoc() -> str:
 
 
 def render_pages(
-    pages: Sequence[tuple[str, str, PageSource]], template: str, language: str, pandoc: str, seconds: float = SECONDS
+    pages: Sequence[tuple[str, str, PageSource]], language: str, pandoc: str, seconds: float = SECONDS
 ) -> list[RenderedPage]:
-    """Return the HTML of pages, given by name, title and text. template: a file of ours; language: of the words that
-    the site has; pandoc: its command; seconds: for a page. Raise RenderError if pandoc cannot be run, or takes
-    longer."""
+    """Return the HTML of pages, given by name, title and text. language: of the words that the site has; pandoc: its
+    command; seconds: for a page. Raise RenderError if pandoc cannot be run, or takes longer."""
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
-        done = [*workers.map(lambda share: _run(share, template, language, pandoc, seconds), shares)]
+        done = [*workers.map(lambda share: _run(share, language, pandoc, seconds), shares)]
     rendered = {page.name: page for page in chain.from_iterable(done)}
     return [rendered[name] for name, _, _ in pages]
 
 
 def _run(
-    pages: Sequence[tuple[str, str, PageSource]], template: str, language: str, pandoc: str, seconds: float
+    pages: Sequence[tuple[str, str, PageSource]], language: str, pandoc: str, seconds: float
 ) -> list[RenderedPage]:
     words = site_words(language)
     job = {
         "filter": str(FILES / "site.lua"),
-        "template": (FILES / template).read_text("utf-8"),
+        "template": (FILES / "page.html").read_text("utf-8"),
         "words": words,
         "references": words["references"],
         "pages": [_page(*page) for page in pages],

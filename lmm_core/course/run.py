@@ -73,17 +73,17 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
     if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
     settings = read_project(folder)
-    published = Path.cwd() / output if output else folder / _output_dir(folder, settings)
+    published = Path.cwd() / output if output else folder / output_dir(folder)
     is_cleaned = output is None and mapping_in(settings, "project").get("type") in CLEANED
     workshop = Workshop(folder, published, may_remove=is_cleaned)
     workshop.check()
     return Course(folder, workshop, logger, settings, use_quarto=use_quarto)
 
 
-def _output_dir(folder: Path, settings: dict[str, Any]) -> str:
-    """Return the folder of the site that a project names. Raise CourseError if it leads out of the
+def output_dir(folder: Path) -> str:
+    """Return the folder of the site that a project names. Raise QuartoError, and CourseError if it leads out of the
     project, which only the person at the keyboard may say."""
-    project = mapping_in(settings, "project")
+    project = mapping_in(read_project(folder), "project")
     named = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
     if not is_inside(folder / named, folder):
         raise CourseError(f"output-dir: {named} leads out of the folder. To allow that, name it: --output {named}")

@@ -21,6 +21,7 @@ from .render import FILES, find_pandoc, render_pages
 from .text import PageSource, read_page_source
 
 LOOKS = "lmm-site"  # the folder of a site that holds its style sheet
+STYLE = FILES / "page.css"
 
 
 def write_site(
@@ -35,7 +36,7 @@ def write_site(
     title, language = site_title(folder, settings, contents), str(settings.get("lang") or "en")
     words, sources = site_words(language), {entry.page: entry.source for entry in contents if entry.source}
     texts = _read_texts(contents, project, settings, logger)
-    rendered = render_pages(texts, "page.html", language, find_pandoc())
+    rendered = render_pages(texts, language, find_pandoc())
     if failed := [f"{sources[page.name].relative_to(folder)}: {page.problem}" for page in rendered if page.problem]:
         raise RenderError("\n".join(failed))
     for page in rendered:
@@ -46,7 +47,7 @@ def write_site(
     for name, text in mended_pages(pages, sources, folder, logger).items():
         _write(output / name, text)
     (output / LOOKS).mkdir(parents=True)
-    shutil.copyfile(FILES / "page.css", output / LOOKS / "page.css")
+    shutil.copyfile(STYLE, output / LOOKS / STYLE.name)
     if "index.html" not in pages:
         _write(output / "index.html", first_page(title, contents, words, language))
     copy_files(pages, sources, output, folder, settings, logger)

@@ -1,15 +1,16 @@
-"""Limit who may ask, how much, and from where: host names, sites, tokens, users that a proxy names, a rate."""
+"""Limit who may ask, how much, and from where: host names, sites, tokens, a rate."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 import ipaddress
 import math
 import socket
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Collection
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,10 +22,11 @@ from ..settings.tables import ServeOptions
 from .log import REQUESTS, Log
 from .tokens import TokenFile
 
-DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # what a request counts, in questions: an answer; without a model; a page
-ANSWERS = ("/ask", "/judge", "/teacher")  # that cost a whole question, if they are let in or not
+DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # what a request counts, in questions: an answer; without a model; a file
+ANSWERS = ("/ask", "/judge")  # that cost a whole question, if they are let in or not
 OPEN = ("/about",)  # paths that need no token
-TEXTS = "/text/"  # the log names no page of the notes
+SITE = "/site"  # the path of the course's site, of which the log names no page
+PASSWORD = 'Basic realm="Access token", charset="UTF-8"'  # has a browser ask for it
 POLICY = "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'self'; object-src 'none'"
 ELSEWHERE = ("cross-site", "same-site")  # what a browser says about a request caused by another site
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # methods that the log may name
@@ -32,8 +34,6 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ADDRESSES = 10_000  # that are counted: about 2 MB
 MINUTE = 60.0
 NO_TOKEN = "This server needs an access token."
-NO_USER = "You are not signed in here. Sign in, then load the page again."
-DIRECT = "This server is asked through its sign-in page only."
 UNKNOWN = "Who may ask cannot be checked just now. Tell your teacher."
 
 
@@ -75,41 +75,18 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
-class SignIn:
-    """Refuses requests that do not come from the proxy at which users sign in.
-
-    It stands before the proxy's word on who asks is believed. header: in which it names the user, "" for none."""
-
-    def __init__(self, app: ASGIApp, header: str, proxies: Sequence[str]) -> None:
-        self.app, self.header = app, header
-        self.networks = [ipaddress.ip_network(proxy, strict=False) for proxy in proxies]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and self.header and not self._is_proxy(scope.get("client")):
-            await refusal(403, DIRECT)(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-    def _is_proxy(self, client: tuple[str, int] | None) -> bool:
-        try:
-            address = ipaddress.ip_address(client[0] if client else "")
-        except ValueError:
-            return False
-        return any(address in network for network in self.networks)
-
-
 class Guard:
     """Lets in readers who may ask, marks what is sent, and logs requests without personal data.
 
     host: where the server listens; token: one for all, "" for none; tokens: those of courses and groups; free:
-    paths that everybody gets; locked: returns what a path shows to a browser that has no token to send."""
+    paths that everybody gets; paths: all that the log may name."""
 
     def __init__(
-        self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, rates: Rates,
-        free: Collection[str], paths: Collection[str], log: Log, locked: Callable[[str], Response | None],
+        self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, free: Collection[str],
+        paths: Collection[str], log: Log,
     ) -> None:  # fmt: skip
         self.app, self.options, self.token, self.tokens, self.log = app, options, token, tokens, log
-        self.rates, self.free, self.paths, self.locked = rates, free, paths, locked
+        self.rates, self.free, self.paths = Rates(options.rate), free, paths
         names = (*LOOPBACK, host, socket.gethostname(), *options.hosts)
         self.names = {name.strip("[]").lower() for name in names}
         framed = " ".join(["'self'", *(origin for origin in options.origins if origin != "null")])
@@ -141,7 +118,7 @@ class Guard:
             refused = self._stranger(headers, scope) or (None if scope["path"] in self.free else self._refused(scope))
             await (refused or self.app)(scope, receive, marked)
         finally:
-            path = TEXTS if scope["path"].startswith(TEXTS) else scope["path"]
+            path = SITE if _is_site(scope) else scope["path"]
             named = scope["method"] in METHODS and path in self.paths
             kind = f"{scope['method']} {path}" if named else "-"
             kind += f" {status or '-'}"
@@ -169,37 +146,21 @@ class Guard:
         return None
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Refuse who may not ask, or asks too often. The last of what is asked for decides."""
+        """Refuse who may not ask, or asks too often."""
         path, client = scope["path"], scope.get("client")
-        status, why, who = self._identify(scope, client[0] if client else "")
-        is_try = why == NO_TOKEN and _bearer(scope) and path not in OPEN  # a wrong token counts as a question
-        cost = DEAR if path in ANSWERS or is_try else CHEAPEST if path.startswith(TEXTS) else CHEAP
-        if wait := self.rates.take(who, cost):
-            return refusal(429, "Too many questions at once.", wait)
-        if status and path not in OPEN:
-            shown = self.locked(path) if why == NO_TOKEN else None
-            return shown or refusal(status, why, challenge="Bearer" if why == NO_TOKEN else "")
-        return None
-
-    def _identify(self, scope: Scope, address: str) -> tuple[int, str, str]:
-        """Return why a reader is refused, by a status (0 for not) and a sentence, and who is counted.
-
-        Names are never kept: who is counted is a hash."""
-        user = ""
-        if header := self.options.user_header.lower().encode("ascii"):
-            given = [value.strip() for name, value in scope["headers"] if name.lower() == header]
-            if len(given) != 1 or not 0 < len(given[0]) <= 256:
-                self.log(f"the sign-in: the proxy has sent no clear name in {self.options.user_header}")
-                return 401, NO_USER, address
-            user = f"user {blake2b(given[0], digest_size=16).hexdigest()}"
+        address, given = client[0] if client else "", _given_token(scope)
         try:
-            name = self._token_name(_bearer(scope))
+            name = self._token_name(given)
         except TokenError as error:
             self.log(f"the tokens: {error}")
-            return 503, UNKNOWN, address
-        if name is None:
-            return 401, NO_TOKEN, address
-        return 0, "", user or (f"token {name} {network_of(address)}" if name else address)
+            return None if path in OPEN else refusal(503, UNKNOWN)
+        is_try = name is None and given and path not in OPEN  # a wrong token counts as a question
+        cost = DEAR if path in ANSWERS or is_try else CHEAPEST if _is_site(scope) else CHEAP
+        if wait := self.rates.take(f"token {name} {network_of(address)}" if name else address, cost):
+            return refusal(429, "Too many questions at once.", wait)
+        if name is None and path not in OPEN:
+            return refusal(401, NO_TOKEN, challenge=PASSWORD if _is_site(scope) else "Bearer")
+        return None
 
     def _token_name(self, given: bytes) -> str | None:
         """Return the name of a token, "" for that of all and where none is needed, None for a wrong one."""
@@ -211,10 +172,10 @@ class Guard:
         return self.tokens.name_of(given) if given else None
 
 
-def needs_token(options: ServeOptions, token: str, tokens: TokenFile) -> bool:
-    """Return True if readers have to send a token, or have signed in at a proxy."""
+def needs_token(token: str, tokens: TokenFile) -> bool:
+    """Return True if readers have to send a token."""
     try:
-        return bool(token or options.user_header) or tokens.read() is not None
+        return bool(token) or tokens.read() is not None
     except TokenError:
         return True
 
@@ -226,13 +187,25 @@ def _is_address(name: str) -> bool:
         return False
 
 
-def _bearer(scope: Scope) -> bytes:
+def _given_token(scope: Scope) -> bytes:
+    """Return the token in the header `Authorization`: that of a bearer, or a password; b"" for none."""
     given: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
-    return token.strip() if scheme.lower() == b"bearer" else b""
+    if scheme.lower() == b"bearer":
+        return token.strip()
+    if scheme.lower() != b"basic":
+        return b""
+    try:
+        return base64.b64decode(token.strip(), validate=True).partition(b":")[2]
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _is_site(scope: Scope) -> bool:
+    return bool(scope["path"].startswith(f"{SITE}/"))
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """Return True if a reader follows a link of another site to a page of the notes."""
+    """Return True if a reader follows a link of another site to a page of the course's."""
     navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
-    return navigates and scope["method"] == "GET" and scope["path"].startswith(TEXTS)
+    return navigates and scope["method"] == "GET" and _is_site(scope)

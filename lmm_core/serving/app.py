@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import hmac
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,39 +15,28 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from ..errors import LmmError
 from ..index.passages import Material
 from ..models.chat import metered
 from ..retrieve.library import Library
 from ..settings.project import Project
-from ..study.asked.grouping import FEWEST
-from ..study.asked.overview import make_overview
-from ..study.asked.page import asked_page, asked_policy
-from ..study.asked.recordings import Recordings, recordings_path
-from ..study.asked.turns import RecordedTurn
-from .access import TEXTS, Guard, Rates, SignIn, needs_token, refusal
+from .access import SITE, Guard, needs_token, refusal
 from .answers import MOST_HITS, SLOW, Answers, Looked, ServedModels, event_bytes
 from .log import LibraryHandler, Log
-from .notes import DATA, NotesRoutes
-from .page import about_data, home_page
+from .page import ServedSite, about_data, home_page
 from .questions import Question, checked_text, read_body, read_judgement, read_question
 from .recorder import make_recorder
 from .tokens import TokenFile
 
-if TYPE_CHECKING:
-    from ..course.served.notes import ServedNotes
-
 BUSY = 2.0  # seconds to wait before asking again when too many ask
 PATIENCE = 1.0  # seconds to wait for a place
 HITS = 6
-TEACHER = "/teacher"
-API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", DATA, TEXTS, TEACHER, "/")
-ASK_FOR_TOKEN = {"WWW-Authenticate": 'Basic realm="What students asked", charset="UTF-8"'}
-NO_PAGE = "The page cannot be made just now; the server's log says why. Try again in a few seconds."
+SITE_POLICY = "base-uri 'self'; object-src 'self'; frame-ancestors 'self'"
+API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
 
 
 @dataclass(frozen=True)
@@ -58,50 +44,41 @@ class Served:
     """Everything that a server needs to start.
 
     project: with the texts that readers see; host: where it listens; model: in place of the configured one, "" for
-    that; token: what a reader has to send, "" for nothing; teacher: the token for the page of what was asked, "" for
-    none; files: of the box, by their paths; looks: the styles of the page; notes: makes the notes as pages."""
+    that; token: what a reader has to send, "" for nothing; files: of the box, by their paths; site: of the course, None
+    if there is none."""
 
     project: Project
     host: str
     model: str = ""
     token: str = ""
-    teacher: str = ""
     files: Mapping[str, Response] = field(default_factory=dict)
-    looks: tuple[str, ...] = ()
-    notes: Callable[[Log], ServedNotes | None] = lambda log: None
+    site: ServedSite | None = None
 
     def make_app(self, log: Log) -> ASGIApp:
         """Return the application."""
         options = self.project.serve
         models = ServedModels(self.model, options.concurrency, log)
         library = Library(self.project, models, options.patience)
-        answers = Answers(self.project, models, library, log, make_recorder(self.project, log))
-        notes = self.notes(log)
-        routes = NotesRoutes(notes, answers) if notes else None
-        app = _Routes(self, answers, Rates(options.rate), routes).application()
-        proxied: ASGIApp = app
-        if options.proxies:
-            proxied = ProxyHeadersMiddleware(app, list(options.proxies))  # type: ignore[arg-type, assignment]
-        return SignIn(proxied, options.user_header, options.proxies)
+        app = _Routes(self, Answers(self.project, models, library, log, make_recorder(self.project, log))).application()
+        if not options.proxies:
+            return app
+        return ProxyHeadersMiddleware(app, list(options.proxies))  # type: ignore[arg-type, return-value]
 
 
 class _Routes:
     """The responses. They raise HTTPException."""
 
-    def __init__(self, served: Served, answers: Answers, rates: Rates, notes: NotesRoutes | None) -> None:
-        self.served, self.answers, self.rates, self.notes = served, answers, rates, notes
+    def __init__(self, served: Served, answers: Answers) -> None:
+        self.served, self.answers = served, answers
         self.options = answers.project.serve
         self.places = asyncio.Semaphore(self.options.concurrency)
-        self.making = asyncio.Lock()
         self.tokens = TokenFile(answers.project.root)
-        self.free = {"/", TEACHER, *served.files}
 
     def application(self) -> Starlette:
         """Return the application, which knows the sites that may ask, and who may."""
         guard = Middleware(
             Guard, options=self.options, host=self.served.host, token=self.served.token, tokens=self.tokens,
-            rates=self.rates, free=self.free, paths={*API, *self.served.files}, log=self.answers.log,
-            locked=self.notes.locked if self.notes else lambda path: None,
+            free={"/", *self.served.files}, paths={*API, *self.served.files}, log=self.answers.log,
         )  # fmt: skip
         cors = Middleware(
             CORSMiddleware, allow_origins=self.options.origins, allow_methods=["GET", "POST"],
@@ -112,8 +89,8 @@ class _Routes:
             exception_handlers={HTTPException: _problem, Exception: _failure},
         )  # fmt: skip
 
-    def _all(self) -> list[Route]:
-        teacher = [Route(TEACHER, self.teacher)] if self.served.teacher else []
+    def _all(self) -> list[BaseRoute]:
+        site = self.served.site
         return [
             Route("/ask", self.ask, methods=["POST"]),
             Route("/judge", self.judge, methods=["POST"]),
@@ -123,8 +100,7 @@ class _Routes:
             Route("/about", self.about),
             Route("/", self.home),
             *(Route(path, self.file) for path in self.served.files),
-            *teacher,
-            *(self.notes.routes if self.notes else ()),
+            *([Mount(SITE, _SiteFiles(directory=site.folder, html=True))] if site else ()),
         ]
 
     @asynccontextmanager
@@ -146,41 +122,15 @@ class _Routes:
 
     async def home(self, request: Request) -> Response:
         """Show the server's own page; nothing of the notes where readers need a token."""
+        if needs_token(self.served.token, self.tokens):
+            return home_page(self.options, None, None)
         material: Material | None = None
-        pages: list[tuple[str, str]] | None = [] if self.notes else None
-        if not needs_token(self.options, self.served.token, self.tokens):
-            try:
-                material = await self.answers.read(Library.material, 0.0)
-                pages = await self.notes.pages() if self.notes else None
-            except HTTPException:  # the log says why
-                pass
-        return home_page(self.options, material, pages, self.served.looks)
+        with suppress(HTTPException):  # the log says why
+            material = await self.answers.read(Library.material, 0.0)
+        return home_page(self.options, material, self.served.site)
 
     async def file(self, request: Request) -> Response:
         return self.served.files[request.url.path]
-
-    async def teacher(self, request: Request) -> Response:
-        """Show what students asked to who knows the teacher's token, which a browser asks for as for a password."""
-        given = _password(request.headers.get("authorization", ""))
-        right = given is not None and hmac.compare_digest(given, self.served.teacher.encode("utf-8"))
-        address = request.client.host if request.client else ""
-        if wait := self.rates.take(address, 1.0 if given and not right else 0.1):
-            raise HTTPException(429, "Too many attempts at once.", {"Retry-After": f"{wait:.0f}"})
-        if not right:
-            raise HTTPException(401, "This page is for the teacher: type the token as password.", ASK_FOR_TOKEN)
-        try:
-            async with self.making, self.answers.library.use() as library:
-                turns = await asyncio.to_thread(self._turns)
-                overview = await make_overview(self.answers.project.root, library, turns, self.answers.log, FEWEST)
-        except LmmError as error:
-            self.answers.log(f"the teacher's page: {error}")
-            raise HTTPException(503, NO_PAGE, {"Retry-After": "5"}) from None
-        policy = f"{asked_policy()}; frame-ancestors 'none'"
-        return Response(asked_page(overview), 200, {"Content-Security-Policy": policy}, "text/html")
-
-    def _turns(self) -> list[RecordedTurn]:
-        with closing(Recordings(recordings_path(self.answers.project.root))) as recordings:
-            return recordings.turns()
 
     # Data
 
@@ -251,6 +201,16 @@ class _Routes:
             task.result()
 
 
+class _SiteFiles(StaticFiles):
+    """The files of the course's site, which may have scripts and styles of their own, as Quarto's pages do."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        """Return the response with a file."""
+        response = super().file_response(*given, **named)
+        response.headers.update({"Content-Security-Policy": SITE_POLICY, "Cache-Control": "private, no-cache"})
+        return response
+
+
 class _AnswerStream(StreamingResponse):
     """A stream of events. place: is given back at its end, whether it began or not."""
 
@@ -274,19 +234,6 @@ async def _next(queue: asyncio.Queue[bytes], seconds: float, until: float) -> by
             break
         events += event
     return events
-
-
-def _password(header: str) -> bytes | None:
-    """Return the token in an `Authorization` header, None if there is none: a password, or that of a bearer."""
-    scheme, _, given = header.partition(" ")
-    if scheme.lower() == "bearer":
-        return given.strip().encode("utf-8")
-    if scheme.lower() != "basic":
-        return None
-    try:
-        return base64.b64decode(given.strip(), validate=True).partition(b":")[2]
-    except (binascii.Error, ValueError):
-        return b""
 
 
 async def _problem(request: Request, error: Exception) -> Response:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
 from ..index.passages import Material
 from ..models.languages.stemming import language_code
 from ..settings.tables import ServeOptions
+from ..study.outline import plain_title
+from .access import SITE
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 HEADERS = {"Cache-Control": "no-cache"}
@@ -24,6 +27,24 @@ _FOLDER = Path(__file__).parent
 ABOUT = (
     "title", "greeting", "empty", "too_long", "off_topic", "language", "record", "keep_days", "privacy",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ServedSite:
+    """The site of a course. folder: of its files; box: the path of the ask box in it."""
+
+    folder: Path
+    box: str
+
+    def page_of(self, source: str) -> str:
+        """Return the address of the page of a document, or ""."""
+        page = Path(source).with_suffix(".html").as_posix()
+        return f"{SITE[1:]}/{quote(page)}" if (self.folder / page).is_file() else ""
+
+    @property
+    def has_data(self) -> bool:
+        """True if the box in it has data, which lead to its pages."""
+        return (self.folder / self.box / "data.js").is_file()
 
 
 @cache
@@ -57,35 +78,31 @@ def about_data(options: ServeOptions) -> dict[str, Any]:
     return {name: getattr(options, name) for name in ABOUT}
 
 
-def box_files(files: Mapping[str, bytes], looks: Iterable[Path] = ()) -> dict[str, Response]:
-    """Return the files of the box and of the page by their paths.
+def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
+    """Return the files of the box and of the page by their paths. style: the style sheet of the course's pages.
 
-    They are read once, so that no path in a request leads to a file. looks: the style of the notes' pages."""
-    data = {**files, **{path.name: path.read_bytes() for path in looks}}
-    data |= {name: (_FOLDER / name).read_bytes() for name in ("home.js", "home.css")}
+    They are read once, so that no path in a request leads to a file."""
+    own = {path.name: path.read_bytes() for path in (style, _FOLDER / "home.js", _FOLDER / "home.css")}
     return {
         f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
-        for name, content in data.items()
+        for name, content in {**files, **own}.items()
         if Path(name).suffix in TYPES
     }
 
 
-def home_page(
-    options: ServeOptions, material: Material | None, pages: Sequence[tuple[str, str]] | None, looks: Sequence[str] = ()
-) -> Response:
+def home_page(options: ServeOptions, material: Material | None, site: ServedSite | None) -> Response:
     """Return the page.
 
-    material: of which it shows questions and documents, None to show nothing of the notes; pages: the addresses and
-    titles of the notes as pages, None if they are not served. Addresses are relative, so that a proxy can put the
-    server under any path."""
+    material: of which it shows questions and documents, None to show nothing of the notes; site: to which it leads.
+    Addresses are relative, so that a proxy can put the server under any path."""
     ours = our_texts(options.language)
     values = {name: escape(getattr(options, name)) for name in ("title", "language")}
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
-    values["looks"] = "".join(f'<link rel="stylesheet" href="box/{escape(name)}">\n' for name in looks)
-    values["data"] = "" if pages is None else ' data-notes="contents"'
     values["examples"] = _list(ours["examples"], map(_button, example_questions(material)), "examples")
-    documents = [("", one.title) for one in material.documents] if material and pages is None else pages or []
-    values["contents"] = _list(ours["contents"], [_link(page, title) for page, title in documents], "contents")
+    documents = material.documents if material else []
+    links = [_link(site.page_of(one.source) if site else "", plain_title(one.title)) for one in documents]
+    values["contents"] = _list(ours["contents"], links, "contents")
+    values["box"] = f'{SITE[1:]}/{site.box}/ask.js" data-page="' if site and site.has_data else "box/ask.js"
     page = Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(values)
     return HTMLResponse(page, 200, HEADERS)
 

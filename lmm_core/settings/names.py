@@ -13,11 +13,10 @@ CONFIG_NAME = "config.toml"
 MOST_BYTES = 100_000  # of that file: no real one comes near it, and a longer one could take for ever to read
 PREFIX = "LMM_"
 TOKEN_VARIABLE = "LMM_SERVE_TOKEN"  # the token that clients of `lmm serve` have to send
-TEACHER_VARIABLE = "LMM_TEACHER_TOKEN"  # the token for the dashboard of `lmm serve`
 IN_COURSE = "LMM_IN_COURSE"  # 1 in a render that `lmm course` has started
 KEY_NAME = re.compile(r"(.*[_-])?(api)?(key|token|secret|password)", re.I)  # a setting that would hold a key
 # The marks of a filter and of a course on runs that they start, a secret, and what the person at this machine trusts.
-_NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TEACHER_VARIABLE, TRUST_VARIABLE)
+_NO_SETTINGS = ("LMM_INNER", IN_COURSE, TOKEN_VARIABLE, TRUST_VARIABLE)
 
 
 def is_setting(variable: str) -> bool:

@@ -19,7 +19,6 @@ from ..models.roles import PURPOSES
 from ..models.sources import ModelSource, RequestLimits, Sampling
 from .values import (
     checked_addresses,
-    checked_header,
     checked_hosts,
     checked_language,
     checked_origins,
@@ -353,9 +352,6 @@ class ServeOptions:
     origins: _Keys = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', checked_origins)
     hosts: _Keys = key((), 'names by which it is reached: "ask.example.org"', checked_hosts)
     proxies: _Keys = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks", checked_addresses)
-    user_header: str = key(
-        "", 'header in which they name the user who has signed in: "X-Forwarded-User"; "": none', checked_header
-    )
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
@@ -372,10 +368,6 @@ class ServeOptions:
     max_question: int = 2000
     idle_timeout: float = 45.0
     search_timeout: float = 20.0
-
-    def __post_init__(self) -> None:
-        if self.user_header and not self.proxies:
-            raise ValueError("user_header needs proxies: without any, nobody could ask")
 
     @property
     def patience(self) -> float:

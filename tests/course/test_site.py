@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from lmm_core.course.frame import site_words
+from lmm_core.course.render import find_pandoc, render_pages
+from lmm_core.course.text import PageSource
+from lmm_core.errors import RenderError
 from tests.commands import text, write
 from tests.courses import make_course
 
@@ -241,3 +244,20 @@ def test_words_in_the_language_of_the_course(tmp_path, monkeypatch):
     assert ">Abbildung 1</a>" in text("_site/a.html") and "Auf dieser Seite" in text("_site/a.html")
     assert '<html lang="de-CH"' in text("_site/a.html")
     assert site_words("xx") == site_words("en")
+
+
+def test_pandoc_has_so_many_seconds(tmp_path):
+    slow = tmp_path / "pandoc"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    with pytest.raises(RenderError, match=r"more than 0\.2 s"):
+        render_pages([("a", "A", PageSource("x", "en"))], "en", str(slow), 0.2)
+
+
+def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
+    write(tmp_path / "secret.bib", "@misc{a, title={SECRET}}")
+    text = f"---\nbibliography: {tmp_path}/secret.bib\n---\n\n[@a] ![]({tmp_path}/secret.bib)\n\n\\input{{{tmp_path}/secret.bib}}"
+    write(tmp_path / "own.bib", "@misc{a, title={OWN}}")
+    page = PageSource(text, "en", (str(tmp_path / "own.bib"),))
+    (rendered,) = render_pages([("a", "A", page)], "en", find_pandoc())
+    assert "OWN" in rendered.html and "SECRET}" not in rendered.html

@@ -1,5 +1,6 @@
 """The teacher's texts in the ask box and on the server's own page, in a real browser."""
 
+from lmm_core.course.site import STYLE
 from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
 from lmm_core.serving.page import box_files, our_texts
 from tests.box_pages import IN_A_BROWSER
@@ -13,7 +14,7 @@ VOICE = {
 
 
 def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
-    with Served(course, files=box_files(files_of_box()), **VOICE) as served:
+    with Served(course, files=box_files(files_of_box(), STYLE), **VOICE) as served:
         shown = tab()
         shown.goto(str(served.client.base_url))
         shown.keyboard.press("/")

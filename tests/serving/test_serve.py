@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from lmm_core.course.site import STYLE
 from lmm_core.index.stores import project_store
 from lmm_core.installation import install_command
 from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
@@ -410,7 +411,7 @@ def test_a_site_that_is_allowed_may_ask_from_a_browser(course):
 
 
 def test_with_a_token_only_who_knows_it_is_answered(course):
-    with Served(course, token="opén sesame", files=box_files(box())) as served:
+    with Served(course, token="opén sesame", files=box_files(box(), STYLE)) as served:
 
         def status(token, path="/health"):
             headers = {"Authorization": token.encode()} if token else {}
@@ -456,7 +457,7 @@ def test_one_line_has_one_bucket_and_there_are_not_too_many():
 
 
 def test_every_answer_has_headers_against_strange_scripts(course):
-    with Served(course, origins=(SITE, "null"), files=box_files(box())) as served:
+    with Served(course, origins=(SITE, "null"), files=box_files(box(), STYLE)) as served:
         found = [served.client.get(path).headers for path in ("/", "/health", "/nothing")]
         found.append(served.client.post("/ask", json=ASK).headers)
         found.append(served.client.get("/", headers={"Host": "evil.example"}).headers)
@@ -569,7 +570,7 @@ def test_without_an_index_there_is_nothing_to_ask():
 
 
 def test_the_log_holds_nothing_personal(course):
-    with Served(course, files=box_files(box())) as served:
+    with Served(course, files=box_files(box(), STYLE)) as served:
         served.events()
         served.client.get("/search", params={"q": "my secret illness"})
         served.client.get("/my-secret-page")
@@ -586,7 +587,7 @@ def box():
 
 
 def test_the_own_page_loads_its_files_and_has_no_script_inside(course):
-    with Served(course, files=box_files(files_of_box())) as served:
+    with Served(course, files=box_files(files_of_box(), STYLE)) as served:
         page = served.client.get("/")
         links = re.findall(r'(?:src|href)="([^"]+)"', page.text)
         links += [

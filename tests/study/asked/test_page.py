@@ -9,7 +9,6 @@ from lmm_core.study.asked.page import asked_page
 from tests.asked_turns import HOSTILE, make_turns, overview_of, write_course
 from tests.box_pages import IN_A_BROWSER, axe, chromium
 from tests.indexing import lmm
-from tests.serving import Served
 
 pytestmark = IN_A_BROWSER
 SIZES = {"desk": (1100, 900), "phone": (360, 740)}
@@ -118,18 +117,3 @@ def test_what_students_typed_is_shown_as_they_typed_it(opened):
     page = opened()
     assert page.locator("h3, .comments p", has_text="<script>alert(1)</script>").count() > 0
     assert page.locator("script, img").count() == 0 and page.title() == "What students asked"
-
-
-def test_the_server_shows_it_after_asking_for_the_token(browser, course):
-    folder, _ = course
-    with Served(folder, teacher="open sesame") as served:
-        url = f"http://127.0.0.1:{served.port}/teacher"
-        context = browser.new_context(http_credentials={"username": "me", "password": "open sesame"})
-        page = context.new_page()
-        assert page.goto(url).status == 200
-        assert page.evaluate("getComputedStyle(document.querySelector('.groups')).display") == "grid"
-        assert context.cookies() == []
-        context.close()
-        stranger = browser.new_context(http_credentials={"username": "me", "password": "wrong"})
-        assert stranger.new_page().goto(url).status == 401
-        stranger.close()

@@ -18,7 +18,7 @@ from ....retrieve.answer import not_checked
 from ....retrieve.library import Library
 from ....serving.tokens import read_tokens, tokens_path
 from ....settings.models import Models
-from ....settings.names import TEACHER_VARIABLE, TOKEN_VARIABLE
+from ....settings.names import TOKEN_VARIABLE
 from ....settings.project import Project
 from ...arguments import LOOPBACK, needs_extra, searched_project
 from ...reports import warn
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from ....serving.answers import ServedModels
-    from ....serving.log import Log
+    from ....serving.page import ServedSite
     from ....settings.tables import ServeOptions
 
 
@@ -45,16 +45,14 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
     """Answer students' questions from a web page: the course site's, or its own.
 
     The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
-    or make one for each course or group with `lmm serve token add NAME`. With another one in LMM_TEACHER_TOKEN, the
-    page /teacher shows the teacher what students asked."""
+    or make one for each course or group with `lmm serve token add NAME`. The site that `lmm course` has published is
+    served as well."""
     if context.invoked_subcommand:
         return
     with needs_extra("serve", "lmm serve needs"):
         from ....serving import server  # noqa: F401
     project = searched_project()
-    token, teacher = (os.environ.get(name, "").strip() for name in (TOKEN_VARIABLE, TEACHER_VARIABLE))
-    if teacher and teacher == token:
-        raise click.UsageError(f"{TEACHER_VARIABLE} has to differ from {TOKEN_VARIABLE}, which students know")
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if workers > 1 and not project.storage.url:
         raise click.UsageError(
             f"--workers {workers} needs an index on a Qdrant server (url in [storage] of config.toml): one in a folder "
@@ -62,7 +60,7 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
         )
     _check_access(project, host, token)
     try:
-        _serve(project, host, port, model, (token, teacher), workers)
+        _serve(project, host, port, model, token, workers)
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -73,21 +71,17 @@ serve.add_command(token_commands)
 def _check_access(project: Project, host: str, token: str) -> None:
     """Say who may ask."""
     tokens = read_tokens(tokens_path(project.root))
-    options = project.serve
-    if options.user_header:
-        who = f"{options.user_header} from {', '.join(options.proxies)}"
-        say(f"users sign in at the proxy ({who}); all other requests are refused", err=True)
     if tokens is not None:
         say(f"who asks needs a token: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
-    elif host not in LOOPBACK and not token and not options.user_header:
+    elif host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
 
 
-def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str, str], workers: int) -> None:
-    """Serve until the process is told to end. tokens: what readers send, and the teacher's. Raise OSError, LmmError."""
+def _serve(project: Project, host: str, port: int, model: str, token: str, workers: int) -> None:
+    """Serve until the process is told to end. token: what readers have to send, or "". Raise OSError, LmmError."""
     from uvicorn import Server
 
-    from ....serving.log import Log
+    from ....serving.access import SITE
     from ....serving.page import with_our_texts
     from ....serving.recorder import describe_recording
     from ....serving.server import address_of, listen, run_workers, server_config
@@ -101,7 +95,7 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
     project = replace(
         project, serve=_shared(with_our_texts(project.serve, language, course_title(project.root)), workers)
     )
-    maker = _AppMaker(project, host, model, *tokens, workers > 1)
+    maker = _AppMaker(project, host, model, token, _site(project.root), workers > 1)
     try:
         listening = listen(host, port)
     except OSError as error:
@@ -110,11 +104,12 @@ def _serve(project: Project, host: str, port: int, model: str, tokens: tuple[str
     with listening:
         _say(size)
         _say(describe_recording(project.serve))
+        _say(f"the site in {maker.site.folder}, at {SITE}/" if maker.site else "no site: lmm course publishes one")
         _say(f"{by}; at {address_of(listening)}{f'; {workers} workers' if workers > 1 else ''}")
         if workers > 1:
             run_workers(server_config(maker, workers), listening)
         else:
-            Server(server_config(maker.make(Log(_say)))).run(sockets=[listening])
+            Server(server_config(maker())).run(sockets=[listening])
 
 
 def _shared(options: ServeOptions, workers: int) -> ServeOptions:
@@ -130,29 +125,32 @@ class _AppMaker:
     host: str
     model: str
     token: str
-    teacher: str
+    site: ServedSite | None
     is_worker: bool
 
     def __call__(self) -> ASGIApp:
+        from ....course.site import STYLE
+        from ....quarto.ask_box.scripts import box_files as files_of_box
+        from ....serving.app import Served
         from ....serving.log import Log
+        from ....serving.page import box_files
         from ....serving.server import end_with_parent
 
         if self.is_worker:
             end_with_parent()
-        return self.make(Log(_say))
+        files = box_files(files_of_box(), STYLE)
+        return Served(self.project, self.host, self.model, self.token, files, self.site).make_app(Log(_say))
 
-    def make(self, log: Log) -> ASGIApp:
-        """Return the application."""
-        from ....course.served.notes import LOOKS, served_notes
-        from ....quarto.ask_box.scripts import box_files as files_of_box
-        from ....serving.app import Served
-        from ....serving.page import box_files
 
-        styles = tuple(path.name for path in LOOKS if path.suffix == ".css")
-        return Served(
-            self.project, self.host, self.model, self.token, self.teacher, box_files(files_of_box(), LOOKS), styles,
-            lambda log: served_notes(self.project.root, log),
-        ).make_app(log)  # fmt: skip
+def _site(root: Path) -> ServedSite | None:
+    """Return the site of a course, if `lmm course` has published it where `_quarto.yml` says."""
+    from ....course.publish import is_published
+    from ....course.run import output_dir
+    from ....quarto.options import ASK_FOLDER
+    from ....serving.page import ServedSite
+
+    folder = root / output_dir(root)
+    return ServedSite(folder, ASK_FOLDER) if is_published(folder) else None
 
 
 def _served_models(project: Project, model: str) -> ServedModels:

@@ -1,1 +1,0 @@
-"""The text of a course as pages of `lmm serve`, made by pandoc from the notes as they are now."""
