@@ -16,9 +16,7 @@ from ..logging import printable
 
 EVERY = 60.0  # seconds after which messages of a kind are printed again
 LONGEST = 4_000  # characters of a message
-KINDS = 200  # kinds told apart in that time; further ones count as one
 REQUESTS = 30  # lines for one kind of request in that time
-OTHERS = "other messages"
 
 
 @dataclass
@@ -46,8 +44,6 @@ class Log:
         with self._lock:
             self._start_anew()
             kind = kind or message.partition(": ")[0]
-            if kind not in self._tallies and len(self._tallies) >= KINDS:
-                kind = OTHERS
             tally = self._tallies.setdefault(kind, _Tally(self._clock()))
             if tally.printed < most:
                 tally.printed += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
@@ -17,7 +16,6 @@ from ..settings.tables import ServeOptions
 from .recorder import Judgement
 
 MOST_BYTES = 256 * 1024  # in a request's body
-READ_TIME = 10.0  # seconds to read it
 CLOSE = {"Connection": "close"}  # because the rest of the request is not read
 TURNS = 6  # the last turns of the history that count
 MOST_ANSWER = 8_000  # characters of an earlier answer
@@ -40,18 +38,15 @@ class Question:
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raise HTTPException if it is too long or too slow."""
+    """Return the body of a request. Raise HTTPException if it is too long."""
     data = bytearray()
     try:
-        async with asyncio.timeout(READ_TIME):
-            async for part in request.stream():
-                data += part
-                if len(data) > MOST_BYTES:
-                    raise HTTPException(413, f"The request is longer than {MOST_BYTES // 1024} KB.", CLOSE)
+        async for part in request.stream():
+            data += part
+            if len(data) > MOST_BYTES:
+                raise HTTPException(413, f"The request is longer than {MOST_BYTES // 1024} KB.", CLOSE)
     except ClientDisconnect:
         raise HTTPException(400, "The request was broken off.") from None
-    except TimeoutError:
-        raise HTTPException(408, "The request did not come in time.", CLOSE) from None
     return bytes(data)
 
 

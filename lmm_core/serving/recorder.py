@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,7 +24,6 @@ from .log import Log
 if TYPE_CHECKING:
     from .questions import Question
 
-MOST_WAITING = 1_000  # turns and judgements that wait for the disk; further ones are not recorded
 DAY = 86_400.0  # seconds between looks at what has expired
 SECTIONS = 10  # found sections that are recorded, beside those that are cited
 
@@ -48,7 +46,6 @@ class Recorder:
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
         self._thread = ThreadPoolExecutor(1, "recorder")
-        self._places = threading.Semaphore(MOST_WAITING)
 
     def add(self, turn: RecordedTurn) -> None:
         """Record a turn, soon."""
@@ -61,8 +58,6 @@ class Recorder:
         Of questions alone, no comment is recorded: it would say more than the question."""
         comment = judgement.comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
-        if future is None:
-            raise RecordingError("too much waits for the disk")
         return bool(await asyncio.wrap_future(future))
 
     async def expire_daily(self) -> None:
@@ -80,11 +75,8 @@ class Recorder:
         if count := self.recordings.expire(self.keep_days):
             self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
 
-    def _submit(self, job: Callable[[], object]) -> Future[object] | None:
-        """Have a job done, unless too many wait, which is told as its failure is."""
-        if not self._places.acquire(blocking=False):
-            self.log("not recorded: too much waits for the disk")
-            return None
+    def _submit(self, job: Callable[[], object]) -> Future[object]:
+        """Have a job done soon; the log is told of its failure."""
 
         def work() -> object:
             try:
@@ -92,8 +84,6 @@ class Recorder:
             except RecordingError as error:
                 self.log(f"not recorded: {error}")
                 raise
-            finally:
-                self._places.release()
 
         return self._thread.submit(work)
 

@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-import threading
 import time
 from contextlib import closing
 
@@ -239,20 +238,6 @@ def test_a_full_disk_costs_no_answer(own_course, monkeypatch):
             assert served.events(long)[-1][0] == "done"
     assert any("full" in line for line in served.log if line.startswith("not recorded"))
     assert 1 <= len(recorded(own_course)) < 20
-
-
-def test_a_queue_that_is_full_costs_no_answer(own_course, monkeypatch):
-    monkeypatch.setattr(serving_recorder, "MOST_WAITING", 1)
-    released = threading.Event()
-    monkeypatch.setattr(Recordings, "add", lambda *_: released.wait(PATIENCE))  # a slow disk
-    with Served(own_course, record="questions") as served:
-        for _ in range(4):
-            assert served.events()[-1][0] == "done"
-        released.set()
-    assert any("too much waits" in line for line in served.log)
-
-
-# What is said of it
 
 
 def test_what_is_recorded_is_said_to_everybody_before_they_ask(own_course):

@@ -198,7 +198,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     if folder is not None:
         os.chdir(folder)  # as if it had been started there: everything else follows
     with needs_extra("mcp", "lmm mcp needs"):
-        from ....serving.agents import mcp_server as server
+        from ....serving import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
     library = Library(project, models)
     if port is not None and host not in LOOPBACK:

@@ -6,30 +6,21 @@ It offers the tools of `Tools` with the same schemas, and needs the package `mcp
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
-from io import TextIOWrapper
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
-from ... import __version__
-from ...crawl.tools import CHANGING
-from ...errors import ToolError
-from ...logging import as_json, printable
-from ...retrieve.agents.tools import Tool, Tools
-from .prompts import get_prompt, list_prompts
-from .resources import TEMPLATES, list_resources, read_resource
+from .. import __version__
+from ..crawl.tools import CHANGING
+from ..errors import ToolError
+from ..logging import as_json, printable
+from ..retrieve.agents.tools import Tool, Tools
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -52,25 +43,8 @@ def make_server(tools: Tools, instructions: str) -> Server[Any]:
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return await _called(tools, params.name, params.arguments)
 
-    async def resources(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return await list_resources(tools, params.cursor if params else None)
-
-    async def templates(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
-    async def read(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return await read_resource(tools, params.uri)
-
-    async def prompts(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return list_prompts()
-
-    async def prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return get_prompt(params.name, params.arguments, await tools.wishes())
-
     return Server(
-        NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool,
-        on_list_resources=resources, on_list_resource_templates=templates, on_read_resource=read,
-        on_list_prompts=prompts, on_get_prompt=prompt,
+        NAME, version=__version__, instructions=instructions, on_list_tools=list_tools, on_call_tool=call_tool
     )  # fmt: skip
 
 
@@ -96,45 +70,9 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 
 async def serve_stdio(tools: Tools) -> None:
     """Serve the process that started this one, until it closes its output."""
-    server, lines = make_server(tools, await tools.greeting()), _MessageLines()
-    async with stdio_server(lines) as (incoming, outgoing):  # type: ignore[arg-type]  # it only goes through them
-        lines.reply = outgoing.send
+    server = make_server(tools, await tools.greeting())
+    async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-class _MessageLines:
-    """The lines of standard input that hold a message.
-
-    Each other line gets a reply: the library drops it, or takes it for a notification, and its sender would wait."""
-
-    reply: Callable[[SessionMessage], Awaitable[None]]
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, encoding="utf-8", errors="replace")):
-            if error := line_error(line):
-                await self.reply(SessionMessage(error))
-            elif line.strip():
-                yield line
-
-
-def line_error(line: str) -> types.JSONRPCError | None:
-    """Return the reply to a line that is no message, with its id as far as that can be read; None for others."""
-    given, code, problem = None, types.INVALID_REQUEST, "an id is a whole number or a text"
-    with suppress(ValueError, RecursionError):
-        given = json.loads(line, strict=False)
-    try:
-        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-        if not (isinstance(message, types.JSONRPCNotification) and isinstance(given, dict) and "id" in given):
-            return None
-    except ValidationError as error:
-        if not line.strip():
-            return None
-        problem = error.errors()[0]["msg"]
-        code = types.PARSE_ERROR if error.errors()[0]["type"] == "json_invalid" else code
-    id = given.get("id") if isinstance(given, dict) else None
-    is_id = type(id) is int or (isinstance(id, str) and id.isprintable())
-    data = types.ErrorData(code=code, message=f"The request cannot be read: {printable(problem)}")
-    return types.JSONRPCError(jsonrpc="2.0", id=id if is_id else None, error=data)
 
 
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
@@ -144,8 +82,8 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
     port is not available."""
     from uvicorn import Server as HttpServer
 
-    from .. import server as http
-    from ..log import LibraryHandler, Log
+    from . import server as http
+    from .log import LibraryHandler, Log
 
     with http.listen(host, port) as listening:
         app = http_app(make_server(tools, await tools.greeting()), host)

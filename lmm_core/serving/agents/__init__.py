@@ -1,1 +1,0 @@
-"""The server of the Model Context Protocol: tools, resources and prompts for agents."""
