@@ -36,7 +36,7 @@ from ..store.vector_store import ScoredPoint
 from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
 from .collection import GROUP
 from .cutting.split import ChunkBlock, Count, ParentDocument, Split, transform
-from .cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
+from .cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
 from .encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense, make_encoder
 from .passages import SUMMARY, build_material
 from .statistics import TermStatistics, count_terms
@@ -103,7 +103,7 @@ def blocklist_encode(
     opts = _split_options_of(header, project)
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
-    split = split_blocks(blocks, opts, window, annotations, logger)
+    split = split_blocks(blocks, opts, window, logger)
     language, named_by = language_of(blocks, project)
     chunks = make_chunks(
         split.blocks,
@@ -177,15 +177,12 @@ def _annotation_names(model: AnnotationModel) -> list[str]:
     return [*model.inherited_properties, *model.own_properties, SUMMARY]
 
 
-def split_blocks(
-    blocks: Sequence[Block], opts: SplitOpts, window: Window | None, annotations: AnnotationModel, logger: LoggerBase
-) -> Split:
+def split_blocks(blocks: Sequence[Block], opts: SplitOpts, window: Window | None, logger: LoggerBase) -> Split:
     """Return the chunks and documents of a document, chunks of the default sizes made to fit a window."""
-    if window is None or not has_default_sizes(opts):
-        return transform(blocks, opts, count=window.count if window else None, logger=logger)
-    sizes = default_sizes(opts, window)
-    split = transform(blocks, sizes, count=window.count, logger=logger)
-    return replace(split, blocks=fit_blocks(split.blocks, sizes, window, annotations))
+    if window is None:
+        return transform(blocks, opts, logger=logger)
+    sizes = default_sizes(opts, window) if has_default_sizes(opts) else opts
+    return transform(blocks, sizes, count=window.count, logger=logger)
 
 
 def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
@@ -349,8 +346,7 @@ def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
             raise MarkdownError(f"{file.path}:1: {error}") from None
         encoder = make_encoder(project, models, {}, project.embeddings.encoding)
         window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
-        annotations = _annotation_model(project)
-        split = split_blocks(blocks, replace(opts, rules=project.rules), window, annotations, logger)
+        split = split_blocks(blocks, replace(opts, rules=project.rules), window, logger)
         return _with_remarks(split.blocks)
 
     return work

@@ -92,6 +92,12 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = Non
     return Excerpt(left, line, kind, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
 
 
+def without_metadata(block: TextBlock) -> TextBlock:
+    """Return a text without the metadata blocks in it, at any depth."""
+    cuts = find_cuts(block.source, lambda part: None)
+    return _excerpt(block.source, cuts, source_line(block)) if cuts else block
+
+
 def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
     """Return True if a text consists of one fenced div with a type."""
     if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):

@@ -321,14 +321,6 @@ def test_sizes_in_tokens():
     assert all(count_tokens(chunk.content) <= 128 for chunk in found)
 
 
-def test_a_tokenizer_that_finds_more_in_a_text_than_in_its_parts():
-    def count(text):
-        return len(text) + len(text) ** 2 // 100
-
-    blocks = scan_split(parse_markdown_text((LONG + "\n\n") * 5), SplitOpts(100, 120, unit="tokens"), count=count)
-    assert all(count(chunk.content) <= 120 for chunk in blocks if isinstance(chunk, ChunkBlock))
-
-
 # Overlap
 
 

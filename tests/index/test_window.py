@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index.chunks import DEFAULT_MODEL, blocks_to_chunks
-from lmm_core.index.cutting.split import ChunkBlock, scan_split
-from lmm_core.index.cutting.window import Window, default_sizes, fit_annotations, fit_blocks, has_default_sizes
+from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.index.cutting.split import scan_split
+from lmm_core.index.cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
 from lmm_core.index.documents import blocklist_encode
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.logging import ListLogger
-from lmm_core.markdown.blocks import MetadataBlock
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import SplitOpts
 from tests.commands import write
 from tests.indexing import MINILM, lmm, stored
 
-MODEL = DEFAULT_MODEL
 EXERCISE = "---\ntype: exercise\n---\n\n" + "Short sentences, many of them. " * 60 + "\n\n# A\n\nA few words.\n"
 QUESTIONS = (
     "---\ntitle: T\n---\n\n---\nquestions: [{}]\n---\n\n# Means\n\n"
@@ -51,10 +49,6 @@ def window(tokens, encoding=EncodingModel.MERGED):
     return Window(tokens, Words(tokens).count, encoding)
 
 
-def chunks_of(blocks):
-    return [block for block in blocks if isinstance(block, ChunkBlock)]
-
-
 def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
     project = Project(Path(), split=split or SplitOpts())
     return blocklist_encode(
@@ -70,29 +64,6 @@ def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
 
 def sizes(made):
     return [max(len(text.split()) for text in chunk.texts.dense) for chunk in made.chunks]
-
-
-def test_a_chunk_that_exceeds_the_window_is_cut_and_nothing_of_it_is_lost():
-    blocks = scan_split(parse_markdown_text("# T\n\n" + EXERCISE), SplitOpts(size=1500, max_size=2000))
-    fitted = fit_blocks(blocks, SplitOpts(), window(50), MODEL)
-    assert max(len(chunk.content.split()) for chunk in chunks_of(fitted)) <= 49  # the title is encoded, too
-    assert " ".join(" ".join(chunk.content for chunk in chunks_of(fitted)).split()) == " ".join(
-        " ".join(chunk.content for chunk in chunks_of(blocks)).split()
-    )
-    kinds = [block.content for block in fitted if isinstance(block, MetadataBlock)]
-    assert len(kinds) == len(chunks_of(fitted)) - 1  # the type goes along to each piece
-
-
-def test_pieces_keep_the_lines_of_the_file():
-    blocks = scan_split(parse_markdown_text(TABLE), SplitOpts(size=400, max_size=500))
-    fitted = chunks_of(fit_blocks(blocks, SplitOpts(), window(60), MODEL))
-    lines = TABLE.split("\n")
-    assert len(fitted) > len(chunks_of(blocks))
-    for chunk in fitted:
-        own = [line for line in chunk.content.split("\n") if line.startswith("| town ") and "rain" not in line]
-        assert own and chunk.content.startswith("| town | rain |")  # each piece of a table has its head
-        assert lines[chunk.line_end - 1] == own[-1]
-        assert own[0] in lines[chunk.line - 1 : chunk.line_end]
 
 
 @pytest.mark.parametrize("encoding", [one for one in EncodingModel if one not in ("none", "sparse", "bm25")])

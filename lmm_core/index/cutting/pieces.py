@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from .cut_points import UnitCutter
-from .separators import sentence_ends
-from .units import GOOD, NO_FRAME, ChunkLimits, Frame, Unit
+from .separators import GOOD, sentence_ends
+from .units import NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units
 
 # An eighth of the size more is accepted.
 TOLERANCE = 8
 SMALLEST = 16  # units of less than a sixteenth of the size are joined before the search
+TOO_SMALL = 100.0  # the cost of a piece that has less than it should
 
 
 class Piece(NamedTuple):
@@ -36,8 +36,7 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
     `starts` are the positions of its blocks; as many blocks as possible stay whole. `overlap`, in
     the unit of the limits, is how much of a piece the next one may repeat.
     """
-    cutter = UnitCutter(text, limits)
-    search = _PieceSearch(text, _merge_small(cutter.units(starts), limits), limits, overlap)
+    search = _PieceSearch(text, _merge_small(find_units(text, starts, limits), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 
 
@@ -60,14 +59,14 @@ def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
     least = limits.size // SMALLEST
     for unit in units[1:]:
         last = merged[-1]
-        full = limits.full(last)
-        closed = full >= least or (last.cost <= GOOD and 2 * full >= least)
-        if closed or last.end != unit.start or full + unit.size > 2 * least:
+        closed = last.cost < 0 or last.full >= least or (last.cost <= GOOD and 2 * last.full >= least)
+        if closed or last.end != unit.start or last.full + unit.size > 2 * least:
             merged.append(unit)
         else:
             frame = Frame(last.frame.before, unit.frame.after)
             prose = last.prose and unit.prose
-            merged[-1] = Unit(last.start, unit.end, frame, unit.cost, prose, full + unit.size)
+            size, full = last.full + unit.size, last.full + unit.full
+            merged[-1] = Unit(last.start, unit.end, frame, unit.cost, prose, size, full)
     return merged
 
 
@@ -80,9 +79,6 @@ class _PieceSearch:
         self.units = units
         self.limits = limits
         self.overlap = overlap
-        self.size = max(1, limits.size - overlap)
-        self.sizes = [unit.size for unit in units]
-        self.full = [limits.full(unit) for unit in units] if limits.count is len else self.sizes
         self.before = [limits.count(unit.frame.before) if unit.frame.before else 0 for unit in units]
         self.after = [limits.count(unit.frame.after) + 1 if unit.frame.after else 0 for unit in units]
 
@@ -96,9 +92,9 @@ class _PieceSearch:
             repeatable = self._prose_start(first, stop)
 
     def _prose_start(self, first: int, stop: int) -> int | None:
-        """Return the start of the prose at the end of a piece, or None if it ends with something else."""
+        """Return the start of the prose at the end of a piece, or None if it ends with something else or a section."""
         at = stop
-        while at > first and self.units[at - 1].prose:
+        while at > first and self.units[at - 1].prose and self.units[stop - 1].cost >= 0:
             at -= 1
         return self.units[at].start if at < stop else None
 
@@ -107,9 +103,11 @@ class _PieceSearch:
 
         The inner loop runs about ten times for each unit, and so makes no calls.
         """
-        count, wanted, most = len(self.units), self.size, self.limits.max_size
-        sizes, full, afters = self.sizes, self.full, self.after
-        enough, spare = wanted + wanted // TOLERANCE, wanted // TOLERANCE
+        count, wanted, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
+        sizes, full, afters = [unit.size for unit in self.units], [unit.full for unit in self.units], self.after
+        enough, spare, least = wanted + wanted // TOLERANCE, wanted // TOLERANCE, self.limits.least
+        if least:
+            enough = most
         cuts = [unit.cost for unit in self.units[:-1]] + [0.0]
         costs = [0.0] + [inf] * count
         came = [0] * (count + 1)
@@ -123,6 +121,8 @@ class _PieceSearch:
                 if at == first or (size <= most and (size <= enough or size - biggest <= spare)):
                     off = (size - wanted) / wanted
                     cost = before + (off * off if off < 0 else min(4 * off * off, 0.06)) + cuts[at]
+                    if size < least:
+                        cost += TOO_SMALL
                     if cost < costs[at + 1]:
                         costs[at + 1], came[at + 1] = cost, first
                 elif total + own > enough:
@@ -139,7 +139,7 @@ class _PieceSearch:
         find more tokens in a text than in its parts."""
         one, other = self.units[first], self.units[stop - 1]
         frame = Frame(one.frame.before, other.frame.after)
-        size = sum(self.full[first:stop]) + self.before[first] + self.after[stop - 1]
+        size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
         if not self._surely_fits(size):
             size = self.limits.of(add_frame(self.text[one.start : other.end], frame))
         if size <= self.limits.max_size:
@@ -149,7 +149,7 @@ class _PieceSearch:
             yield from self._checked(first, middle)
             yield from self._checked(middle, stop)
         else:
-            for unit in UnitCutter(self.text, self.limits).cut(one.start, one.end):
+            for unit in cut_at(self.text, one.start, one.end, self.limits):
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
@@ -162,21 +162,17 @@ class _PieceSearch:
         starts = [low, *ends] if low == start else ends
         for at in starts[bisect_left(starts, True, key=lambda at: self._repeated(at, piece) <= self.overlap) :]:
             size = self._repeated(at, piece)
-            if not size or size > self.overlap:
-                continue
-            if self._surely_fits(size + piece.size) or self._fits_with(at, piece):
+            whole = self.limits.of(add_frame(self.text[at : piece.end], piece.frame))
+            if 0 < size <= self.overlap and whole <= self.limits.max_size:
                 return piece._replace(overlap=at)
         return piece
 
     def _repeated(self, at: int, piece: Piece) -> int:
         return self.limits.of(self.text[at : piece.start])
 
-    def _fits_with(self, at: int, piece: Piece) -> bool:
-        return self.limits.fits(add_frame(self.text[at : piece.end], piece.frame))
-
     def _surely_fits(self, size: int) -> bool:
         """Return True if a sum of sizes is so far below the limit that the whole need not be counted."""
-        return self.limits.additive and size <= self.limits.max_size - self.limits.max_size // 8
+        return size <= self.limits.max_size - self.limits.max_size // 8
 
 
 def add_frame(text: str, frame: Frame) -> str:

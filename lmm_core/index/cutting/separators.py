@@ -1,4 +1,4 @@
-"""Separators: where prose, code and tables can be cut, and what each cut costs."""
+"""Separators: where prose can be cut, and what each cut costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .units import CLOSE, GOOD, LINE, PART, WORD
+# The costs of a cut; 1 is the cost of a chunk with nothing in it.
+BLOCK, GOOD, PART, CLOSE, CODE_LINE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.2, 0.4, 0.5, 1.0
+SECTION = -2.0  # before a heading, where sections shall stay whole
 
 
 class Separator(NamedTuple):
@@ -38,15 +40,11 @@ _ABBREVIATION = re.compile(
 # Code, formulas and link targets, in which a full stop ends no sentence. Longer matches are none of these.
 # (Each alternative begins with a plain character, which makes the search much faster.)
 _VERBATIM = re.compile(r"`(?<!``)(`*)(?!`)[^`][\s\S]{0,300}?(?<!`)`\1(?!`)|\$[^$\n]{1,300}\$|\]\([^()\n]{1,300}\)")
-_GRID_RULE = re.compile(r"\n[ ]*\+[-=:+ \t]*\+[ \t]*\r?(?:\n(?:[ \t]*\r?\n)*|\Z)")
 
 _SENTENCES = Separator(_SENTENCE, CLOSE, GOOD, True)
 _LINES = Separator(_LINE_ENDS, LINE, GOOD)
 _WORDS = Separator(_BLANKS, WORD, WORD)
 PROSE = (_SENTENCES, _LINES, _WORDS)
-CODE = (Separator(_LINE_ENDS, 2 * CLOSE, GOOD), _WORDS)
-ROWS = (Separator(_LINE_ENDS, PART, GOOD), _WORDS)
-GRID = (Separator(_GRID_RULE, PART, PART), _LINES, _WORDS)
 WORDS = (_WORDS,)
 
 

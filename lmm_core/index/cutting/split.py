@@ -150,7 +150,7 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
     Texts with metadata of their own are not joined with others, and no chunk crosses the end of a
     document.
     """
-    limits = ChunkLimits(opts.size, opts.max_size, count, count is count_tokens)
+    limits = ChunkLimits(opts.size, opts.max_size, count)
     boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
     for part in find_runs(blocks, opts.rules):

@@ -1,42 +1,62 @@
-"""Units: parts of a text that no chunk divides, and the limits that chunks keep to."""
+"""Units: the parts of a text that no chunk divides, and what a cut after each costs.
+
+A block that is too long for one chunk is cut by its lines: at paragraphs and items, between the rows of a table and
+the lines of code, paragraphs at sentences. What is still too long is cut between words, or at last within a word.
+Each unit carries the lines that a chunk has to repeat to be read alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from ...markdown.blocks import trim_blank_lines
-
-# The costs of a cut after a unit; 1 is the cost of a chunk with nothing in it.
-BLOCK, GOOD, PART, CLOSE, LINE, WORD, ANYWHERE = 0.0, 0.02, 0.03, 0.1, 0.4, 0.5, 1.0
+from ...markdown.blocks import blank, newline_of, trim_blank_lines
+from ...markdown.regions import DIV_CLOSE, DIV_OPEN
+from .separators import (
+    ANYWHERE,
+    BLOCK,
+    CLOSE,
+    CODE_LINE,
+    GOOD,
+    PART,
+    PROSE,
+    SECTION,
+    WORD,
+    WORDS,
+    Separator,
+    find_separators,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
     """The sizes of chunks, in the unit in which `count` measures a text.
 
-    `size` is the size that is aimed at, `max_size` the one that no chunk exceeds. `additive` says
-    that the size of a text is about the sum of the sizes of its parts, so that it need not be
-    counted again.
-    """
+    size: aimed at; max_size: no chunk exceeds it; least: no chunk has less, if that is possible; with it, texts are
+    cut at their headings first."""
 
     size: int
     max_size: int
     count: Callable[[str], int]
-    additive: bool = False
+    least: int = 0
+
+    @property
+    def longest(self) -> int:
+        """The size of the longest unit: those left over can always be joined to a chunk of the least size."""
+        return max(1, self.max_size - 2 * self.least)
 
     def of(self, text: str) -> int:
         """Return the size of a text without the blank lines around it."""
         kept = text.rstrip(" \t\r\n")
         return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
 
-    def full(self, unit: Unit) -> int:
-        """Return the size of a unit with the blank lines after it, which hold no tokens."""
-        return unit.end - unit.start if self.count is len else unit.size
-
-    def fits(self, text: str) -> bool:
-        """Return True if a text can be a chunk."""
-        return self.of(text) <= self.max_size
+    def of_frame(self, frame: Frame) -> int:
+        """Return the size of the lines of a frame, and of a line end that they may need."""
+        if frame is NO_FRAME or not (frame.before or frame.after):
+            return 0
+        return self.count(frame.before) + self.count(frame.after) + 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +80,304 @@ class Unit:
 
     `frame` holds the lines to repeat in a chunk that begins or ends with the unit. `cost` is the
     cost of a cut after it. `prose` says that its sentences may be repeated in the next chunk.
-    `size` is the size of the text without the blank lines around it.
+    `size` is the size of the text without the blank lines around it, `full` with them.
     """
 
     start: int
     end: int
-    frame: Frame = NO_FRAME
-    cost: float = BLOCK
-    prose: bool = True
-    size: int = 0
+    frame: Frame
+    cost: float
+    prose: bool
+    size: int
+    full: int
+
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_QUOTE = re.compile(r"(?:[ ]{0,3}>[ ]?)+")
+_MARK = r"(?:[-*+]|(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|#|\w{1,4})\)|[A-Z][.)](?=[ ]{2}|\t))[ \t]+"
+_ITEM = re.compile(rf"[ \t]*{_MARK}(?=\S)")
+_FENCE = re.compile(rf"[ \t]*(?:{_MARK})*(?P<marks>`{{3,}}(?![^\n]*`)|~{{3,}})")
+_HEADING = re.compile(r"(#{1,6})[ \t]")
+_CONTINUES = re.compile(r"[a-zß-ÿ]|\$\$|\\begin\{|\\\[")
+_NOT_PROSE = re.compile(
+    r"^[ \t>]*(?:`{3}|~{3}|:{3}|\$\$|\\begin\{|<[A-Za-z!/]|[|+]|-{3,}[ -]*$|[ ]{4}|\t|#{1,6}[ ])", re.M
+)
+_RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """Lines of code, of a div or of a table, by their numbers: the first, the one after those that open it, the last.
+
+    Frame: the lines that open it, and the one that closes it."""
+
+    kind: str
+    first: int
+    body: int
+    last: int
+    frame: Frame
+
+
+def find_units(text: str, starts: Sequence[int], limits: ChunkLimits) -> list[Unit]:
+    """Return the units of a text whose blocks begin at `starts`."""
+    units: list[Unit] = []
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        units += _fit(text, start, end, NO_FRAME, limits) or _BlockCutter(text, start, end, limits).units
+        if _HEADING.match(text, start):  # a heading belongs to the text after it
+            units[-1].cost = CLOSE
+        else:
+            units[-1].cost = _cost_between(text[max(start, end - 50) : end], text[end : end + 10])
+        if limits.least and (heading := _HEADING.match(text, end)):
+            units[-1].cost = SECTION - 1 / len(heading[1])
+    return units
+
+
+def _cost_between(before: str, after: str) -> float:
+    """Return the cost of a cut between two blocks: more if one introduces the other, or is continued by it."""
+    before = before.rstrip().rstrip("*_")
+    return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(after) else BLOCK
+
+
+class _BlockCutter:
+    """Cuts a block that is too long into units. Lines are given by their numbers."""
+
+    def __init__(self, text: str, start: int, end: int, limits: ChunkLimits) -> None:
+        self.text, self.limits = text, limits
+        spans = [found.span() for found in _LINE.finditer(text, start, end)]
+        self.at = [first for first, _ in spans] + [end]
+        self.lines = [_QUOTE.sub("", text[first:stop], count=1) for first, stop in spans]
+        regions = _find_regions(self.lines, [text[first:stop] for first, stop in spans])
+        self.regions = {region.first: region for region in regions}
+        self.inside, self.frames = self._find_frames(regions)
+        self.units: list[Unit] = []
+        line = self._after_blank(0)
+        while line < len(self.lines):
+            line = self._take(line)
+        self.units = self.units or cut_at(text, start, end, limits)
+
+    def _find_frames(self, regions: Sequence[_Region]) -> tuple[list[_Region | None], list[Frame]]:
+        """Return the smallest region that each line is in, and the frame that is open before it."""
+        begun = {region.body: region for region in regions}
+        inside: list[_Region | None] = []
+        frames: list[Frame] = []
+        stack: list[_Region] = []
+        for line in range(len(self.lines) + 1):
+            before = len(stack)
+            stack = [region for region in stack if line <= region.last] if stack else stack
+            is_same = len(stack) == before and line not in begun
+            stack += [begun[line]] if line in begun else []
+            inside.append(stack[-1] if stack else None)
+            frames.append(frames[-1] if is_same and frames else self._frame([region.frame for region in stack]))
+        return inside, frames
+
+    def _frame(self, frames: list[Frame]) -> Frame:
+        """Return the frames in each other as one that takes at most half of a chunk.
+
+        That is the whole, or without the attributes of the smallest, or these marks alone."""
+        short = [*frames[:-1], _without_attributes(frames[-1])] if frames else []
+        for some in (frames, short, short[-1:]):
+            frame = Frame("".join(one.before for one in some), "".join(one.after for one in reversed(some)))
+            if self.limits.of_frame(frame) <= self.limits.max_size // 2:
+                return frame
+        return NO_FRAME
+
+    def _take(self, line: int) -> int:
+        """Add the units of what begins on a line, and return the line after it."""
+        region, inside = self.regions.get(line), self.inside[line]
+        if region is not None:
+            stop = self._after_blank(region.last + 1)
+            whole = _fit(self.text, self.at[line], self.at[stop], self.frames[line], self.limits)
+            if not whole:
+                return self._add(line, region.body if region.kind == "code" else self._after_blank(region.body), WORD)
+            whole[0].frame = Frame(self.frames[line].before, self.frames[stop].after)
+            whole[0].cost = self._cost_before(stop)
+            self.units += whole
+            return stop
+        if inside is None or inside.kind == "div":
+            if inside is not None and line == inside.last:
+                self.units[-1].cost = WORD  # the closing line belongs to what it closes
+                stop = self._after_blank(line + 1)
+                return self._add(line, stop, self._cost_before(stop))
+            stop = self._run_end(line)
+            prose = _NOT_PROSE.search(self.text, self.at[line], self.at[stop]) is None
+            return self._add(line, stop, self._cost_before(stop), PROSE, prose)
+        return self._take_row(line, inside)
+
+    def _take_row(self, line: int, region: _Region) -> int:
+        """Add a line of code or a row of a table."""
+        is_last = region.kind == "code" and line == region.last
+        if is_last:
+            self.units[-1].cost = WORD
+        stop = line + 1
+        while region.kind == "grid" and stop <= region.last and not self.lines[stop - 1].lstrip().startswith("+"):
+            stop += 1
+        stop = self._after_blank(stop)
+        if line < region.last and region.kind == "code":
+            stop = min(stop, region.last)
+        is_blank = stop > line + 1 and blank(self.lines[stop - 1])
+        inner = GOOD if is_blank else CODE_LINE if region.kind == "code" else PART
+        return self._add(line, stop, self._cost_before(stop) if stop > region.last else inner)
+
+    def _add(
+        self, line: int, stop: int, cost: float, separators: Sequence[Separator] = WORDS, prose: bool = False
+    ) -> int:
+        """Add the units of some lines, and return the line after them."""
+        frame = Frame(self.frames[line].before, self.frames[stop].after)
+        start, end = self.at[line], self.at[stop]
+        units = _fit(self.text, start, end, frame, self.limits, prose)
+        units = units or cut_at(self.text, start, end, self.limits, frame, separators, prose)
+        units[-1].cost = cost
+        self.units += units
+        return stop
+
+    def _run_end(self, line: int) -> int:
+        """Return the end of a paragraph or of the first lines of an item, with the blank lines after it."""
+        stop = line + 1
+        while stop < len(self.lines) and not blank(self.lines[stop]) and not self._begins(stop):
+            stop += 1
+        return self._after_blank(stop)
+
+    def _begins(self, line: int) -> bool:
+        """Return True if an item, a region or the end of one begins on a line."""
+        inside = self.inside[line]
+        is_end = inside is not None and line == inside.last
+        return is_end or line in self.regions or _ITEM.match(self.lines[line]) is not None
+
+    def _after_blank(self, line: int) -> int:
+        while line < len(self.lines) and blank(self.lines[line]):
+            line += 1
+        return line
+
+    def _cost_before(self, line: int) -> float:
+        """Return the cost of a cut before a line that begins something."""
+        if line >= len(self.lines):
+            return BLOCK
+        after, is_blank = self.lines[line], blank(self.lines[line - 1])
+        if after.startswith(("  ", "\t")):  # within an item
+            return 2 * PART if is_blank else CLOSE
+        if _ITEM.match(after):
+            return PART
+        before = self.text[max(self.at[0], self.at[line] - 50) : self.at[line]].rstrip("> \t\r\n")
+        return _cost_between(before, after) if is_blank else CLOSE
+
+
+# Regions
+
+
+def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
+    """Return the regions in some lines, which have no marks of quotes; raw: the same lines with these."""
+    regions: list[_Region] = []
+    divs: list[int] = []
+    line = 0
+    while line < len(lines):
+        text = lines[line]
+        if fence := _FENCE.match(text):
+            closing = re.compile(rf"[ \t]*{re.escape(fence['marks'][0])}{{{len(fence['marks'])},}}[ \t]*\r?\n?")
+            last = next((at for at in range(line + 1, len(lines)) if closing.fullmatch(lines[at])), None)
+            if last is not None:
+                regions.append(_Region("code", line, line + 1, last, Frame(raw[line], _ended(raw[last], raw[line]))))
+                line = last
+        elif DIV_CLOSE.match(text) and divs:
+            first = divs.pop()
+            regions.append(_Region("div", first, first + 1, line, Frame(raw[first], _ended(raw[line], raw[first]))))
+        elif DIV_OPEN.match(text):
+            divs.append(line)
+        elif head := _table_head(lines, line):
+            last = line + head
+            while last < len(lines) and not blank(lines[last]) and not DIV_CLOSE.match(lines[last]):
+                last += 1
+            if last > line + head:
+                kind = "grid" if text.lstrip().startswith("+") else "table"
+                frame = Frame("".join(raw[line : line + head]))
+                regions.append(_Region(kind, line, line + head, last - 1, frame))
+                line = last - 1
+        line += 1
+    return sorted(regions, key=lambda region: region.first)
+
+
+def _ended(line: str, other: str) -> str:
+    """Return a line with an end, the one of another line if it has none."""
+    return line if line.endswith("\n") else line + newline_of(other)
+
+
+def _without_attributes(frame: Frame) -> Frame:
+    fence = _FENCE.match(frame.before)
+    return replace(frame, before=fence[0] + newline_of(frame.before)) if fence else frame
+
+
+def _table_head(lines: Sequence[str], line: int) -> int:
+    """Return the number of lines of the header of a table, its rule included; 0 if none begins on a line."""
+    first, second = lines[line], lines[line + 1] if line + 1 < len(lines) else ""
+    if "|" in first and (_is_pipe_rule(first) or _is_pipe_rule(second)):
+        return 1 if _is_pipe_rule(first) else 2
+    if first.lstrip().startswith("+") and not first.strip().strip("+-:= "):
+        some = lines[line : line + 20]
+        return next((at for at, one in enumerate(some, 1) if one.lstrip().startswith("+=")), 1)
+    if _RULE.fullmatch(first):
+        return 1
+    return 2 if first.strip() and _RULE.fullmatch(second) else 0
+
+
+def _is_pipe_rule(line: str) -> bool:
+    return "-" in line and "|" in line and not line.strip().strip("|:-+ \t")
+
+
+# Sentences, words
+
+
+def _fit(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool | None = None) -> list[Unit]:
+    """Return a part of a text as one unit, or an empty list if it is too long."""
+    part = text[start:end]
+    size = limits.of(part)
+    full = end - start if limits.count is len else size
+    if (full if frame.after else size) + limits.of_frame(frame) > limits.longest:
+        return []
+    prose = _NOT_PROSE.search(part) is None if prose is None else prose
+    return [Unit(start, end, frame, BLOCK, prose, size, full)]
+
+
+def cut_at(
+    text: str,
+    start: int,
+    end: int,
+    limits: ChunkLimits,
+    frame: Frame = NO_FRAME,
+    separators: Sequence[Separator] = WORDS,
+    prose: bool = True,
+) -> list[Unit]:
+    """Return a part of a text cut at the first separator, and at the next ones where a unit is still too long."""
+    if not separators:
+        return _cut_anywhere(text, start, end, frame, limits, prose)
+    units: list[Unit] = []
+    for one, other, cost in _cuts(text, start, end, separators[0]):
+        units += _fit(text, one, other, frame, limits, prose) or cut_at(
+            text, one, other, limits, frame, separators[1:], prose
+        )
+        units[-1].cost = cost
+    return units
+
+
+def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
+    part = text[start:end]
+    done = len(part) - len(part.lstrip(" \t\r\n"))  # white space alone makes no part
+    at, stop = 0, len(part.rstrip(" \t\r\n"))
+    for found in find_separators(separator, part):
+        if done < found.end() < stop:
+            cost = separator.at_blank if found[0].count("\n") > 1 else separator.cost
+            yield start + at, start + found.end(), cost
+            at = found.end()
+    yield start + at, end, BLOCK
+
+
+def _cut_anywhere(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool) -> list[Unit]:
+    """Return the units of one long word. Indentation that is too long is left out."""
+    part = text[start:end]
+    at, stop = start + len(part) - len(part.lstrip(" \t\r\n")), start + len(part.rstrip(" \t\r\n"))
+    most = max(1, limits.longest - limits.of_frame(frame))
+    units: list[Unit] = []
+    while at < stop:
+        longest = range(1, min(stop - at, 16 * most) + 1)
+        after = at + max(1, bisect_right(longest, most, key=lambda size, at=at: limits.of(text[at : at + size])))  # type: ignore[misc]
+        units += [Unit(at, after if after < stop else end, frame, ANYWHERE, prose, *[limits.of(text[at:after])] * 2)]
+        at = after
+    return units
