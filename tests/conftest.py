@@ -111,6 +111,31 @@ def sample_book(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def qdrant_server(tmp_path_factory):
+    """The address of a real Qdrant server, without collections when the session begins."""
+    from tests.qdrant_server import BINARY, NO_SERVER, URL, RealServer, collections_of
+
+    if BINARY:
+        with RealServer(tmp_path_factory.mktemp("qdrant")) as server:
+            yield server.url
+    elif URL:
+        if there := collections_of(URL):
+            pytest.exit(f"QDRANT_TEST_URL has collections ({', '.join(there)}), which the tests would remove")
+        yield URL
+    else:
+        pytest.skip(NO_SERVER)
+
+
+@pytest.fixture
+def qdrant(qdrant_server):
+    """The address of a real Qdrant server without collections."""
+    from tests.qdrant_server import remove_collections
+
+    yield qdrant_server
+    remove_collections(qdrant_server)
+
+
+@pytest.fixture(scope="session")
 def index_once(tmp_path_factory):
     """A function that indexes a folder once a session; the tests work on copies, or read."""
 

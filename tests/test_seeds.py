@@ -57,7 +57,7 @@ from lmm_core.markdown import make_block
 from lmm_core.models.chat import run
 from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, ScoredPoint, aquery, aupload, points_to_blocks
 from tests.embedding_server import EmbeddingServer
-from tests.qdrant_server import QdrantServer
+from tests.qdrant_server import FailingServer
 
 # LM markdown: files, blocks and trees
 
@@ -281,8 +281,9 @@ def test_a_qdrant_client_is_taken_in_memory_and_at_a_path(place: str) -> None:
     assert "closed" in str(logger.reports[0])
 
 
-def test_a_qdrant_client_of_a_server_is_taken() -> None:
-    with QdrantServer() as server:
+@pytest.mark.qdrant
+def test_a_qdrant_client_of_a_server_is_taken(qdrant: str) -> None:
+    with FailingServer(qdrant) as server:
         client = QdrantClient(url=server.url, check_compatibility=False)
         assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
         other = AsyncQdrantClient(url=server.url, check_compatibility=False)

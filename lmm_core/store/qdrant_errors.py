@@ -46,9 +46,12 @@ def may_pass(error: Exception) -> bool:
 def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
     """Return the sentence for the user."""
     at, status = f"The Qdrant server at {source.address}", _status(error)
-    if status in (401, 403):
+    if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
         return f"{at} {have} ({status})"
+    if status == 403:
+        key = f" to the key in {KEY_VARIABLE}, which may only read or only use some collections" if has_key else ""
+        return f"{at} forbids this{key} ({status})"
     if status == 429:
         return f"{at} is overloaded (429): try again later"
     if 300 <= status < 400:

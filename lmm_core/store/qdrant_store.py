@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from uuid import NAMESPACE_URL, uuid5
 
 from ..errors import StoreError
 from ..models.addresses import is_loopback, usable_environment
@@ -29,10 +28,12 @@ if TYPE_CHECKING:
 
 BATCH = 256  # points in one request
 PAGE = 1000  # points read in one request
+# A segment is rebuilt when so many of its vectors, and this share of them, are removed ones: until then, they count
+# for how rare a word is.
+VACUUM, REMOVED = 100, 0.1
 WAITS = (0.2, 0.4)  # seconds before the second and the third attempt
 LONGEST = 5.0  # seconds; a server cannot make us wait longer
 ALL = 100_000  # more values than any key has
-REGISTRY = "lmm-collections"  # holds the metadata on servers before 1.16, which keep none with a collection
 
 Result = TypeVar("Result")
 
@@ -81,8 +82,7 @@ class QdrantStore:
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
-        found = self._ask(self._client.get_collections).collections
-        return sorted(each.name for each in found if each.name != REGISTRY)
+        return sorted(each.name for each in self._ask(self._client.get_collections).collections)
 
     def create(
         self,
@@ -102,7 +102,10 @@ class QdrantStore:
         for key, kind in indexes.items() if self._source else ():
             self._ask(partial(self._client.create_payload_index, name, key, models.PayloadSchemaType(kind), wait=True))
         if kept and not self._ask(lambda: self._client.get_collection(name)).config.metadata:
-            self._register(name, kept)
+            self._ask(lambda: self._client.delete_collection(name))
+            raise StoreError(
+                f"The Qdrant server {self._place} keeps no metadata of collections: version 1.16 or later is needed."
+            )
 
     def _vectors(self, spec: VectorSpec) -> dict[str, Any]:
         from qdrant_client import models
@@ -115,16 +118,13 @@ class QdrantStore:
             for name, size in spec.multi.items()
         }
         words = models.SparseVectorParams(modifier=models.Modifier.IDF if spec.idf else None)
-        return {"vectors_config": dense | multi, "sparse_vectors_config": dict.fromkeys(spec.sparse, words) or None}
-
-    def _register(self, name: str, metadata: dict[str, Any]) -> None:
-        """Keep metadata in the registry, on a server that dropped them."""
-        from qdrant_client import models
-
-        if not self._ask(lambda: self._client.collection_exists(REGISTRY)):
-            self._ask(lambda: self._client.create_collection(REGISTRY, vectors_config={}), again=False)
-        point = models.PointStruct(id=_entry(name), vector={}, payload={"collection": name, "metadata": metadata})
-        self._ask(lambda: self._client.upsert(REGISTRY, [point], wait=True))
+        return {
+            "vectors_config": dense | multi,
+            "sparse_vectors_config": dict.fromkeys(spec.sparse, words) or None,
+            "optimizers_config": models.OptimizersConfigDiff(
+                vacuum_min_vector_number=VACUUM, deleted_threshold=REMOVED
+            ),
+        }
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         """Return the metadata that `create` was given, or None if there is no such collection."""
@@ -135,13 +135,7 @@ class QdrantStore:
         self._specs[name] = _spec_of(
             config.params.vectors, config.params.sparse_vectors
         )  # another one may have the name
-        if config.metadata:
-            return json.loads(json.dumps(config.metadata))  # type: ignore[no-any-return]
-        if self._source is None or not self._ask(lambda: self._client.collection_exists(REGISTRY)):
-            return {}
-        entry = _entry(self._behind(name))
-        found = self._ask(lambda: self._client.retrieve(REGISTRY, [entry], with_payload=True))
-        return dict((found[0].payload or {}).get("metadata", {})) if found else {}
+        return json.loads(json.dumps(config.metadata or {}))  # type: ignore[no-any-return]
 
     def drop(self, name: str) -> None:
         """Remove a collection, if it is there."""
@@ -150,19 +144,13 @@ class QdrantStore:
         self._specs.pop(name, None)
         behind = self._behind(name)
         self._ask(lambda: self._client.delete_collection(behind))
-        if self._source and self._ask(lambda: self._client.collection_exists(REGISTRY)):
-            self._ask(lambda: self._client.delete(REGISTRY, points_selector=[_entry(behind)], wait=True))
 
     def _behind(self, name: str) -> str:
         """Return the collection that has a name."""
         return name
 
     def _is_there(self, name: str) -> bool:
-        if checked_name(name) == REGISTRY:
-            raise StoreError(
-                f"{REGISTRY!r} is the name of a collection that LM markdown uses itself: choose another name."
-            )
-        return self._ask(lambda: self._client.collection_exists(name))
+        return self._ask(lambda: self._client.collection_exists(checked_name(name)))
 
     # Writing
 
@@ -332,11 +320,6 @@ class ServerStore(QdrantStore):
 
     def _behind(self, name: str) -> str:
         return self.aliases().get(name, name)
-
-
-def _entry(name: str) -> str:
-    """Return the id of a collection's point in the registry."""
-    return str(uuid5(NAMESPACE_URL, name))
 
 
 def _written_vector(vector: Vector) -> Any:

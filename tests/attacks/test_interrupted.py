@@ -28,14 +28,19 @@ from tests.attacks.killed_runs import ENDS, Commands
 from tests.commands import text, write
 from tests.crawl.indexed import page
 from tests.indexing import document, without_time
-from tests.qdrant_server import QdrantServer
+from tests.qdrant_server import remove_collections
 
 NAMES = ("a.md", "b.md", "sub/c.md")
 KEPT = "kept.md"
 WORDS = ("alpha", "beta", "gamma", "delta")
-PLACES = ("folder", "server")
 pytestmark = pytest.mark.slow
 MOST = 90  # writes: a run of these documents that is ended by then has not many more
+
+
+@pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.qdrant)])
+def server(request):
+    """The address of a server for the index, or "" for a folder."""
+    return request.getfixturevalue("qdrant") if request.param == "server" else ""
 
 
 @pytest.fixture(scope="module")
@@ -124,23 +129,20 @@ class Md:
 
 
 @contextmanager
-def project(kind, place):
-    """An empty project as the working folder, whose index is in a place."""
+def project(kind, server):
+    """An empty project as the working folder, whose index is in its folder or on a server."""
     with tempfile.TemporaryDirectory(dir=".") as folder, chdir(folder):
-        if place == "folder":
-            write("config.toml", "")
-            yield kind(None)
-        else:
-            with QdrantServer() as server:
-                write("config.toml", f'[storage]\nurl = "{server.url}"\n')
-                yield kind(server)
+        write("config.toml", f'[storage]\nurl = "{server}"\n' if server else "")
+        made = kind(server)
+        yield made
+        remove_index(made)
 
 
 def remove_index(kind):
     """Begin with nothing."""
     shutil.rmtree(kind.made, ignore_errors=True)
-    for each in kind.server.client.get_collections().collections if kind.server else ():
-        kind.server.client.delete_collection(each.name)
+    if kind.server:
+        remove_collections(kind.server)
 
 
 def check_as_new(kind, commands):
@@ -226,22 +228,20 @@ few = settings(
 many = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", [Lmm, Md])
 @few
 @given(history=histories)
-def test_after_any_history_the_index_is_as_new(kind, place, commands, history):
-    with project(kind, place) as made:
+def test_after_any_history_the_index_is_as_new(kind, server, commands, history):
+    with project(kind, server) as made:
         play(made, commands, history)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", [Lmm, Md])
 @many
 @given(history=histories)
-def test_after_very_many_histories_the_index_is_as_new(kind, place, commands, history):
-    with project(kind, place) as made:
+def test_after_very_many_histories_the_index_is_as_new(kind, server, commands, history):
+    with project(kind, server) as made:
         play(made, commands, history)
 
 
@@ -254,10 +254,9 @@ def texts_found(kind, word):
             for match in kind.state()["found"][word]]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", [Lmm, Md])
-def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, place, commands):
-    with project(kind, place) as made:
+def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, server, commands):
+    with project(kind, server) as made:
         put(made.files / "notes.md", made.text(["alpha", "beta"], ""))
         commands.complete(*made.command)
         as_indexed = made.state()
@@ -272,7 +271,7 @@ def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, place,
 
 @pytest.mark.parametrize("kind", [Lmm, Md])
 def test_what_a_killed_run_had_removed_counts_no_longer_when_words_are_weighed(kind, commands):
-    with project(kind, "folder") as made:
+    with project(kind, "") as made:
         for name in NAMES:
             put(made.files / name, made.text(["alpha", "beta"], ""))
         commands.complete(*made.command)

@@ -31,7 +31,7 @@ from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
 from tests.indexing import lmm
 from tests.model_server import ModelServer
-from tests.qdrant_server import QdrantServer
+from tests.qdrant_server import FailingServer
 
 SECRET = "k3y-of-the-reader"
 PASSAGE = Passage("i", "Text of the notes.", (), "d", "s", ("T",), "1", "a", 1, 1, 2, 0)
@@ -446,7 +446,7 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
 
 def test_a_qdrant_server_on_this_machine_has_its_key(monkeypatch, outside):
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
-    with QdrantServer(key=SECRET) as server:
+    with FailingServer(key=SECRET) as server:
         clone("http://localhost:9", "", storage=server.url)
         assert asyncio.run(look_up(load_project(None))) == []
     assert outside.seen == []  # not even to a proxy

@@ -26,7 +26,7 @@ from tests.effort import PATIENCE
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
 from tests.model_server import ModelServer
-from tests.qdrant_server import Fault, QdrantServer
+from tests.qdrant_server import FailingServer, Fault
 from tests.serving import ASK, Served, events_in, said
 
 pytestmark = pytest.mark.slow  # what hangs is waited for
@@ -366,17 +366,18 @@ def test_an_embedder_that_hangs(encoding, tmp_path, far_end, monkeypatch, releas
         assert (found.status_code, found.json()["error"]) == (503, serving_answers.NO_MODEL)
 
 
-def test_a_store_that_hangs(tmp_path, monkeypatch):
+@pytest.mark.qdrant
+def test_a_store_that_hangs(tmp_path, qdrant):
     """Many ask at once: each is told in time to come again, and what needs no store is there."""
-    with QdrantServer() as qdrant:
-        write("config.toml", f"[storage]\nurl = '{qdrant.url}'\n[database]\ncollection_name = 'chunks'\n")
+    with FailingServer(qdrant) as store:
+        write("config.toml", f"[storage]\nurl = '{store.url}'\n[database]\ncollection_name = 'chunks'\n")
         write("trees.md", NOTES)
         lmm("index . -q")
         page = {"/page": Response("here")}
         with Served(tmp_path, files=page, search_timeout=1.0, rate=1000) as served:
             assert said(served.events())
             hang = Fault(times=100_000, delay=4.0)
-            qdrant.faults.append(hang)
+            store.faults.append(hang)
             with ThreadPoolExecutor(3 * THREADS) as pool:
                 asked = [pool.submit(served.client.post, "/ask", json=ASK, timeout=60) for _ in range(3 * THREADS)]
                 assert served.client.get("/page").text == "here"
@@ -384,7 +385,7 @@ def test_a_store_that_hangs(tmp_path, monkeypatch):
             assert {answer.status_code for answer in answers} <= {503, 429}
             assert {answer.headers["Retry-After"] for answer in answers} <= {"5", "2"}
             assert 503 in {answer.status_code for answer in answers}
-            qdrant.faults.clear()
+            store.faults.clear()
             until(lambda: served.client.post("/ask", json=ASK).status_code == 200, 4 * PATIENCE)
     assert any("reading and searching took more than" in line for line in served.log)
     assert len("\n".join(served.log)) < SHORT_LOG

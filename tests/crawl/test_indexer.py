@@ -25,7 +25,7 @@ from lmm_core.store.opening import open_store
 from tests.commands import copy_folder, write
 from tests.crawl.indexed import DATABASE, age, fill, index, made, page, read_snippet_file, search
 from tests.indexing import WRITES, FailingStore
-from tests.qdrant_server import QdrantServer
+from tests.qdrant_server import collections_of
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -484,35 +484,32 @@ def test_what_can_be_made_again_is_made_again(missing):
 # On a server
 
 
-def on_server(server):
-    return Database(Path(".md_index"), Project(Path(), storage=StorageOptions(url=server.url)))
+def on_server(url):
+    return Database(Path(".md_index"), Project(Path(), storage=StorageOptions(url=url)))
 
 
-def test_a_server_holds_the_collections_and_the_folder_the_rest():
+@pytest.mark.qdrant
+def test_a_server_holds_the_collections_and_the_folder_the_rest(qdrant):
     fill("docs", trees=page("oak", "elm"), more=page("fir"))
-    with QdrantServer() as server:
-        database = on_server(server)
-        assert index(database=database).snippets == 3
-        assert sorted(one.name for one in server.client.get_collections().collections) == [
-            "docs.vectors",
-            "docs.vectors.files",
-        ]
-        assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
-        assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
-        Path("docs/more.md").unlink()
-        assert index(database=database).dropped == 1
-        assert len(made(database=database)["points"]) == 2 and not search("fir", database=database)
+    database = on_server(qdrant)
+    assert index(database=database).snippets == 3
+    assert collections_of(qdrant) == ["docs.vectors", "docs.vectors.files"]
+    assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
+    assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
+    Path("docs/more.md").unlink()
+    assert index(database=database).dropped == 1
+    assert len(made(database=database)["points"]) == 2 and not search("fir", database=database)
 
 
-def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch):
+@pytest.mark.qdrant
+def test_on_a_server_too_one_process_changes_an_index_at_a_time(monkeypatch, qdrant):
     monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
     fill("docs", trees=page("oak"))
-    with QdrantServer() as server:
-        database = on_server(server)
+    database = on_server(qdrant)
+    index(database=database)
+    lock = FolderLock(database.folder("docs"))
+    lock.take()
+    with pytest.raises(StoreError, match="already open in this program"):
         index(database=database)
-        lock = FolderLock(database.folder("docs"))
-        lock.take()
-        with pytest.raises(StoreError, match="already open in this program"):
-            index(database=database)
-        assert search("oak", database=database)
-        lock.release()
+    assert search("oak", database=database)
+    lock.release()

@@ -23,7 +23,7 @@ from tests.commands import BIN, counting, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, counts, document, found, lmm, section, send, stored
 from tests.model_server import ModelServer
-from tests.qdrant_server import QdrantServer
+from tests.qdrant_server import FailingServer
 
 # What a user gets
 
@@ -733,8 +733,9 @@ def test_a_dry_run_tells_what_embedding_costs_where_a_price_is_configured(monkey
         assert "most_cost" not in json.loads(lmm("index notes.md --json")[0])
 
 
-def test_what_is_in_an_index_on_a_server():
-    with QdrantServer() as server:
+@pytest.mark.qdrant
+def test_what_is_in_an_index_on_a_server(qdrant):
+    with FailingServer(qdrant) as server:
         write("config.toml", f'[storage]\nurl = "{server.url}"\n')
         assert "nothing is indexed yet" in lmm("index --info")[0]
         write("notes.md", document("alpha", "beta"))

@@ -2,13 +2,11 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -29,18 +27,18 @@ from lmm_core.store.vector_store import VectorSpec, is_server
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found, lmm
-from tests.qdrant_server import Fault, OwnNames, QdrantServer
+from tests.qdrant_server import FailingServer, Fault, client_of
 
-QDRANT = os.environ.get("LMM_TEST_QDRANT")
+pytestmark = pytest.mark.qdrant
 NAMES = ["chunks", "chunks.files", "documents"]
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 
-@pytest.fixture(params=[False, True], ids=["1.16", "1.15"])
-def server(request, monkeypatch):
-    """A server with the index of two files."""
+@pytest.fixture
+def server(qdrant, monkeypatch):
+    """A server that fails on demand, with the index of two files."""
     monkeypatch.setattr(qdrant_store, "WAITS", (0.01,))
-    with QdrantServer(old=request.param) as server:
+    with FailingServer(qdrant) as server:
         monkeypatch.setenv("LMM_STORAGE__URL", server.url)
         write("a.md", document("alpha", "beta"))
         write("b.md", document("gamma"))
@@ -64,7 +62,6 @@ def on_server(server):
 def check_clean(server):
     """Each name has one collection of one run, and nothing else is there."""
     there, aliases = on_server(server)
-    there = [name for name in there if name != qdrant_store.REGISTRY]
     if aliases:
         assert sorted(aliases) == NAMES and sorted(aliases.values()) == there
         assert len({name.removesuffix(".files").rpartition("-")[2] for name in there}) == 1
@@ -73,16 +70,11 @@ def check_clean(server):
 
 
 def make_earlier(server):
-    """Let the collections be those of an earlier version: other texts, and no version."""
-    for name in ("chunks", "documents"):
-        point = next(iter(server.client.scroll(qdrant_store.REGISTRY, limit=10)[0]), None) if server.old else None
-        if point is not None:
-            for entry in server.client.scroll(qdrant_store.REGISTRY, limit=10)[0]:
-                entry.payload["metadata"].pop("version", None)
-                server.client.set_payload(qdrant_store.REGISTRY, entry.payload, points=[entry.id])
-        else:
-            kept = {**server.client.get_collection(name).config.metadata}
-            server.client.update_collection(name, metadata={**kept, "version": VERSION - 1})
+    """Let the collections be those of an earlier version."""
+    with client_of(server.behind) as client:
+        for name in ("chunks", "documents"):
+            kept = client.get_collection(name).config.metadata
+            client.update_collection(name, metadata={**kept, "version": VERSION - 1})
 
 
 class Asking:
@@ -138,7 +130,7 @@ class Asking:
 
 def test_a_first_index_has_its_names_itself(server):
     there, aliases = on_server(server)
-    assert [name for name in there if name != qdrant_store.REGISTRY] == NAMES and not aliases
+    assert there == NAMES and not aliases
 
 
 @pytest.mark.parametrize("times", [1, 3])
@@ -242,7 +234,7 @@ def test_dropping_a_name_drops_what_has_it(server):
     counts("--rebuild .")
     store = opened(server)
     drop_collections(store, load_project(None))
-    assert [name for name in store.collections() if name != qdrant_store.REGISTRY] == [] and store.aliases() == {}
+    assert store.collections() == [] and store.aliases() == {}
     assert counts(".")[0] == 3 and found("alpha")
 
 
@@ -256,23 +248,18 @@ def test_courses_on_one_server_do_not_see_each_other(server):
     assert {one["source"] for one in found("mitosis")} <= {"a.md", "b.md"}
     there, aliases = on_server(server)
     assert sorted(aliases) == sorted([*NAMES, "biology", "biology-sections", "biology.files"])
-    assert len([name for name in there if name != qdrant_store.REGISTRY]) == 6
+    assert len(there) == 6
 
 
 # What the server has to know
 
 
-@pytest.fixture(params=["test server", *(["qdrant"] if QDRANT else [])])
-def names(request):
-    """A store whose collections can have further names: of the test server, and of a real one if there is one."""
-    with ExitStack() as using:
-        if request.param == "qdrant":
-            store = open_store(RemoteSource(QDRANT))
-            store._client = using.enter_context(OwnNames(store._client, QDRANT))
-        else:
-            store = open_store(RemoteSource(using.enter_context(QdrantServer()).url))
-        yield store
-        store.close()
+@pytest.fixture
+def names(qdrant):
+    """A store whose collections can have further names."""
+    store = open_store(RemoteSource(qdrant))
+    yield store
+    store.close()
 
 
 def test_names_change_hands(names):

@@ -16,7 +16,6 @@ import pytest
 
 from tests.effort import PATIENCE
 from tests.indexing import lmm
-from tests.qdrant_server import QdrantServer
 
 
 def waited(look):
@@ -63,15 +62,15 @@ def got(address, path="/search?q=oak"):
 
 
 @pytest.fixture
-def served(own_course, monkeypatch):
+def served(own_course, monkeypatch, qdrant):
     """The course, indexed on a server."""
-    with QdrantServer() as server:
-        monkeypatch.setenv("LMM_STORAGE__URL", server.url)
-        lmm(f"index -q {own_course}")
-        yield own_course
+    monkeypatch.setenv("LMM_STORAGE__URL", qdrant)
+    lmm(f"index -q {own_course}")
+    return own_course
 
 
 @pytest.mark.slow
+@pytest.mark.qdrant
 def test_two_workers_answer_and_one_that_dies_is_replaced(served):
     with serving(served, "--workers", "2") as (process, address, log):
         assert got(address)[1]["hits"]
@@ -91,6 +90,7 @@ def test_two_workers_answer_and_one_that_dies_is_replaced(served):
 
 
 @pytest.mark.slow
+@pytest.mark.qdrant
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
 def test_workers_end_with_the_process_that_started_them(served):
     with serving(served, "--workers", "2") as (process, address, _):

@@ -1,0 +1,223 @@
+"""A server: what fails for a moment is tried again, the rest is a sentence; the key goes nowhere else."""
+
+import json
+from pathlib import Path
+from traceback import format_exception
+
+import pytest
+
+from lmm_core.errors import StoreError
+from lmm_core.store import qdrant_store
+from lmm_core.store.opening import open_store
+from lmm_core.store.places import RemoteSource
+from lmm_core.store.vector_store import Point
+from tests.qdrant_server import BINARY, FailingServer, Fault, RealServer, client_of
+from tests.store.points import INDEXES, SPEC, key, point
+
+KEYS = {"service__api_key": "s3cret-key", "service__read_only_api_key": "re4d-key"}
+needs_binary = pytest.mark.skipif(not BINARY, reason="a server of its own needs QDRANT_TEST_BINARY")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A server without collections that fails on demand, to which nobody waits long to come back."""
+    monkeypatch.setattr(qdrant_store, "WAITS", (0.01, 0.02))
+    with FailingServer() as server:
+        yield server
+
+
+@pytest.fixture
+def failing(server, qdrant):
+    """The same before a real one, with the collection `notes`."""
+    server.behind = qdrant
+    opened(server).create("notes", SPEC, {}, INDEXES)
+    server.requests.clear()
+    return server
+
+
+def opened(server):
+    return open_store(RemoteSource(server.url, timeout=1))
+
+
+# What fails
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(times=2, status=503),
+        Fault(times=2, status=429),
+        Fault(times=1, status=429, headers=(("Retry-After", "0"),)),
+        Fault(times=2, drop=True),
+        Fault(times=1, drop=True, done=True),
+        Fault(times=1, delay=1.3),
+    ],
+    ids=["503", "429", "retry-after", "dropped", "dropped after", "slow"],
+)
+def test_what_passes_is_tried_again(server, fault):
+    server.faults.append(fault)
+    assert opened(server).collections() == []
+    assert fault.times == 0
+
+
+@pytest.mark.qdrant
+def test_points_whose_answer_was_lost_are_written_once(failing):
+    failing.faults.append(Fault("PUT /collections/notes/points", times=2, drop=True, done=True))
+    opened(failing).upsert("notes", [point(n) for n in range(1, 600)])
+    assert opened(failing).count("notes") == 599
+    sent = [len(body["points"]) for body in failing.bodies if "points" in body]
+    assert sent == [256, 256, 256, 256, 87]
+
+
+@pytest.mark.qdrant
+def test_what_was_written_before_a_failure_stays(failing):
+    failing.faults.append(Fault("PUT /collections/notes/points", after=2, times=3, status=500, text="disk is full"))
+    store = opened(failing)
+    with pytest.raises(StoreError, match=r"server at http://127.0.0.1:\d+ has failed \(500\): disk is full"):
+        store.upsert("notes", [point(n) for n in range(1, 600)])
+    assert store.count("notes") == 512
+    store.upsert("notes", [point(n) for n in range(1, 600)])
+    assert store.count("notes") == 599
+
+
+@pytest.mark.qdrant
+def test_what_does_not_fit_is_not_sent(failing):
+    store = opened(failing)
+    store.count("notes")
+    failing.requests.clear()
+    with pytest.raises(StoreError, match="another embedding model"):
+        store.upsert("notes", [Point(key(1), {"content": [1.0]}, {})])
+    assert failing.requests == []
+
+
+def test_a_time_out_says_after_how_long(server, monkeypatch):
+    monkeypatch.setattr(qdrant_store, "WAITS", ())
+    server.faults.append(Fault(delay=1.3))
+    with pytest.raises(StoreError, match=r"http://127.0.0.1:\d+ has not answered within 1 s"):
+        opened(server).collections()
+
+
+def test_a_broken_connection_is_named(server):
+    server.faults.append(Fault(times=3, drop=True))
+    with pytest.raises(StoreError, match=r"The connection to http://127.0.0.1:\d+ broke"):
+        opened(server).collections()
+
+
+def test_what_is_refused_is_not_sent_again(server):
+    server.faults.append(Fault(times=9, status=400, text="Wrong input: too long"))
+    with pytest.raises(StoreError, match=r"refuses this \(400\): Wrong input: too long"):
+        opened(server).collections()
+    assert server.faults[0].times == 8
+
+
+def test_a_server_that_is_not_there():
+    store = open_store(RemoteSource("http://127.0.0.1:9"))
+    with pytest.raises(StoreError, match=r"No Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
+        store.collections()
+
+
+def test_a_server_that_is_another(server):
+    server.faults.append(Fault("GET /collections", times=1, status=404, text="Not found"))
+    with pytest.raises(StoreError, match=r"refuses this \(404\): Not found"):
+        opened(server).collections()
+
+
+@pytest.mark.qdrant
+def test_a_server_that_keeps_no_metadata_is_too_old(failing, monkeypatch):
+    """Servers before 1.16 drop the metadata of a collection without a word."""
+
+    def forget(method, path, body):
+        return serve(method, path, json.dumps({**json.loads(body or b"{}"), "metadata": None}).encode())
+
+    serve = failing.serve
+    monkeypatch.setattr(failing, "serve", forget)
+    store = opened(failing)
+    with pytest.raises(StoreError, match=r"keeps no metadata .*version 1\.16 or later"):
+        store.create("other", SPEC, {"embedding": "é"}, INDEXES)
+    assert store.collections() == ["notes"]
+
+
+@pytest.mark.qdrant
+def test_the_fields_of_a_collection_are_indexed_on_a_server(qdrant):
+    open_store(RemoteSource(qdrant)).create("notes", SPEC, {}, INDEXES)
+    with client_of(qdrant) as client:
+        schema = client.get_collection("notes").payload_schema
+    assert {name: str(index.data_type.value) for name, index in schema.items()} == INDEXES
+
+
+# Keys
+
+
+def test_the_key_comes_from_the_environment_and_is_never_told(monkeypatch, server):
+    told = []
+    server.key = "s3cret-key"
+    for given, expected in (
+        ("", "requires a key: set QDRANT_API_KEY"),
+        ("wr0ng-key", "refuses the key in QDRANT_API_KEY"),
+    ):
+        monkeypatch.setenv("QDRANT_API_KEY", given)
+        with pytest.raises(StoreError, match=expected) as error:
+            opened(server).collections()
+        told += [str(error.value), *format_exception(error.value), repr(error.value.__cause__)]
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+    store = opened(server)
+    assert store.collections() == []
+    server.faults.append(Fault(status=400, text="you said s3cret-key"))
+    with pytest.raises(StoreError, match=r"you said .the key in QDRANT_API_KEY.") as error:
+        store.collections()
+    told += [str(error.value), *format_exception(error.value), repr(RemoteSource(server.url)), repr(store)]
+    assert not [text for text in told if "s3cret" in text or "wr0ng" in text]
+
+
+@pytest.mark.qdrant
+@needs_binary
+def test_a_real_server_wants_its_key(tmp_path, monkeypatch):
+    with RealServer(tmp_path / "qdrant", **KEYS) as server:
+        for given, expected in (("", "requires a key"), ("wr0ng-key", "refuses the key in QDRANT_API_KEY")):
+            monkeypatch.setenv("QDRANT_API_KEY", given)
+            with pytest.raises(StoreError, match=expected):
+                opened(server).collections()
+        monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+        opened(server).create("notes", SPEC, {"a": 1}, INDEXES)
+        opened(server).upsert("notes", [point(1)])
+        monkeypatch.setenv("QDRANT_API_KEY", "re4d-key")
+        reader = opened(server)
+        assert (reader.count("notes"), reader.metadata("notes")) == (1, {"a": 1})
+        for change in (lambda: reader.upsert("notes", [point(2)]), lambda: reader.drop("notes")):
+            with pytest.raises(StoreError, match="forbids this to the key in QDRANT_API_KEY, which may only read"):
+                change()
+        monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+        assert opened(server).count("notes") == 1
+
+
+def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
+    monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
+    with pytest.raises(StoreError, match=r"http://qdrant.example.org:6333 would get it unencrypted") as error:
+        open_store(RemoteSource("http://qdrant.example.org"))
+    assert "s3cret" not in str(error.value)
+    monkeypatch.setenv("QDRANT_URL", "https://qdrant.example.org")
+    for url in ("https://qdrant.example.org", "http://qdrant:6333", "http://10.0.0.7", "http://localhost"):
+        open_store(RemoteSource(url)).close()
+
+
+def test_the_port_is_the_urls_or_the_one_given():
+    assert RemoteSource("https://a.org").address == "https://a.org:6333"
+    assert RemoteSource("https://a.org", 443).address == "https://a.org:443"
+    assert RemoteSource("http://user:pw@a.org:80/base", 9).address == "http://a.org:80/base"
+
+
+def test_a_file_cannot_have_the_key_sent_to_a_server_of_its_author(monkeypatch):
+    monkeypatch.setenv("QDRANT_API_KEY", "secret-of-mine")
+    file = str(Path("config.toml").absolute())
+    assert RemoteSource("http://127.0.0.1", file=file).key() == "secret-of-mine"
+    for url in ("https://evil.example.org", "https://x.cloud.qdrant.io", "https://10.0.0.7", "https://qdrant"):
+        with pytest.raises(StoreError, match=r"lmm config trust .*:6333 QDRANT_API_KEY .*QDRANT_URL") as caught:
+            RemoteSource(url, file=file).key()
+        assert "secret-of-mine" not in str(caught.value)
+        assert RemoteSource(url).key() == "secret-of-mine"  # as the person says, in code
+    monkeypatch.setenv("QDRANT_URL", "https://mine.example.org:6333")
+    assert RemoteSource("https://mine.example.org", file=file).key() == "secret-of-mine"
+    for url in ("https://mine.example.org:443", "http://qdrant:6333"):
+        with pytest.raises(StoreError):
+            RemoteSource(url, file=file).key()
