@@ -12,7 +12,7 @@ from lmm_core.markdown.blocks import Block, header_content, serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.markdown.visibility import NOT_CLOSED, KnitRules, header_rules
-from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
+from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors
 from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
@@ -56,12 +56,9 @@ def require_reader(document: FilterDocument) -> None:
 
 
 def report_near_misses(document: FilterDocument) -> None:
-    """Warn of words that are nearly ours, and of types to keep that no part has."""
+    """Warn of words that are nearly ours."""
     for problem in find_near_misses(document.blocks, document.rules):
         document.logger.warning(problem.message, problem.line)
-    types = document.rules.div_types | types_in(document.blocks)
-    for message in check_kept_types(document.options.keep, types):
-        document.logger.warning(f"lmm-keep: {message}")
 
 
 def report_dangling(document: FilterDocument) -> None:

@@ -15,7 +15,7 @@ from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, Problem, TextBlock, header_content
 from ..markdown.edits import restore_originals
-from ..markdown.files import MarkdownDocument, MarkdownFile, is_notebook, read_markdown
+from ..markdown.files import MarkdownDocument, MarkdownFile, read_markdown
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
 from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
@@ -25,7 +25,7 @@ from ..models.embedders.embedder import Embedder
 from ..models.languages.recognize import recognize_language
 from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
-from ..scan.check.mistakes import FOR_ANNOTATIONS, FOR_INDEX, report_concerns
+from ..scan.check.mistakes import FOR_INDEX, report_mistakes
 from ..scan.documents.document import docid_in, docid_of, project_of
 from ..scan.header import report_errors
 from ..settings.models import Models
@@ -242,12 +242,10 @@ def _first_problem(error: ValueError) -> str:
 # Files
 
 
-def encode_document(
-    file: MarkdownFile, project: Project, encoder: Encoder, is_annotated: bool, logger: LoggerBase
-) -> Encoded | None:
+def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
     """Return a file's chunks, or None for a wrong setting in its header, which is reported.
 
-    project: with the knit rules of this file; is_annotated: whether the run made its annotations."""
+    project: with the knit rules of this file."""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -256,8 +254,7 @@ def encode_document(
     report_errors(blocks, located)
     report_refused(blocks, located)
     own = project_of(blocks, project, located)
-    concerns = FOR_INDEX - FOR_ANNOTATIONS if is_annotated and not is_notebook(file.path) else FOR_INDEX
-    report_concerns(blocks, own.rules if own else None, concerns, located)
+    report_mistakes(blocks, own.rules if own else None, FOR_INDEX, located)
     if own is None:
         return None
     docid, source = docid_of(file.path), source_of(file.path, project)

@@ -288,10 +288,9 @@ class Refresh:
         from .documents import encode_document
 
         assert self.encoder is not None
-        is_annotated = self.annotate and not self.dry_run
         for file in documents:
             project = self._project_of(file.path)
-            if (document := encode_document(file, project, self.encoder, is_annotated, self.logger)) is not None:
+            if (document := encode_document(file, project, self.encoder, self.logger)) is not None:
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:

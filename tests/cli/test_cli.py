@@ -200,16 +200,6 @@ def test_knit_warns_of_a_slip():
     assert said(run("lmm knit notes.md")) == ""
 
 
-def test_knit_names_the_types_that_can_be_kept():
-    write("notes.md", NOTES + "\n---\ntype: solution\n---\n\nText.\n")
-    done = run("lmm knit --keep exercize --keep solution notes.md")
-    assert done.returncode == 0
-    assert said(done) == (
-        "warning: --keep: no part has the type 'exercize'; did you mean 'exercise'? "
-        "(types here: exercise, solution, topic; all for all)\n"
-    )
-
-
 def test_a_list_as_a_block_is_reported_and_not_printed():
     write("notes.md", NOTES + "\n---\n- type: exercise\n- note: secret\n---\n\nText.\n")
     for command in ("scan", "knit", "rag -q"):

@@ -19,23 +19,15 @@ MISTAKES = [
     ("no-fence", 3, "# A\n\n::: lmm\ntype: exercise\n:::\n\nText.\n"),
     ("no-blank-line", 4, "# A\n\nText.\n---\ntype: exercise\n---\n\nText.\n"),
     ("no-block", 3, "# A\n\n?: Why?\n"),
-    ("no-colon", 4, "# A\n\n---\n? Why\n---\n\nText.\n"),
     ("near-miss", 4, "# A\n\n---\ntyp: exercise\n---\n\nText.\n"),
     ("knit-value", 4, "# A\n\n---\nknit: flase\n---\n\nText.\n"),
     ("stray-colons", 5, "# A\n\nText.\n\n::: exercise hard\n\nText.\n\n:::\n"),
     ("type-elsewhere", 3, "# A\n\n## Practice {.exercise}\n\nText.\n"),
     ("about-nothing", 3, "# A\n\n---\ntype: exercise\n---\n\n<!-- nothing -->\n"),
-    ("yaml-list", 3, "# A\n\n---\n- note: secret\n---\n\nText.\n"),
     ("broken-edit", 3, "# A\n\n###### old text {#lmm-old-k3x9}\n\nText.\n"),
     ("header-value", 1, "---\ntitle: A\nmodel: 3\n---\n\nText.\n"),
-    ("merge-conflict", 3, "# A\n\n<<<<<<< HEAD\nOne.\n=======\nTwo.\n>>>>>>> other\n"),
     ("not-closed", 3, "# A\n\n```\nText.\n"),
     ("refused-option", 1, "---\ntitle: A\nlmm: {keep: all}\n---\n\nText.\n"),
-    ("header-key", 3, "---\ntitle: A\nmajor: openai/gpt-4o\n---\n\nText.\n"),
-    ("type-word", 4, "# A\n\n---\ntype: exercize\n---\n\nText.\n"),
-    ("empty-section", 3, "# A\n\n---\ntype: exercise\n---\n"),
-    ("no-title", 3, "# A\n\n##\n\nText.\n"),
-    ("imported", 2, "---\n~imported: {file: a.docx}\n---\n\nText.\n"),
 ]
 
 

@@ -16,6 +16,8 @@ from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
+from lmm_core.scan.check.document import CheckedDocument
+from lmm_core.scan.check.mistakes import find_mistakes
 from lmm_core.scan.edit import EditRun, scan_edits
 from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
 from lmm_core.scan.exchange.record import clear_messages
@@ -465,14 +467,14 @@ def test_notes_have_the_old_text(reply):
 @pytest.mark.parametrize("reply", HARD)
 def test_an_overview_sees_the_old_text(reply):
     def seen(text):
-        return [(one.title, one.words) for one in overview(parse_markdown_text(text)).sections]
+        return [(one.title, one.words) for one in overview(CheckedDocument(parse_markdown_text(text))).sections]
 
     assert seen(edited(notes(), reply)) == seen(notes())
 
 
-def test_an_overview_tells_of_markers_that_do_not_fit():
+def test_a_check_tells_of_markers_that_do_not_fit():
     broken = edited(notes(), "New.").replace("###### end of edit", "###### the end")
-    assert ["once each" in one.message for one in overview(parse_markdown_text(broken)).findings] == [True]
+    assert ["once each" in one.message for one in find_mistakes(CheckedDocument(parse_markdown_text(broken)))] == [True]
 
 
 def test_converting_leaves_an_edit_and_all_in_it():

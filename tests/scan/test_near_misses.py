@@ -6,7 +6,8 @@ import pytest
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.scan.check.near_misses import check_kept_types, find_near_misses, types_in
+from lmm_core.scan.check.document import CheckedDocument
+from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.check.words import nearest, slips_between
 from tests.real_files import markdown_files
 from tests.strategies import knitted
@@ -189,12 +190,16 @@ def test_other_headers_are_others(line):
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [("kint: false", "knit"), ("Lmm: {div-types: [a]}", "lmm"), ("lm:\n  keep: a", "lmm"),
-     ("lmm: {div-type: [a]}", "lmm.div-types")],
+    [("kint: false", "knit"), ("Lmm: {div-types: [a]}", "lmm"), ("lm:\n  keep: a", "lmm"),],
 )  # fmt: skip
 def test_options_in_a_header(line, meant):
     (message,) = messages(f"---\n{line}\n---\n\nText.\n")
     assert message.endswith(f"did you mean {meant!r}?")
+
+
+def test_an_unknown_option_in_a_header():
+    ((_, message),) = found("---\ntitle: T\nlmm: {div-type: [a]}\n---\n\nText.\n")
+    assert message.startswith("there is no option `lmm: div-type` (")
 
 
 def test_code_and_comments_are_not_looked_at():
@@ -205,14 +210,7 @@ def test_code_and_comments_are_not_looked_at():
 def test_types_in_a_document():
     text = ("---\ntype: post\n---\n\n" + BLOCK.format("type: [a, b]") + "\n::: {.rag-only type=c}\nText.\n:::\n\n"
             "::: callout-note\n" + IN_DIV.format("type: d") + ":::\n")  # fmt: skip
-    assert types_in(parse_markdown_text(text)) == {"a", "b", "c", "d"}
-
-
-def test_a_type_to_keep_that_no_part_has():
-    assert check_kept_types(["exercise", "all", "rag-only"], {"exercise", "rag-only"}) == []
-    assert check_kept_types(["exercize"], {"exercise", "topic", "rag-only"}) == [
-        "no part has the type 'exercize'; did you mean 'exercise'? (types here: exercise, topic; all for all)"
-    ]
+    assert CheckedDocument(parse_markdown_text(text)).types == {"a", "b", "c", "d"}
 
 
 @pytest.mark.parametrize(

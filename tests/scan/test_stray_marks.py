@@ -73,7 +73,6 @@ def test_a_block_before_an_underlined_heading():
         "## Ex {type=exercise}\n\nText.\n",
         "A [x]{.exercise} word.\n",
         "::: {.panel-tabset}\n## One {.topic}\nText.\n:::\n",
-        "## Ex {exercise}\n\nText.\n",
         "## Ex {#e1 .exercise}\n\nText.\n",
         "```{exercise}\n:label: one\n\nText.\n```\n",
         "A.\n\n- ~~~ exercise\n  Text.\n  ~~~\n",

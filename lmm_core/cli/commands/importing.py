@@ -22,8 +22,7 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
     """Make documents of Word, slides, web pages, notebooks, PDF, and other formats.
 
     notes.docx gives notes.md beside it, with its pictures in the folder notes_files. The header says
-    that the document is imported; `lmm scan` reminds of it until you have checked the document and
-    removed that. Nothing is fetched from the network."""
+    that the document is imported (`~imported`). Nothing is fetched from the network."""
     logger = ReportPrinter()
     targets = {path: _target(path, output, len(paths)) for path in paths}
     if len(set(targets.values())) < len(paths):

@@ -14,9 +14,9 @@ from ...logging import counted, in_file, one_line, say
 from ...markdown.blocks import Problem
 from ...markdown.parse import parse_markdown_text
 from ...scan.annotations.overview import Overview, SectionOverview, overview
+from ...scan.check.document import CheckedDocument, all_types
 from ...scan.check.finding import CODES, WARNINGS, report_findings, wrong_settings
 from ...scan.check.mistakes import find_mistakes
-from ...scan.check.type_words import count_types
 from ...settings.project import project_finder
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import find_documents, folders_argument, json_option
@@ -58,14 +58,13 @@ def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overv
     project_at = project_finder()
     problems: dict[Path, list[Problem]] = {path: [] for path in paths}
     files = [file for path in paths if (file := load(path, logger)) is not None]
-    documents = {file.path: parse_markdown_text(file.text, problems[file.path]) for file in files}
-    types = count_types(documents.values())
+    documents = {file.path: CheckedDocument(parse_markdown_text(file.text, problems[file.path])) for file in files}
+    types = all_types(documents.values())
     overviews = {}
-    for path, blocks in documents.items():
+    for path, document in documents.items():
         project = project_at(path)
-        rules = replace(project.rules, types=frozenset(types))
-        mistakes = find_mistakes(blocks, problems[path], rules, types)
-        overviews[path] = overview(blocks, findings=[*wrong_settings(blocks, project), *mistakes])
+        mistakes = find_mistakes(document, problems[path], replace(project.rules, types=types))
+        overviews[path] = overview(document, [*wrong_settings(document.blocks, project), *mistakes])
     return overviews
 
 

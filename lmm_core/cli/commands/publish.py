@@ -14,9 +14,7 @@ from ...files.outputs import MARKDOWN, write_output
 from ...files.walk import is_inside
 from ...logging import put
 from ...markdown.blocks import Spelling
-from ...scan.check.near_misses import check_kept_types, types_in
-from ...scan.check.typos import read_documents
-from ...scan.documents.passes import convert_work, knit_work, rules_of
+from ...scan.documents.passes import convert_work, knit_work
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import (
     check_text,
@@ -55,7 +53,6 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
         raise click.UsageError("several of the files would be written to the same place; knit them one by one")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
-    _report_kept_by_none(keep, files, logger)
     made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]
     texts = [(target, text[1]) for target, text in made if text is not None]
     for target, text in texts:
@@ -93,17 +90,6 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
     names = [f"./{file}" if file.startswith("-") else file for file in [*files, str(output)]]
     words = ["pandoc", *options, "-F", "lmm-knit", *kept, *names[:-1], "-o", names[-1]]
     return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
-
-
-def _report_kept_by_none(keep: tuple[str, ...], files: list[Path], logger: ReportPrinter) -> None:
-    """Warn of words that shall stay in but are the type of no part of the files."""
-    if not keep:
-        return
-    types: set[str] = set()
-    for one in read_documents(files):
-        types |= rules_of(one.blocks, project_at(one.file.path).rules).div_types | types_in(one.blocks)
-    for message in check_kept_types(keep, types):
-        logger.warning(f"--keep: {message}")
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...markdown.blocks import Block, HeaderBlock
-from ...markdown.edits import restore_originals
+from ...markdown.blocks import HeaderBlock
 from ...markdown.metadata.ownership import hash_pair
-from ...markdown.tree import HeaderNode, HeadingNode, blocks_to_tree, traverse
+from ...markdown.tree import HeaderNode, HeadingNode, traverse
 from ...markdown.visibility import KnitRules, types_of
 from ...settings.tables import ScanOpts
+from ..check.document import CheckedDocument
 from ..check.finding import Finding
-from ..check.mistakes import find_mistakes
 from ..system_keys import State, key_state
 from .sections import SectionTexts, closed_parts, source_hash
 
@@ -48,26 +47,19 @@ class Overview:
     findings: list[Finding]
 
 
-def overview(
-    blocks: Sequence[Block],
-    opts: ScanOpts | None = None,
-    rules: KnitRules | None = None,
-    findings: Sequence[Finding] | None = None,
-) -> Overview:
-    """Return an overview of a document. findings: what is wrong in it, by default what the blocks alone tell."""
-    opts, rules = opts or ScanOpts(), rules or KnitRules()
-    tree = blocks_to_tree(restore_originals(blocks).blocks)
-    found = list(findings) if findings is not None else find_mistakes(blocks, rules=rules)
+def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: ScanOpts | None = None) -> Overview:
+    """Return an overview of a document. findings: what is wrong in it."""
+    opts, tree, found = opts or ScanOpts(), document.tree, list(findings)
     if tree is None:
         return Overview("", "", 0, [], [], found)
     closed = closed_parts(tree)
     nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
-    texts = SectionTexts(tree, rules)
+    texts = SectionTexts(tree, KnitRules())
     sections = [_section(node, opts, texts, closed) for node in nodes]
     words = sum(texts.own_words.values())
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
     missing += ["summary"] if "summary" in _section(tree, opts, texts, closed).missing else []
-    has_header = isinstance(blocks[0], HeaderBlock)
+    has_header = isinstance(document.blocks[0], HeaderBlock)
     return Overview(
         tree.written_title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
     )

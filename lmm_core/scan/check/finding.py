@@ -12,29 +12,21 @@ from ...settings.project import Project, for_document
 
 # Each code with what it stands for; docs/format.md has the same table. Errors are what is not read or would be shown.
 ERRORS = {
-    "unreadable-block": "a metadata block that cannot be read, or a metadata comment that is not closed",
+    "unreadable-block": "a metadata block that cannot be read",
     "no-fence": "a div of class lmm without a YAML code block in it",
-    "no-blank-line": "a block, div or comment directly under a paragraph, which makes it text",
+    "no-blank-line": "a block or div directly under a paragraph, which makes it text",
     "no-block": "a question, message or edit (`?:`, `+:`, `=:`) that stands in no block",
-    "no-colon": "a question in a block that does not begin with `?: `",
-    "near-miss": "a word that is nearly a key, type, class or attribute",
+    "near-miss": "a word or line that is nearly a key, type, class, attribute or block",
     "knit-value": "`knit` with a value that is neither true nor false",
     "stray-colons": "colons that open or close no div",
     "type-elsewhere": "a type where it leaves nothing out",
     "about-nothing": "a block before something that nobody sees, or that starts no section",
-    "yaml-list": "a list between `---` lines that may be meant as metadata",
     "broken-edit": "a proposed edit whose markers are not complete",
     "header-value": "a setting in the header that cannot be used",
-    "merge-conflict": "the markers of a merge that git could not do",
 }
 WARNINGS = {
     "not-closed": "code, a comment, a div or a block that is not closed",
     "refused-option": "an option that a document may not set",
-    "header-key": "a key in the header that is not read there",
-    "type-word": "a type that is nearly another one, which more parts have",
-    "empty-section": "metadata about a section or a place without text",
-    "no-title": "a heading without a title",
-    "imported": "an import from another format that was not checked yet",
 }
 CODES = ERRORS | WARNINGS
 
@@ -43,24 +35,22 @@ CODES = ERRORS | WARNINGS
 class Finding:
     """Something in a document that is probably a mistake.
 
-    `line` counts from 1; `code` is one of `CODES`; `asks` holds the signs (`?`, `+`, `=`) of the
-    questions, messages and edits that are not read because of it."""
+    `line` counts from 1; `code` is one of `CODES`."""
 
     line: int
     code: str
     message: str
-    asks: str = ""
 
     @property
     def level(self) -> Level:
         """The level at which it is reported: an error if something is not read or would be shown."""
-        return "error" if self.code in ERRORS or self.asks else "warning"
+        return "error" if self.code in ERRORS else "warning"
 
 
 def report_findings(findings: Iterable[Finding], logger: LoggerBase, level: Level | None = None) -> None:
     """Report findings with their codes. level: in place of that of each."""
-    for one in findings:
-        logger.report(Report(level or one.level, one.message, line=one.line, code=one.code))
+    for finding in findings:
+        logger.report(Report(level or finding.level, finding.message, line=finding.line, code=finding.code))
 
 
 def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:

@@ -9,30 +9,28 @@ Lines that are nearly a mark of ours (`check.marks`) belong to them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from ...markdown.blocks import (
     Attributes,
     Block,
-    HeaderBlock,
     MetadataBlock,
     count_lead,
     header_content,
     is_text,
 )
 from ...markdown.divs import Part
-from ...markdown.edits import restore_originals
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.keys import SWITCHES, TEXTS
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
-from ...markdown.metadata.ownership import find_key
-from ...markdown.tree import HeaderNode, MarkdownTree, Node, TextNode, blocks_to_tree, traverse
-from ...markdown.visibility import ALL, RAG_ONLY, KnitRules, div_properties, header_rules, in_notes, types_of
+from ...markdown.tree import HeaderNode, Node, TextNode, traverse
+from ...markdown.visibility import RAG_ONLY, KnitRules, div_properties, header_rules, in_notes, types_of
+from .document import CheckedDocument
 from .finding import Finding
 from .marks import find_marks, find_stray_colons, find_types_elsewhere
-from .texts import CheckedText, read_texts
+from .texts import CheckedText
 from .words import LMM, is_nearly_lmm, nearest
 
 # Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
@@ -44,8 +42,6 @@ _OTHERS = frozenset(
 )
 _CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*ya?ml[^\n]*\n(?P<body>.*?)^[ \t]*\1", re.S | re.M)
 _TRUTH = ("true", "false")
-# Of the marks, what hides nothing
-_ASKED_IN_VAIN = {"no-block", "not-closed", "no-colon"}
 _UNSEEN = re.compile(
     r"""<!--.*?--> | \{\{<[^\n]*>\}\} | (?:[-*_][ \t]*){3,} | \\[A-Za-z]+(?:\{[^{}\n]*\})? | \[\]\{[^{}\n]*\}
     | :{3,}[^\n]*\n\s*:{3,}""",
@@ -64,28 +60,24 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]
 
     `rules` name the types of the project; those of the document itself count as well. A part with
     `knit: true` of its own is not compared, nor are the words that the rules allow."""
-    tree = blocks_to_tree(restore_originals(blocks).blocks)
-    found = find_slips(blocks, tree, [*read_texts(blocks)], rules)
-    return sorted((one for one in found if one.code not in _ASKED_IN_VAIN), key=lambda one: one.line)
+    found = find_slips(CheckedDocument(blocks), rules)
+    return sorted((finding for finding in found if finding.code != "no-block"), key=lambda finding: finding.line)
 
 
-def find_slips(
-    blocks: Sequence[Block], tree: MarkdownTree, texts: Sequence[CheckedText], rules: KnitRules
-) -> Iterator[Finding]:
-    """Yield the same, and what is asked and not read. tree: of the document with the old texts of edits; texts: those
-    of the blocks (see `read_texts`)."""
+def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]:
+    """Yield the same, and what is asked and not read."""
+    blocks = document.blocks
     rules = header_rules(header_content(blocks), rules)
-    types = rules.div_types | rules.types | {word for _, word in typed_parts(blocks, texts)}
-    finder = _NearMissFinder(rules, types)
-    for node in traverse(tree):
+    finder = _NearMissFinder(rules, rules.div_types | rules.types | document.types)
+    for node in traverse(document.tree):
         if node.metadata:
             yield from finder.header(node) if isinstance(node, HeaderNode) else finder.metadata(node)
     kept = _kept_texts(blocks)
-    for text in texts:
+    for text in document.texts:
         yield from finder.text(text, text.first in kept)
         yield from find_marks(text, rules.allowed)
         yield from find_stray_colons(text, finder.types)
-    yield from find_types_elsewhere(blocks, texts, finder.types)
+    yield from find_types_elsewhere(blocks, document.texts, finder.types)
 
 
 def _kept_texts(blocks: Sequence[Block]) -> set[int]:
@@ -95,41 +87,6 @@ def _kept_texts(blocks: Sequence[Block]) -> set[int]:
         for block, after in pairwise(blocks)
         if isinstance(block, MetadataBlock) and block.content.get("knit") is True and is_text(after)
     }
-
-
-def types_in(blocks: Sequence[Block]) -> frozenset[str]:
-    """Return the types that the parts of a document have by its blocks and `.rag-only` divs."""
-    return frozenset(word for _, word in typed_parts(blocks, [*read_texts(blocks)]))
-
-
-def typed_parts(blocks: Iterable[Block], texts: Iterable[CheckedText]) -> Iterator[tuple[int, str]]:
-    """Yield each type that a part of a document has by its block or `.rag-only` div, with its line."""
-    for block in blocks:
-        if isinstance(block, MetadataBlock) and not isinstance(block, HeaderBlock):
-            yield from ((block.line + line_of("type", block.source), word) for word in _types(block.content))
-    for text in texts:
-        for line, part, source in text.parts:
-            at = text.first + line
-            yield from ((at + line_of("type", source), word) for word in _types(part.metadata or {}))
-            if RAG_ONLY in part.attributes.classes:
-                yield from ((at, word) for word in types_of(part.attributes.pairs.get("type")))
-
-
-def check_kept_types(keep: Iterable[str], types: Iterable[str]) -> list[str]:
-    """Return a sentence for each word of `keep` that is the type of no part."""
-    known = sorted({*types} - {RAG_ONLY, ALL})
-    return [_no_type(word, known) for word in keep if word not in (*known, RAG_ONLY, ALL)]
-
-
-def _no_type(word: str, known: Sequence[str]) -> str:
-    near = nearest(word, known)
-    meant = f"; did you mean {near!r}?" if near else ""
-    return f"no part has the type {word!r}{meant} (types here: {', '.join(known)}; {ALL} for all)"
-
-
-def _types(metadata: Mapping[str, Any]) -> list[str]:
-    key = find_key(metadata, "type") if metadata else None
-    return types_of(metadata[key]) if key else []
 
 
 class _NearMissFinder:
@@ -183,10 +140,9 @@ class _NearMissFinder:
             if found := self._header_key(key, value) or self._header_type(key, value, node):
                 yield Finding(block.line + line_of(key, block.source), *found)
         for name in options_in(block.content):
-            if name not in OPTIONS and (meant := nearest(name, sorted(OPTIONS))):
-                yield Finding(
-                    block.line + line_of(name, block.source), "near-miss", _unknown(f"lmm.{name}", f"lmm.{meant}")
-                )
+            if name not in OPTIONS:
+                message = f"there is no option `lmm: {name}` ({', '.join(sorted(OPTIONS))})"
+                yield Finding(block.line + line_of(name, block.source), "near-miss", message)
 
     def _header_key(self, key: str, value: Any) -> tuple[str, str] | None:
         """Return code and message about a key of the header; None if it is nearly none of ours."""

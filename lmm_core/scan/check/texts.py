@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 
-from ...markdown.blocks import Block, is_text, source_line
+from ...markdown.blocks import Block, source_line
 from ...markdown.divs import Part, parts_by_line
 
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
@@ -103,8 +103,8 @@ class CheckedText:
         return self.lines[at - 1].strip("> \t\r\ufeff") if at else ""
 
     def body(self, start: int, end: int) -> str:
-        """Return the lines from one to another, as the YAML of a block."""
-        return "\n".join([*self.lines[start:end], ""])
+        """Return the lines from one to another, bare of quote marks, as the YAML of a block."""
+        return "".join([_QUOTED.sub("", line, count=1) + "\n" for line in self.lines[start:end]])
 
     def is_indented_code(self, at: int) -> bool:
         """Return True if a line belongs to indented code, which documents use to show divs."""
@@ -137,17 +137,6 @@ class CheckedText:
             if starts and column(line) < wanted:
                 return wanted not in starts
         return False
-
-
-def read_texts(blocks: Sequence[Block]) -> Iterator[CheckedText]:
-    """Yield the texts between the metadata blocks and headings of a document."""
-    parts: list[Block] = []
-    for block in (*blocks, None):
-        if block is not None and is_text(block):
-            parts.append(block)
-        elif parts:
-            yield CheckedText(parts)
-            parts = []
 
 
 def column(line: str) -> int:

@@ -18,9 +18,8 @@ from ...markdown.blocks import Block, header_content
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
+from .document import CheckedDocument, all_types
 from .near_misses import find_near_misses
-from .type_words import count_types
-from .unreadable import find_errors
 
 PUBLISHED_CODE = (
     "an {ojs} cell in a part that is left out: Quarto puts its code into the page all the same; show it as code "
@@ -35,7 +34,7 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(rules, types=rules.types.union(count_types(one.blocks for one in documents)))
+    return replace(rules, types=rules.types | all_types(CheckedDocument(one.blocks) for one in documents))
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
@@ -48,7 +47,7 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
     for name, document in documents:
         blocks = document.blocks
         errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
-        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in CheckedDocument(blocks).find_errors()]
         near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
     return [*errors, *near, *([MEANT] if near else [])]
 

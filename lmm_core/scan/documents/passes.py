@@ -30,7 +30,6 @@ from ...settings.quarto_inputs import included_finder
 from ...settings.tables import ScanOpts
 from ..annotations.removal import By, Removal
 from ..annotations.tally import Tally
-from ..check.mistakes import FOR_ANNOTATIONS, report_concerns
 from ..check.near_misses import find_near_misses
 from ..header import report_errors, scan
 from ..knit import knit
@@ -154,7 +153,6 @@ class RagWork:
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, self._project_of(file.path), logger)
-        report_concerns(blocks, project.rules if project else None, FOR_ANNOTATIONS, logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
         except ModelError as error:

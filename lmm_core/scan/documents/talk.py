@@ -19,8 +19,9 @@ from ...settings.models import Models
 from ...settings.project import Project, load_project
 from ..annotations.keys import KeyRemoval
 from ..chat import ChatRun
+from ..check.document import CheckedDocument
 from ..check.finding import report_findings
-from ..check.mistakes import find_unread_requests
+from ..check.mistakes import UNREAD, find_mistakes
 from ..check.words import nearest
 from ..edit import EditRun, requests_in
 from ..exchange.decisions import Decision, accept_edits, reject_edits
@@ -139,7 +140,8 @@ class ConversationWork:
         file, located = read_markdown(path), in_file(logger, path)
         problems: list[Problem] = []
         blocks = parse_markdown_text(file.text, problems)
-        report_findings(find_unread_requests(blocks, problems, "?+=" if self.chats else "="), located)
+        mistakes = find_mistakes(CheckedDocument(blocks), problems)
+        report_findings((mistake for mistake in mistakes if mistake.code in UNREAD), located)
         project = project_of(blocks, load_project(path), located)
         if project is None:
             return file, None

@@ -14,15 +14,6 @@ def test_slips_are_warnings(pandoc):
     assert b"notes.md:11: warning: unknown class 'exercises': did you mean 'exercise'?" in done.stderr
 
 
-def test_a_type_to_keep_that_no_part_has(pandoc):
-    write("notes.md", "# A\n\n::: exercise\nText.\n:::\n")
-    assert (
-        b"did you mean 'exercise'? (types here: exercise, topic; all for all)"
-        in run("pandoc -F lmm-knit -M lmm-keep=exercize notes.md -t html", pandoc).stderr
-    )
-    assert run("pandoc -F lmm-knit -M lmm-keep=exercise notes.md -t html", pandoc).stderr == b""
-
-
 def test_a_list_as_a_block(pandoc):
     write("notes.md", "# A\n\n::: lmm\n```yaml\n- type: exercise\n- note: secret\n```\n:::\n\nText.\n")
     done = run("pandoc -F lmm-knit notes.md -t html", pandoc)
