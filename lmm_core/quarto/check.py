@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from ..errors import MarkdownError, QuartoError
 from ..markdown.files import MarkdownDocument, read_markdown
-from ..scan.check.document import CheckedDocument
+from ..scan.check.document import find_errors
 from ..settings.quarto_inputs import find_inputs, with_included
 from ..settings.quarto_project import as_list, mapping_in, project_file, read_project, read_yaml
 from .extension import EXTENSION, filter_problem, installed_extension
@@ -113,9 +113,7 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
             problems.append(str(error))
             continue
         documents.append((name, document))
-        problems += [
-            f"{name}:{one.line}: {one.message}" for one in [*CheckedDocument(document.blocks).find_errors()][:1]
-        ]
+        problems += [f"{name}:{one.line}: {one.message}" for one in [*find_errors(document.blocks)][:1]]
     problems += find_native(documents)
     for problem in problems:
         sentence, is_command, command = problem.partition(" run: ")

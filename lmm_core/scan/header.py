@@ -14,7 +14,7 @@ from ..markdown.regions import TITLE_BLOCK
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
 from ..markdown.visibility import taken_out
-from .check.document import CheckedDocument
+from .check.document import find_errors
 from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 
 _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
@@ -71,7 +71,7 @@ def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
     """Report each metadata block that cannot be read, and each RAG-only class that the header tries
     to take out, which it may not."""
-    for problem in CheckedDocument(blocks).find_errors():
+    for problem in find_errors(blocks):
         logger.error(problem.message, problem.line)
     header = blocks[0] if blocks else None
     if isinstance(header, HeaderBlock):

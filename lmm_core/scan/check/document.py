@@ -54,6 +54,11 @@ class CheckedDocument:
                     yield _unreadable(text.first + line, part.error)
 
 
+def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
+    """Yield each metadata block that cannot be read."""
+    return CheckedDocument(blocks).find_errors()
+
+
 def all_types(documents: Iterable[CheckedDocument]) -> frozenset[str]:
     """Return the types that the parts of some documents have."""
     return frozenset[str]().union(*(document.types for document in documents))

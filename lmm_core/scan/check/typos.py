@@ -18,7 +18,7 @@ from ...markdown.blocks import Block, header_content
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.visibility import KnitRules, header_rules
 from ..left_out import find_pieces
-from .document import CheckedDocument, all_types
+from .document import CheckedDocument, all_types, find_errors
 from .near_misses import find_near_misses
 
 PUBLISHED_CODE = (
@@ -47,7 +47,7 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
     for name, document in documents:
         blocks = document.blocks
         errors += [f"{name}:{line}: {PUBLISHED_CODE}" for line in published_code(blocks, rules)]
-        errors += [f"{name}:{problem.line}: {problem.message}" for problem in CheckedDocument(blocks).find_errors()]
+        errors += [f"{name}:{problem.line}: {problem.message}" for problem in find_errors(blocks)]
         near += [f"{name}:{problem.line}: {problem.message}" for problem in find_near_misses(blocks, rules)]
     return [*errors, *near, *([MEANT] if near else [])]
 
