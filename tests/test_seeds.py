@@ -187,7 +187,7 @@ def test_an_annotation_model_is_two_lists(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_an_invalid_setting_fails_as_soon_as_it_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     Path("config.toml").write_text(CONFIG.replace("false", "'never'", 1), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"config.toml: `RAG.questions`: should be true or false, not 'never'"):
+    with pytest.raises(ConfigError, match=r"config.toml:3: `RAG.questions`: should be true or false, not 'never'"):
         ConfigSettings()
 
 

@@ -13,13 +13,21 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def config_schema() -> Schema:
     """Return the schema of `config.toml`: every key, with its default and what it is for."""
     from ..settings.config import ConfigSettings
-    from ..settings.tables import SECTIONS
+    from ..settings.tables import SECTIONS, section_keys, table_class
 
     schema = ConfigSettings.model_json_schema()
     for name, info in SECTIONS.items():
         schema["properties"][name] = {**schema["properties"][name], "description": info.metadata["description"]}
         if "$ref" in schema["properties"][name]:
             del schema["properties"][name]["default"]
+    for name in SECTIONS:
+        if table := table_class(name):
+            definition = schema["$defs"][table.__name__]
+            keys = section_keys(name)  # without those for code alone
+            definition |= {
+                "properties": {key: definition["properties"][key] for key in keys},
+                "additionalProperties": False,
+            }
     source = schema["$defs"]["SourceOptions"]
     needed = source.pop("required")  # what a source that is known has already
     one = {"$ref": "#/$defs/SourceOptions"}
@@ -27,8 +35,6 @@ def config_schema() -> Schema:
         "properties": dict.fromkeys(known_sources(), one),
         "additionalProperties": {"allOf": [one], "required": needed},
     }
-    storage = schema["properties"]["storage"]
-    storage["anyOf"] = [{"$ref": storage.pop("$ref")}, {"const": ":memory:"}]
     return {"$schema": _DIALECT, **_without_titles(schema), "title": "config.toml of LM markdown",
             "additionalProperties": False}  # fmt: skip
 

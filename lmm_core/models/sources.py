@@ -21,6 +21,14 @@ FASTEMBED = "fastembed"
 NONE = "none"
 ANNOTATION_TOKENS = 1_000  # of a reply with annotations, where nothing else is configured
 
+# The parameters of a provider that settings may have. Others keep what is sent, search the web with it, hand it to
+# other servers, or multiply what it costs.
+EXTRA_PARAMETERS = frozenset({
+    "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "logit_bias", "frequency_penalty", "presence_penalty",
+    "repetition_penalty", "repeat_penalty", "repeat_last_n", "reasoning_effort", "reasoning", "verbosity", "think",
+    "enable_thinking", "chat_template_kwargs", "safe_prompt", "cache_prompt",
+})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:

@@ -13,119 +13,80 @@ the project.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from ..errors import ConfigError, TrustError
+from ..errors import ConfigError
 from ..markdown.files import project_root
-from ..models.sources import SOURCES, known_sources
-from ..models.trust import trusted_pairs
-from .checks import check_settings, describe
-from .environment import read_environment
+from .checks import check_settings
+from .layers import Layers, read_layers
 from .names import CONFIG_NAME
-from .reading import Given, Keys, Reading, plain_tables
-from .tables import TABLE, ConfigTables, MarkdownTables, SourceOptions, keys_of
-from .toml_file import read_tables
+from .tables import SECTIONS, ConfigTables, Keys, SourceOptions, keys_of
 
-# The settings
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names are never printed
 
 
-class Settings(BaseSettings, MarkdownTables):
-    """The settings of LM markdown.
+class ConfigSettings(BaseSettings, ConfigTables):
+    """The settings of LM markdown and of LM markdown for education.
 
-    Arguments go over the `config.toml` of the working folder's project (`_file` names another
-    one), which goes over the environment, which goes over the defaults. Tables are merged key by
-    key. Raises ConfigError."""
+    The tables are arguments: as a dictionary, whose texts are converted ('5' to 5), or as an object, and
+    `storage` as `":memory:"`, LocalStorage or RemoteSource, too. Keys that are not given come from
+    the `config.toml` of the working folder's project (`_file` names another one), then from the environment, then
+    from the defaults. Raises ConfigError, which lists all problems."""
 
-    # Keys are compared exactly: `[rag]` is not `[RAG]`. Names of variables are not, see `read_environment`.
-    model_config = SettingsConfigDict(extra="forbid", case_sensitive=True, validate_default=False)
-    sources: dict[str, Annotated[SourceOptions, TABLE]] = {}
+    model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
+    sources: dict[str, SourceOptions] = {}
 
-    def __init__(self, _file: Path | None = None, _reading: Reading | None = None, **given: Any) -> None:
-        reading = _reading or Reading(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, given)
-        errors: list[str] = []
+    def __init__(self, _file: Path | None = None, **given: Any) -> None:
+        layers = read_layers(_file or project_root(Path.cwd() / "-") / CONFIG_NAME, given)
         try:
-            # The hook below is given nothing but the arguments, so the record travels as one.
-            super().__init__(_reading=reading)
+            super().__init__(**layers.merged())
         except ValidationError as error:
-            errors = [describe(detail, reading, type(self).model_fields) for detail in error.errors()]
-        except RecursionError:
-            raise ConfigError(f"{reading.file}: tables are nested too deep") from None
-        check_settings(reading)
-        if problems := reading.problems + errors:
-            raise ConfigError("\n".join(dict.fromkeys(problems)))
-        self._note_files(reading)
+            layers.problems += [_describe(detail, layers) for detail in error.errors()]
+        check_settings(layers)
+        if layers.problems:
+            raise ConfigError("\n".join(dict.fromkeys(layers.problems)))
+        self._note_files(layers)
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the layers of settings, the highest first. Raise ConfigError if the file cannot be read."""
-        assert isinstance(init_settings, InitSettingsSource)
-        reading: Reading = init_settings.init_kwargs["_reading"]
-        arguments = plain_tables(reading.arguments)
-        reading.add(arguments, "argument", lambda keys: "argument")
-        # `Settings` has the tables of LM markdown; the file's others are for `ConfigSettings`.
-        others = keys_of(ConfigTables).keys() - settings_cls.model_fields.keys()
-        tables = plain_tables(read_tables(reading.file))
-        tables = {name: table for name, table in tables.items() if name not in others}
-        reading.add(tables, "file", lambda keys: str(reading.file))
-        environment = read_environment(reading, settings_cls.model_fields)
-        layers = (arguments, tables, environment, _own_sources(reading))
-        return tuple(InitSettingsSource(settings_cls, layer) for layer in layers)
+    ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
+        """Return what is given alone: the layers are merged already, since messages and trust go by where a value is
+        from."""
+        return (init_settings,)
 
-    def _note_files(self, reading: Reading) -> None:
-        """Note for each source whether the file has a say in its server, even if it names only
-        the host or only the variable."""
+    def _note_files(self, layers: Layers) -> None:
+        """Note where the file has a say in a server, even if it names only the host or only the variable."""
         for name, source in self.sources.items():
-            file = reading.file_behind(("sources", name, "base_url"), ("sources", name, "key_variable"))
-            server_file = reading.file_behind(("sources", name, "base_url"))
+            server_file = layers.file_behind(("sources", name, "base_url"))
+            file = server_file or layers.file_behind(("sources", name, "key_variable"))
             self.sources[name] = replace(source, file=file, server_file=server_file)
+        file = layers.file_behind(("storage", "url"), ("storage", "port")) if self.storage.url else ""
+        self.storage = replace(self.storage, file=file)
 
 
-class ConfigSettings(Settings, ConfigTables):
-    """The settings of LM markdown and of LM markdown for education, from one file.
-
-    The tables are arguments: as a dictionary, whose values are converted ('5' to 5), or as an object, and
-    `storage` as `":memory:"`, LocalStorage or RemoteSource, too. Keys that are not given come from
-    the `config.toml` of the working folder's project, then from the environment, then from the
-    defaults. Raises ConfigError, which lists all problems."""
-
-    def _note_files(self, reading: Reading) -> None:
-        super()._note_files(reading)
-        if self.storage.url:
-            self.storage = replace(self.storage, file=reading.file_behind(("storage", "url"), ("storage", "port")))
-
-
-def _own_sources(reading: Reading) -> dict[str, Any]:
-    """Return the lowest layer: the keys that a table like `[sources.openai]` inherits from our own source.
-
-    The name of the key's variable is one of them, and it is then checked like any other. The server is
-    the one in `OPENAI_BASE_URL` for OpenAI's."""
-    own = known_sources()
-    keys = ("base_url", "key_variable", "chat_model", "embedding_model")
-    names = [name for name in reading.source_names() if name in SOURCES]
-    tables = {name: {key: getattr(own[name], key) for key in keys} for name in names}
-    return {"sources": tables} if tables else {}
-
-
-def read_settings(file: Path) -> ConfigSettings:
-    """Return the settings of one `config.toml`, which may be missing. Raise ConfigError."""
-    return _settings_of(Reading(file))
-
-
-def _settings_of(reading: Reading) -> ConfigSettings:
-    return ConfigSettings(_reading=reading)  # type: ignore[call-arg]  # mypy takes fields for the only arguments
+def _describe(error: ErrorDetails, layers: Layers) -> str:
+    """Return one line for an error that pydantic has found."""
+    keys = tuple(str(part) for part in error["loc"])
+    place, name = layers.place(keys), ".".join(keys)
+    if error["type"] == "missing":
+        return f"{place}: `{name}` is required"
+    message = error["msg"].removeprefix("Value error, ").replace("Input should", "should")
+    message = re.sub(r", unable to .*", "", message).replace("a valid boolean", "true or false")
+    message = message.replace("a valid tuple", 'a list, like ["exercise", "topic"]').replace("dictionary", "table")
+    is_shown = error["type"] != "value_error" and not isinstance(error["input"], dict)
+    value = f", not {error['input']!r:.60}" if is_shown and not _SECRET.search(f"{place} {keys[-1]}") else ""
+    return f"{place}: `{name}`: {message}{value}"
 
 
 # An account of the settings in force: each with its value and where that comes from
@@ -133,7 +94,7 @@ def _settings_of(reading: Reading) -> ConfigSettings:
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting and its origin: `default`, `environment` with the variable's name, or the file's path."""
+    """A setting and its origin: `default`, `environment` with the variable's name, or the file with the line."""
 
     key: str
     value: Any
@@ -141,43 +102,19 @@ class SettingInForce:
 
 
 def explain(file: Path) -> list[SettingInForce]:
-    """Return the settings in force for a `config.toml`, in the order of their sections, then the keys that the person
-    lets go to hosts. Raise ConfigError, also if the record of those cannot be read."""
-    reading = Reading(file)
-    settings = _settings_of(reading)
-    values = [SettingInForce(".".join(keys), value, _origin(reading.origin(keys))) for keys, value in _values(settings)]
-    return values + _trusted(reading.file.parent if reading.file.is_file() else None)
-
-
-def _trusted(root: Path | None) -> list[SettingInForce]:
-    try:
-        pairs = trusted_pairs(root)
-    except TrustError as error:
-        raise ConfigError(str(error)) from None
-    return [SettingInForce(f"trust.{pair.host}", pair.variable, pairs[pair]) for pair in sorted(pairs)]
-
-
-def _origin(one: Given | None) -> str:
-    if one is None:
-        return "default"
-    return f"environment {one.place}" if one.layer == "environment" else one.place
+    """Return the settings in force for a `config.toml`, in the order of their sections. Raise ConfigError."""
+    layers, settings = read_layers(file, {}), ConfigSettings(file)
+    return [SettingInForce(".".join(keys), value, layers.origin(keys)) for keys, value in _values(settings)]
 
 
 def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
-    for name in keys_of(ConfigTables):
-        table = getattr(settings, name)
-        tables = {(name, key): one for key, one in table.items()} if name == "sources" else {(name,): table}
-        for keys, one in tables.items():
-            yield from _table_values(one, keys)
-
-
-def _table_values(table: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
-    names = keys_of(type(table)) if hasattr(table, "__dataclass_fields__") else {}
-    if not names:
-        yield keys, table
-    for name in names:
-        value = getattr(table, name)
-        if isinstance(value, Mapping) and value:
-            yield from (((*keys, name, inner), one) for inner, one in value.items())
-        else:
-            yield (*keys, name), list(value) if isinstance(value, tuple) else value
+    for section in SECTIONS:
+        table = getattr(settings, section)
+        if section == "spelling":
+            yield (section,), table
+            continue
+        tables = {(section, name): one for name, one in table.items()} if section == "sources" else {(section,): table}
+        for keys, options in tables.items():
+            for name in keys_of(type(options)):
+                value = getattr(options, name)
+                yield (*keys, name), list(value) if isinstance(value, tuple) else value

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from ..errors import ConfigError, LmmError, PromptError
+from ..errors import ConfigError, FolderError, LmmError, PromptError
 from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
@@ -85,9 +85,9 @@ def load_project(path: Path | None) -> Project:
     file = root / CONFIG_NAME
     if not file.is_file() and not any(map(is_setting, os.environ)):
         return Project(root)
-    from .config import read_settings
+    from .config import ConfigSettings
 
-    return project_from_settings(read_settings(file), root)
+    return project_from_settings(ConfigSettings(file), root)
 
 
 def project_finder() -> Callable[[Path], Project]:
@@ -120,7 +120,9 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         storage=settings.storage,
         database=settings.database,
         split=settings.split,
-        synonyms=settings.retrieve.synonyms,
+        synonyms={
+            name: (names,) if isinstance(names, str) else names for name, names in settings.retrieve.synonyms.items()
+        },
         ask=settings.ask,
         serve=settings.serve,
         files=_without_prompts(settings.files, settings.prompts),
@@ -136,17 +138,26 @@ def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
 
 
 def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
-    """Return the own prompts. Raise ConfigError if one has changed for the worse since the settings were read."""
+    """Return the own prompts. Raise ConfigError if one lies outside the project, or cannot be used."""
     files = {name: file for name, file in asdict(prompts).items() if file.strip()}
     if not files:
         return {}
+    from ..files.marked import check_inside
     from ..models.own_prompts.reading import read_prompt
 
-    try:
-        found = {name: read_prompt(name, root / file) for name, file in files.items()}
-    except PromptError as error:
-        raise ConfigError(str(error)) from None
-    return {name: text for name, text in found.items() if text}
+    texts, problems = {}, []
+    for name, file in files.items():
+        place = Path(os.path.normpath(root.resolve() / file))
+        try:
+            check_inside(root.resolve(), place)
+            texts[name] = read_prompt(name, place)
+        except FolderError as error:
+            problems.append(f"{root / CONFIG_NAME}: `prompts.{name}`: should be a file inside {root}: {error}")
+        except PromptError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return {name: text for name, text in texts.items() if text}
 
 
 def _knit_rules(knit: KnitOptions) -> KnitRules:

@@ -7,44 +7,36 @@ metadata of a field are arguments of pydantic's `Field`. A field without a descr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from ipaddress import ip_network
+from typing import Any, Literal, get_args, get_type_hints
 
+from ..files.gitignore import pattern_problem
 from ..markdown.blocks import Spelling
 from ..markdown.visibility import KnitRules
 from ..models.names import DEFAULT
 from ..models.roles import PURPOSES
-from ..models.sources import ModelSource, RequestLimits, Sampling
-from .values import (
-    checked_addresses,
-    checked_hosts,
-    checked_language,
-    checked_origins,
-    checked_page,
-    checked_parameters,
-    checked_patterns,
-    checked_price,
-    checked_synonyms,
-    checked_url,
-    checked_variable,
-)
+from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
 
 Splitter = Literal["default", "none"]
 SizeUnit = Literal["characters", "tokens"]
+Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
 NO_DOCUMENTS = -1
 BM25 = "Qdrant/bm25"  # the sparse model that needs no download
-_Keys = tuple[str, ...]
-_Check = Callable[[Any], Any]
+_Texts = tuple[str, ...]
+_Check = Callable[[str], str]  # returns what is wrong with a text, "" if it is good
+_HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 
 
 def key(default: Any, description: str, check: _Check | None = None, **rules: Any) -> Any:
-    """Return a field for a key of the file.
+    """Return a field for a key of the file, whose numbers and truth values are not converted.
 
-    check: returns the value to be used, or raises ValueError; rules: of pydantic's `Field`, like `ge`."""
-    checks = {"check": check} if check else {}
-    return field(default=default, metadata={"description": description, **checks, **rules})
+    check: of the text, or of each; rules: of pydantic's `Field`, like `ge`."""
+    strict = {"strict": True} if isinstance(default, bool | int | float) else {}
+    return field(default=default, metadata={"description": description, "check": check, **strict, **rules})
 
 
 def keys_of(table: type) -> dict[str, Field[Any]]:
@@ -52,42 +44,44 @@ def keys_of(table: type) -> dict[str, Field[Any]]:
     return {one.name: one for one in fields(table) if "description" in one.metadata}
 
 
-@dataclass(frozen=True)
-class TableSchema:
-    """The mark of a dataclass that is a table of the file, by which pydantic reads one."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Return the schema that pydantic asks for."""
-        from pydantic_core.core_schema import no_info_after_validator_function
-
-        def make(model: Any) -> Any:
-            return source(**{name: tuple(value) if isinstance(value, list) else value for name, value in model})
-
-        return no_info_after_validator_function(make, handler.generate_schema(_model_of(source)))
+# Checks. None repeats the text, which may be a key put into the wrong place.
 
 
-TABLE = TableSchema()
+def _matching(pattern: str, meaning: str) -> _Check:
+    """Return a check of texts that are empty or match a pattern. meaning: of the texts that do."""
+    return lambda text: "" if not text or re.fullmatch(pattern, text) else f"should be {meaning}"
 
 
-@cache
-def _model_of(table: Any) -> type[Any]:
-    """Return the pydantic model of a table: of its keys alone, with lists where the table has tuples."""
-    from pydantic import AfterValidator, ConfigDict, Field, create_model
+_URL = _matching(
+    # Clients differ in how they read `\\` and white space in an address.
+    rf"(?i:https?)://{_HOST}(?::[0-9]{{1,5}})?(?:/[!-\"$->@-\[\]-~]*)?",
+    "an address that begins with http:// or https://, without user, password, `?` or `#`",
+)
+_VARIABLE = _matching("[A-Z_][A-Z0-9_]*", "the name of an environment variable (A-Z, 0-9, _), never the key itself")
+_LANGUAGE = _matching(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,3}", 'the code of a language ("en", "de-CH")')
+_PAGE = _matching(
+    r"https?://[!-~]+|(?!.*\.\.)[\w.][\w./ -]*(?:#[\w.-]+)?",
+    "an address (https://example.org/privacy) or a page of the site (privacy.html)",
+)
+_ORIGIN = _matching(
+    rf"null|https?://{_HOST}(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
+)
 
-    hints, values = _hints(table), dict[str, Any]()
-    for name, one in keys_of(table).items():
-        rules = {key: value for key, value in one.metadata.items() if key != "check"}
-        check, hint = one.metadata.get("check"), listed(hints[name])
-        values[name] = (Annotated[hint, AfterValidator(check)] if check else hint, Field(**_default(one), **rules))
-    config = ConfigDict(extra="forbid", protected_namespaces=())
-    made: type[Any] = create_model(table.__name__, __config__=config, __doc__=table.__doc__, **values)
-    return made
+
+def _folder(path: str) -> str:
+    """Refuse `~`, which means the home folder in a shell alone: a folder of that name could be mistaken for it."""
+    return "should be a folder in the project: `~` does not mean the home folder here" if path.startswith("~") else ""
 
 
-def _default(one: Field[Any]) -> dict[str, Any]:
-    if one.default is not MISSING:
-        return {"default": list(one.default) if isinstance(one.default, tuple) else one.default}
-    return {} if one.default_factory is MISSING else {"default_factory": one.default_factory}
+def _network(address: str) -> str:
+    try:
+        ip_network(address)
+    except ValueError:
+        return "should be an address like 10.0.0.7 or 10.0.0.0/24"
+    return ""
+
+
+# The tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +96,12 @@ class ModelOptions:
     max_tokens: int = key(0, "tokens that a reply may have; 0: by what is asked", ge=0)
     temperature: float = key(-1.0, "0 to 2: how freely replies are worded; -1: as the server has it", ge=-1, le=2)
     extra: Mapping[str, Any] = field(
-        default_factory=dict,
-        metadata={"description": "further parameters of the provider: { top_p = 0.9 }", "check": checked_parameters},
+        default_factory=dict, metadata={"description": "further parameters of the provider: { top_p = 0.9 }"}
     )
+
+    def __post_init__(self) -> None:
+        if other := sorted(self.extra.keys() - EXTRA_PARAMETERS):
+            raise ValueError(f"extra may hold {', '.join(sorted(EXTRA_PARAMETERS))}; not {', '.join(other)}")
 
     def limits(self) -> RequestLimits:
         """Return the limits and the parameters of requests."""
@@ -118,8 +115,7 @@ class ScanOpts:
 
     Further options are for code. `textid` and `headingid` number text blocks and headings (`docid.3`,
     `docid.h2`); `textUUID` and `headingUUID` add UUIDs made from these numbers. `remove_messages`
-    removes chat and edit keys first. Values of other types are converted. Raise ValueError for wrong ones.
-    """
+    removes chat and edit keys first."""
 
     titles: bool = key(False, "the path of titles of each section")
     questions: bool = key(True, "the questions that a section answers")
@@ -132,16 +128,12 @@ class ScanOpts:
     headingUUID: bool = False
     remove_messages: bool = False
 
-    def __post_init__(self) -> None:
-        _check_values(self)
-
 
 @dataclass(frozen=True, slots=True)
 class SplitOpts:
     """The sizes of chunks, and of the documents around them that a search returns: `[split]`.
 
-    `rules` say which divs are RAG-only. Values of other types are converted. Raise ValueError for wrong ones.
-    """
+    `rules` say which divs are RAG-only."""
 
     size: int = key(1000, "characters that a chunk should have", ge=1)
     max_size: int = key(2000, "characters that a chunk may have", ge=1)
@@ -153,35 +145,10 @@ class SplitOpts:
     splitter: Splitter = key("default", "none: each text block stays whole")
 
     def __post_init__(self) -> None:
-        _check_values(self)
         if self.max_size < self.size:
             raise ValueError(f"max_size ({self.max_size}) should be at least size ({self.size})")
         if self.overlap >= self.size:
             raise ValueError(f"overlap ({self.overlap}) should be less than size ({self.size})")
-
-
-def _check_values(options: ScanOpts | SplitOpts) -> None:
-    """Convert values of other types by pydantic, or raise its error. It is imported only if a type is wrong."""
-    hints = _hints(type(options))  # type: ignore[arg-type]  # a class has a hash, whatever its instances have
-    if wrong := {name: hint for name, hint in hints.items() if not _is_of(getattr(options, name), hint)}:
-        from pydantic import create_model
-
-        values: dict[str, Any] = {name: (hint, ...) for name, hint in wrong.items()}
-        made = create_model(type(options).__name__, **values)(**{name: getattr(options, name) for name in wrong})
-        for name in wrong:
-            object.__setattr__(options, name, getattr(made, name))
-    for name, one in keys_of(type(options)).items():
-        if "ge" in one.metadata and getattr(options, name) < one.metadata["ge"]:
-            raise ValueError(f"{name} should be at least {one.metadata['ge']}, not {getattr(options, name)}")
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    return value in get_args(hint) if get_origin(hint) is Literal else type(value) is hint
-
-
-@cache
-def _hints(table: type[Any]) -> dict[str, Any]:
-    return get_type_hints(table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +171,9 @@ class PromptFiles:
 class KnitOptions:
     """The rules for leaving parts out of the lecture notes: `[knit]`."""
 
-    div_types: _Keys = key((), 'more classes of fenced divs that are RAG-only; "-exercise" takes one out')
-    keep: _Keys = key((), "types that stay in the notes")
-    allowed_words: _Keys = key(
+    div_types: _Texts = key((), 'more classes of fenced divs that are RAG-only; "-exercise" takes one out')
+    keep: _Texts = key((), "types that stay in the notes")
+    allowed_words: _Texts = key(
         (), "classes and keys that are meant as they stand, however near to a type or key of ours"
     )
 
@@ -215,10 +182,10 @@ class KnitOptions:
 class FilePatterns:
     """The documents of the project's folders: `[files]`. The patterns start from the project's root."""
 
-    include: _Keys = key(
-        (), "patterns as in .gitignore: which documents of a folder are taken; [] for the default", checked_patterns
+    include: _Texts = key(
+        (), "patterns as in .gitignore: which documents of a folder are taken; [] for the default", pattern_problem
     )
-    exclude: _Keys = key((), "patterns as in .gitignore: which of them are left out", checked_patterns)
+    exclude: _Texts = key((), "patterns as in .gitignore: which of them are left out", pattern_problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,19 +195,23 @@ class SourceOptions:
     file: the config.toml that names the server or the variable; server_file: the one that names the server.
     Both are "" if the person names them: `models.trust` decides by them where a key may go."""
 
-    base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": checked_url})
+    base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": _URL})
     key_variable: str = key(
         "",
         "the NAME of the environment variable that holds the key (see lmm config trust)",
-        checked_variable,
+        _VARIABLE,
     )
     chat_model: str = key("", "the chat model to use if none is named")
     embedding_model: str = key("", "the embedding model to use if none is named")
     price: tuple[float, ...] = key(
-        (), "of a million tokens: [sent, received]; lmm rag --dry-run shows what a run costs", checked_price
+        (), "of a million tokens: [sent, received]; lmm rag --dry-run shows what a run costs"
     )
     file: str = ""
     server_file: str = ""
+
+    def __post_init__(self) -> None:
+        if self.price and (len(self.price) != 2 or not min(self.price) >= 0):
+            raise ValueError("price should be two numbers, of a million tokens sent and received: [0.15, 0.6]")
 
     def as_source(self, name: str) -> ModelSource:
         """Return the source that requests are sent to."""
@@ -261,8 +232,8 @@ class EmbeddingOptions:
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",
     ] = key(DEFAULT, "default: hybrid with an embedding model, else bm25")  # fmt: skip
-    annotations: _Keys = key(("titles", "questions"), "metadata that is encoded with a text: its own, else inherited")
-    own_annotations: _Keys = key((), "metadata that is encoded with a text only if its own")
+    annotations: _Texts = key(("titles", "questions"), "metadata that is encoded with a text: its own, else inherited")
+    own_annotations: _Texts = key((), "metadata that is encoded with a text only if its own")
     language: str = key("", 'of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
@@ -272,10 +243,8 @@ class StorageOptions:
 
     file: the config.toml that names the server, "" if the person names it."""
 
-    folder: str = key(".lmm/index", "folder of the index, from the project's root", min_length=1)
-    url: str = key(
-        "", "address of a Qdrant server; if given, the folder is not used", lambda url: checked_url(url) if url else url
-    )
+    folder: str = key(".lmm/index", "folder of the index, from the project's root", _folder, min_length=1)
+    url: str = key("", "address of a Qdrant server; if given, the folder is not used", _URL)
     port: int = key(0, "port of the server, if its address has none; 0: 6333", ge=0, le=65535)
     memory: bool = key(False, "keep the index in memory, for this run only")
     timeout: float = key(30.0, "seconds for one request to the server", gt=0, allow_inf_nan=False)
@@ -294,12 +263,10 @@ class DatabaseOptions:
 class RetrieveOptions:
     """Options of a search: `[retrieve]`."""
 
-    synonyms: Mapping[str, tuple[str, ...]] = field(
+    synonyms: Mapping[str, str | tuple[str, ...]] = field(
         default_factory=dict,
         metadata={
             "description": 'names that mean the same: { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
-            "check": checked_synonyms,
-            "json_schema_extra": {"additionalProperties": {"type": ["string", "array"], "items": {"type": "string"}}},
         },
     )
 
@@ -324,7 +291,7 @@ class AskOptions:
     off_topic: Literal["answer", "refuse"] = key(
         "answer", "what to do with questions about something else than `subjects`; a model tells"
     )
-    subjects: _Keys = key((), 'of the course: ["descriptive statistics", "linear models"]', max_length=50)
+    subjects: _Texts = key((), 'of the course: ["descriptive statistics", "linear models"]', max_length=50)
 
     def __post_init__(self) -> None:
         if self.off_topic == "refuse" and not self.subjects:
@@ -348,10 +315,12 @@ class ServeOptions:
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
     greeting: str = key("", "what is said before the first question", max_length=1000)
-    language: str = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page', checked_language)
-    origins: _Keys = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', checked_origins)
-    hosts: _Keys = key((), 'names by which it is reached: "ask.example.org"', checked_hosts)
-    proxies: _Keys = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks", checked_addresses)
+    language: str = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page', _LANGUAGE)
+    origins: _Texts = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', _ORIGIN)
+    hosts: _Texts = key(
+        (), 'names by which it is reached: "ask.example.org"', _matching(_HOST, "a name without scheme, port and path")
+    )
+    proxies: _Texts = key(("127.0.0.1", "::1"), "addresses of reverse proxies, which say who asks", _network)
     rate: int = key(20, "questions a minute from one address", ge=1)
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
@@ -360,7 +329,7 @@ class ServeOptions:
     )
     keep_days: int = key(365, "days after which what is recorded is deleted", ge=1, le=36_500)
     privacy: str = key(
-        "", "where readers learn more of that: an address, or a page of the site", checked_page, max_length=1000
+        "", "where readers learn more of that: an address, or a page of the site", _PAGE, max_length=1000
     )
     empty: str = ""
     too_long: str = ""
@@ -379,35 +348,32 @@ class ServeOptions:
 
 
 @dataclass
-class MarkdownTables:
-    """The tables of LM markdown."""
+class ConfigTables:
+    """The tables of the file."""
 
     spelling: Spelling = key("div", 'of new blocks in documents without any: "div", "native" or "comment"')
-    major: Annotated[ModelOptions, TABLE] = key(ModelOptions(), "the model for chats and edits")
-    minor: Annotated[ModelOptions, TABLE] = key(ModelOptions(), "the model for annotations")
-    aux: Annotated[ModelOptions, TABLE] = key(ModelOptions(), "the model for small helps")
-    RAG: Annotated[ScanOpts, TABLE] = key(ScanOpts(), "which annotations are made")
-    prompts: Annotated[PromptFiles, TABLE] = key(
+    major: ModelOptions = key(ModelOptions(), "the model for chats and edits")
+    minor: ModelOptions = key(ModelOptions(), "the model for annotations")
+    aux: ModelOptions = key(ModelOptions(), "the model for small helps")
+    RAG: ScanOpts = key(ScanOpts(), "which annotations are made")
+    prompts: PromptFiles = key(
         PromptFiles(), 'files with prompts in your own words, like "_prompts/chat.md": lmm config prompts'
     )
-    knit: Annotated[KnitOptions, TABLE] = key(KnitOptions(), "what is left out of the lecture notes")
-    files: Annotated[FilePatterns, TABLE] = key(FilePatterns(), "which documents of a folder are taken")
-    sources: Mapping[str, Annotated[SourceOptions, TABLE]] = field(
+    knit: KnitOptions = key(KnitOptions(), "what is left out of the lecture notes")
+    files: FilePatterns = key(FilePatterns(), "which documents of a folder are taken")
+    sources: Mapping[str, SourceOptions] = field(
         default_factory=dict, metadata={"description": "servers of models, beside those that are known"}
     )
+    embeddings: EmbeddingOptions = key(EmbeddingOptions(), "the model that makes vectors of texts")
+    storage: StorageOptions = key(StorageOptions(), "where the index is")
+    database: DatabaseOptions = key(DatabaseOptions(), "the collections of the index")
+    split: SplitOpts = key(SplitOpts(), "how texts are cut into chunks")
+    retrieve: RetrieveOptions = key(RetrieveOptions(), "what a search knows beside the notes")
+    ask: AskOptions = key(AskOptions(), "how questions are answered")
+    serve: ServeOptions = key(ServeOptions(), "who may ask the server, and how much")
 
 
-@dataclass
-class ConfigTables(MarkdownTables):
-    """The tables of LM markdown and of LM markdown for education: all that the file can have."""
-
-    embeddings: Annotated[EmbeddingOptions, TABLE] = key(EmbeddingOptions(), "the model that makes vectors of texts")
-    storage: Annotated[StorageOptions, TABLE] = key(StorageOptions(), "where the index is")
-    database: Annotated[DatabaseOptions, TABLE] = key(DatabaseOptions(), "the collections of the index")
-    split: Annotated[SplitOpts, TABLE] = key(SplitOpts(), "how texts are cut into chunks")
-    retrieve: Annotated[RetrieveOptions, TABLE] = key(RetrieveOptions(), "what a search knows beside the notes")
-    ask: Annotated[AskOptions, TABLE] = key(AskOptions(), "how questions are answered")
-    serve: Annotated[ServeOptions, TABLE] = key(ServeOptions(), "who may ask the server, and how much")
+SECTIONS = keys_of(ConfigTables)
 
 
 def table_class(section: str) -> type | None:
@@ -424,22 +390,10 @@ def section_keys(section: str) -> dict[str, Field[Any]]:
     return keys_of(table) if table else {}
 
 
-def key_type(keys: Sequence[str]) -> Any:
-    """Return the type of a key of the file as the file has it: a list for a tuple; None if there is no such key."""
-    section, *rest = keys
-    names = rest[-1:] if len(rest) == (2 if section == "sources" else 1) else []
-    if section == "spelling" and not rest:
-        return Spelling
-    table = table_class(section)
-    return listed(_hints(table)[names[0]]) if table and names and names[0] in keys_of(table) else None
-
-
-def listed(hint: Any) -> Any:
-    """Return the type that a value has in a file: a list for a tuple, and a table of anything for a mapping."""
-    origin = get_origin(hint)
-    if origin is tuple:
-        return list[get_args(hint)[0]]  # type: ignore[misc]
-    return dict[str, Any] if isinstance(origin, type) and issubclass(origin, Mapping) else hint
+def key_type(keys: Keys) -> Any:
+    """Return the type of a key of the file."""
+    table = table_class(keys[0])
+    return _hints(table)[keys[-1]] if table else Spelling
 
 
 def words_of(table: type, name: str) -> tuple[str, ...]:
@@ -447,4 +401,6 @@ def words_of(table: type, name: str) -> tuple[str, ...]:
     return tuple(word for word in get_args(_hints(table)[name]) if isinstance(word, str))
 
 
-SECTIONS = keys_of(ConfigTables)
+@cache
+def _hints(table: type[Any]) -> dict[str, Any]:
+    return get_type_hints(table)

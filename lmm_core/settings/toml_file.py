@@ -12,24 +12,38 @@ from typing import Any
 from ..errors import ConfigError, OutputError
 from ..files.create import create_file
 from .names import CONFIG_NAME, MOST_BYTES
-from .tables import SECTIONS, ConfigTables, keys_of, section_keys, table_class, words_of
+from .tables import SECTIONS, ConfigTables, Keys, keys_of, section_keys, table_class, words_of
 
 
-def read_tables(file: Path) -> dict[str, Any]:
-    """Return the tables of a file, {} if there is none. Raise ConfigError, which names the file and the line."""
+def read_tables(file: Path) -> tuple[str, dict[str, Any]]:
+    """Return the text of a file and its tables, nothing if there is none. Raise ConfigError, with file and line."""
     try:
         text = _decode(file, _read(file))
     except FileNotFoundError:
-        return {}
+        return "", {}
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror or error}") from None
     try:
-        return tomllib.loads(text)
+        return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line (\d+)", str(error))
         raise ConfigError(f"{file}{':' + line[1] if line else ''}: not TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{file}: not TOML: nested too deep") from None
+
+
+def find_line(text: str, keys: Keys) -> int:
+    """Return the number of the line on which a key, or else its table, stands in a text; 0 if neither stands there."""
+    table: list[str] = []
+    line_of_table = 0
+    for number, line in enumerate(text.splitlines(), 1):
+        name = re.match(r"\s*(?:\[([^\[\]\n]{1,100})\]|[\"']?([\w-]{1,100})[\"']?\s*[.=])", line)
+        if name and name[1]:
+            table = [part.strip(" \"'") for part in name[1].split(".")]
+            line_of_table = number if table == list(keys[: len(table)]) else line_of_table
+        elif name and [*table, name[2]] == list(keys):
+            return number
+    return line_of_table
 
 
 def _read(file: Path) -> bytes:

@@ -133,7 +133,7 @@ def test_no_folder_of_the_writer_becomes_the_index(project, said, folder, comman
         write("config.toml", f'[storage]\nfolder = "{folder}"\n')
     message = refused(project, command, {"LMM_STORAGE__FOLDER": folder} if said == "environment" else None)
     if "should" in message:
-        assert "config.toml: `storage.folder`" in message
+        assert "config.toml:2: `storage.folder`" in message
 
 
 @pytest.mark.parametrize("command", INDEXING)
@@ -239,12 +239,11 @@ BAD = ["..", "../x", "/abs", "a/b", "a\\\\b", ".hidden", "end.", "con", "NUL", "
 @pytest.mark.parametrize("name", BAD)
 def test_a_name_that_no_collection_has(project, key, name):
     write("config.toml", f'[storage]\nfolder = "idx"\n[database]\n{key} = "{name}"\n')
-    said = refused(project, "index documents -q --rebuild", wanted=(2,))
-    assert f"config.toml: `database.{key}`" in said
+    assert "cannot be the name of a collection" in refused(project, "index documents -q --rebuild")
     write("config.toml", "")
     variable = f"LMM_DATABASE__{key.upper()}"
-    said = refused(project, "index documents -q", {variable: name.replace("\\\\", "\\")}, wanted=(2,))
-    assert variable in said
+    said = refused(project, "index documents -q", {variable: name.replace("\\\\", "\\")})
+    assert "cannot be the name of a collection" in said
 
 
 @pytest.mark.parametrize(
@@ -255,10 +254,10 @@ def test_a_name_that_no_collection_has(project, key, name):
 def test_names_that_would_be_one_folder(project, collection, companion):
     names = f'[database]\ncollection_name = "{collection}"\ncompanion_collection = "{companion}"\n'
     write("config.toml", names)
-    assert "config.toml: `database.companion_collection`" in refused(project, "index documents -q", wanted=(2,))
+    assert "differ by more than case" in refused(project, "index documents -q")
     write("config.toml", "")
     env = {"LMM_DATABASE__COLLECTION_NAME": collection, "LMM_DATABASE__COMPANION_COLLECTION": companion}
-    refused(project, "index documents -q", env, wanted=(2,))
+    refused(project, "index documents -q", env)
 
 
 def test_a_name_that_another_collection_has_but_for_case(project):

@@ -22,7 +22,7 @@ from lmm_core.index.passages import Passage
 from lmm_core.index.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.trust import read_pair, set_pair, trust_file, trusted_pairs
+from lmm_core.models.trust import read_pair, read_trust_variable, set_pair, trust_file, trusted_pairs
 from lmm_core.retrieve.answer import _reranker
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
@@ -598,14 +598,6 @@ def test_the_file_is_the_persons_alone_and_holds_no_key(monkeypatch):
     assert [path.name for path in file.parent.iterdir()] == ["trust.toml"]
 
 
-def test_the_configuration_says_where_trust_comes_from(monkeypatch):
-    lmm("config trust lab.example LAB_TOKEN")
-    monkeypatch.setenv("LMM_TRUST", "ci.example:8443 CI_TOKEN")
-    rows = {row["key"]: row for row in json.loads(lmm("config show --json")[0])}
-    assert rows["trust.lab.example"] == {"key": "trust.lab.example", "value": "LAB_TOKEN", "origin": str(trust_file())}
-    assert rows["trust.ci.example:8443"]["origin"] == "environment LMM_TRUST"
-
-
 @pytest.mark.parametrize(
     ("host", "variable"),
     [("https://lab.example", "X"), ("lab.example/v1", "X"), ("me@lab.example", "X"), ("*.example", "X"), ("*", "X"),
@@ -619,9 +611,8 @@ def test_hosts_and_variables_are_checked(host, variable, monkeypatch):
     assert "sk-1234" not in str(caught.value)
     if host and variable and "," not in host:
         monkeypatch.setenv("LMM_TRUST", f"a.example A, {host} {variable}")
-        with pytest.raises(ConfigError, match="LMM_TRUST, pair 2") as named:
-            Path("config.toml").write_text("")
-            load_project(None)
+        with pytest.raises(TrustError, match="LMM_TRUST, pair 2") as named:
+            read_trust_variable()
         assert "sk-1234" not in str(named.value)
 
 

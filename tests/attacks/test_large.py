@@ -2,7 +2,6 @@
 
 import errno
 import io
-import json
 import os
 import resource
 import subprocess
@@ -262,26 +261,6 @@ def test_the_configuration_takes_a_class_out():
 
 def test_rag_only_cannot_be_taken_out():
     assert configured_types(["-rag-only", "-topic"]) == {"exercise", "rag-only"}
-
-
-@pytest.mark.parametrize(
-    ("said", "near"),
-    [("-Exercise", "-exercise"), ("- exercise", "-exercise"), ("-exercises", "-exercise"), ("-topics", "-topic"),
-     ("-nosuch", ""), ("-", ""), ("-rag-only", ""), ("-Solution", "-solution")],
-)  # fmt: skip
-def test_a_class_that_cannot_be_taken_out_is_told(said, near, monkeypatch):
-    write("x.md", "# A\n\nText.\n")
-    for place in ("config.toml", "LMM_KNIT__DIV_TYPES"):
-        words = json.dumps(["solution", said])
-        if place == "config.toml":
-            write(place, f"[knit]\ndiv_types = {words}\n")
-        else:
-            write("config.toml", "")
-            monkeypatch.setenv(place, words)
-        done = CliRunner().invoke(cli, ["knit", "x.md"])
-        assert done.exit_code == 2
-        assert place in done.stderr and "`knit.div_types`" in done.stderr and repr(said) in done.stderr
-        assert (f"did you mean `{near}`?" in done.stderr) if near else ("did you mean" not in done.stderr)
 
 
 @pytest.mark.parametrize("said", ["[-exercise]", "-exercise", '"-exercise, x"'])

@@ -90,16 +90,9 @@ def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, f
     os.symlink("..", "link")
     write("_prompts/wrong.md", "Ask\nof {sectoin}.")
     write("config.toml", f'[prompts]\nquestions = "{file}"\n')
-    for command in ("config prompts", "rag --dry-run .", "config show"):
+    for command in ("config prompts", "rag --dry-run ."):
         error = lmm(command, 2).stderr
         assert said in error and "Secret" not in error
-
-
-def test_the_person_may_name_a_prompt_elsewhere(tmp_path, monkeypatch):
-    write("../outside.md", OWN)
-    write("config.toml", "")
-    monkeypatch.setenv("LMM_PROMPTS__QUESTIONS", str(tmp_path.parent / "outside.md"))
-    assert lmm("config prompts questions").stdout == OWN + "\n"
 
 
 def test_an_unknown_prompt_is_named():

@@ -872,7 +872,7 @@ def test_config_is_begun_once_and_shown(model):
     assert text("config.toml") == begun
     write("config.toml", "[minor]\nmodel = 'openai/gpt-4.1'\n")
     shown = lmm("lmm config show").stdout
-    assert re.search(r'^minor\.model +"openai/gpt-4\.1" +.*config\.toml$', shown, re.M)
+    assert re.search(r'^minor\.model +"openai/gpt-4\.1" +.*config\.toml:\d+$', shown, re.M)
     assert re.search(r"^minor\.timeout +60\.0 +default", shown, re.M)
 
 

@@ -37,7 +37,7 @@ def test_the_schema_is_printed():
 
 
 def test_the_configuration_of_the_docs():
-    assert of_config('storage = ":memory:"') == [] and of_config('storage = "memory"')
+    assert of_config('storage = ":memory:"') and of_config("[RAG]\ntextid = true")
     assert of_config(re.search(r"```toml\n(.*?)```", text(DOCS / "configuration.md"), re.S)[1]) == []
 
 

@@ -15,7 +15,6 @@ from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
 from lmm_core.markdown.blocks import header_content
 from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
-from lmm_core.scan import ScanOpts
 from lmm_core.scan.documents.document import docid_of
 from lmm_core.scan.documents.passes import markdown_knit, markdown_rag, markdown_scan
 from tests.strategies import PROSE, markdown
@@ -71,16 +70,6 @@ def test_wrong_arguments_crash_at_once(notes, wrong):
     with pytest.raises(ValidationError):
         markdown_rag(**{"path": notes, **wrong})
     assert notes.read_bytes() == before
-
-
-def test_options_are_validated():
-    with pytest.raises(ValidationError):
-        ScanOpts(questions="perhaps")
-    with pytest.raises(ValueError, match="at least 0"):
-        ScanOpts(summary_threshold=-1)
-    with pytest.raises(TypeError):
-        ScanOpts(question=True)
-    assert ScanOpts(questions="true").questions is True
 
 
 def test_a_new_file_is_written(tmp_path):

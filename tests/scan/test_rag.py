@@ -156,11 +156,6 @@ def test_nothing_wanted_changes_nothing():
     assert annotate(ONE, opts=ScanOpts(questions=False, summaries=False)) == ONE
 
 
-def test_a_negative_threshold_is_refused():
-    with pytest.raises(ValueError, match="summary_threshold"):
-        ScanOpts(summary_threshold=-1)
-
-
 @pytest.mark.parametrize(
     ("count", "written"),
     [(14, []), (15, ["~questions"]), (49, ["~questions"]), (50, ["~questions", "~summary"])],
