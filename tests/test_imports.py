@@ -68,7 +68,7 @@ MOST_LINES = {
     "lmm_core": 178,
     "logging": 248,
     "markdown": 4861,
-    "models": 5256,
+    "models": 5063,
     "quarto": 3569,
     "quarto-ext": 94,
     "retrieve": 4276,

@@ -52,15 +52,14 @@ class ModelAnnotator:
         """Return the checked reply to a request. One of which nothing is good is not cached."""
 
         def read(text: str) -> CheckedReply:
-            checked = _checked(text, section, wanted)
+            checked = check_reply(text, section, wanted)
             if len(checked.refused) == len(wanted):
-                raise _NothingGood(checked, text)
+                raise _NothingGood(checked)
             return checked
 
         try:
             return await self.asker.ask(request, read)
         except _NothingGood as nothing:
-            nothing.checked.said = nothing.said  # of one that could not be read, too
             return nothing.checked
         except CutOffError as error:
             if said := repeated_in(error.text):
@@ -79,17 +78,9 @@ class ModelAnnotator:
 class _NothingGood(GateError):
     """A reply of which nothing can be kept."""
 
-    def __init__(self, checked: CheckedReply, said: str) -> None:
-        super().__init__(reasons(checked), said)
+    def __init__(self, checked: CheckedReply) -> None:
+        super().__init__(reasons(checked))
         self.checked = checked
-
-
-def _checked(text: str, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
-    """Return the checked reply; one that cannot be read is refused as a whole."""
-    try:
-        return check_reply(text, section, wanted)
-    except ModelError as error:
-        return CheckedReply(refused={key: GateError(str(error)) for key in wanted})
 
 
 def reasons(checked: CheckedReply, only: str = "") -> str:

@@ -9,12 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lmm_core.errors import GateError, ModelError
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.validation.annotations import check_reply
-from lmm_core.models.validation.echoes import echo_in
-from lmm_core.models.validation.questions import check_questions
-from lmm_core.models.validation.summaries import check_summary
 from tests.effort import at_most
 from tests.strategies import markdown
 
@@ -35,56 +31,56 @@ def sections(name):
     ]
 
 
-def is_refused(check, said, section):
-    try:
-        check(said, section)
-    except GateError:
-        return True
-    return False
+def checked(section=RESIDUALS, **said):
+    """Return the checked reply that says this."""
+    return check_reply(json.dumps(said), section, list(said))
+
+
+def is_summary(said, section=RESIDUALS):
+    return bool(said) and checked(section, summary=said).summary == said
 
 
 # Whole replies
 
 
 def test_no_good_reply_is_refused():
-    refused = []
     for section, replies in sections("good_replies"):
-        _, faults = check_questions(replies["questions"], section)
-        refused += [(fault.said, str(fault)) for fault in faults]
-        refused += [said for said in replies["summaries"] if is_refused(check_summary, said, section)]
-    assert refused == []
+        assert kept(*replies["questions"], section=section) == replies["questions"]
+        assert [said for said in replies["summaries"] if not is_summary(said, section)] == []
 
 
 @pytest.mark.parametrize(
     "said",
     [
         "", "1", "?", "test-prep", "residual", "Residuals?", "Question 1?", "string", "questions", "<|im_end|>?",
-        "</notes> What is a residual?", "As an AI language model, I cannot ask that?", "why why why? " * 12,
+        "</notes> What is a residual?", "why why why? " * 12,
         "What is a residual " * 60 + "?", "Where is it said what the residual is, and is said " * 9 + "?",
     ],
 )  # fmt: skip
 def test_what_is_no_question_is_refused(said):
-    assert check_questions([said], RESIDUALS)[0] == []
+    assert kept(said) == []
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        "", "1", "summary", "string", "Residuals", "A residual is the", "The residual is this:", "What is a residual?",
-        "A residual is a difference<|im_end|> of two values.", "I'm sorry, but I can't say what a residual is.",
-        "A residual is a difference of two values. A residual is a difference of two values.", RESIDUALS.text,
+        "", "1", "summary", "string", "Residuals", "A residual is a difference<|im_end|> of two values.",
+        "A residual is a difference of two values. A residual is a difference of two values.",
         "It is a sum and so on. " * 120,
     ],
 )  # fmt: skip
 def test_what_is_no_summary_is_refused(said):
-    assert is_refused(check_summary, said, RESIDUALS)
+    assert not is_summary(said)
 
 
 # Questions
 
 
 def kept(*questions, section=RESIDUALS):
-    return check_questions(questions, section)[0]
+    found = []
+    for at in range(0, len(questions), 10):
+        found += checked(section, questions=list(questions[at : at + 10])).questions
+    return found
 
 
 @pytest.mark.parametrize(
@@ -113,14 +109,6 @@ def test_each_question_stands_once():
     assert kept("What is a residual?", "what is a  residual ?", "What is a residual?!") == ["What is a residual?"]
 
 
-def test_what_is_wrong_is_said_of_each():
-    _, faults = check_questions(["1", "test-prep", "What is a residual?"], RESIDUALS)
-    assert [(fault.said, str(fault)) for fault in faults] == [
-        ("1", "is a number or a sign, not a question"),
-        ("test-prep", "is not a question"),
-    ]
-
-
 # The forms in which replies come
 
 
@@ -130,17 +118,7 @@ def test_what_is_wrong_is_said_of_each():
         '{"questions": ["What is a residual?", "Why should residuals scatter?"]}',
         '{"questions": ["1. What is a residual?", "2. Why should residuals scatter?"]}',
         '{"questions": ["Question 1: What is a residual?", "Q2: Why should residuals scatter?"]}',
-        '{"questions": "1. What is a residual?\\n2. Why should residuals scatter?"}',
-        '{"questions": {"1": "What is a residual?", "2": "Why should residuals scatter?"}}',
-        '{"questions": [{"question": "What is a residual?"}, {"question": "Why should residuals scatter?"}]}',
         '{"Questions": ["What is a residual?", "Why should residuals scatter?"]}',
-        '["What is a residual?", "Why should residuals scatter?"]',
-        "1. What is a residual?\n2. Why should residuals scatter?",
-        "Here are the questions:\n\n1) What is a residual?\n2) Why should residuals scatter?\n\nDo you want more?",
-        "- What is a residual?\n- Why should residuals scatter?",
-        "* What is a residual?\n\n* Why should residuals scatter?\n",
-        "Sure!\nWhat is a residual?\nWhy should residuals scatter?",
-        "- What is a residual?\n- Why should residuals scatter?",
     ],
 )
 def test_a_list_of_questions_is_read(reply):
@@ -153,20 +131,12 @@ def test_a_list_of_questions_is_read(reply):
     "reply",
     [
         '{"summary": "A residual is an observed value minus its prediction."}',
-        '{"summary": ["A residual is an observed value", "minus its prediction."]}',
         '{"summary": "Summary: A residual is an observed value minus its prediction."}',
-        "A residual is an observed value\nminus its prediction.",
-        "**Summary:** A residual is an observed value minus its prediction.",
+        '{"summary": "**Summary:** A residual is an observed value minus its prediction."}',
     ],
 )
 def test_a_summary_is_read(reply):
     assert check_reply(reply, RESIDUALS, ["summary"]).summary == "A residual is an observed value minus its prediction."
-
-
-def test_a_list_and_a_summary_are_read_without_json():
-    reply = "Questions:\n1. What is a residual?\n2. Why should residuals scatter?\n\nSummary: Residuals scatter around zero."
-    found = check_reply(reply, RESIDUALS, BOTH)
-    assert (found.questions[0], found.summary) == ("What is a residual?", "Residuals scatter around zero.")
 
 
 def test_an_ordinal_is_no_number_of_a_list():
@@ -179,10 +149,8 @@ def test_the_good_ones_of_a_reply_are_kept_and_the_others_told():
     questions = ["What is a residual?", "1", "Why should residuals scatter?", "test-prep", "What pattern is bad?"]
     found = check_reply(json.dumps({"questions": questions, "summary": "summary"}), RESIDUALS, BOTH)
     assert found.questions == [questions[0], questions[2], questions[4]]
-    assert found.remarks == ("2 of 5 questions left out: '1' is a number or a sign, not a question",)
-    assert {key: str(error) for key, error in found.refused.items()} == {
-        "summary": "is a key of the reply, not its value"
-    }
+    assert found.remarks == ("2 of 5 questions left out: '1' is not a question; 'test-prep' is not a question",)
+    assert {key: str(error) for key, error in found.refused.items()} == {"summary": "is not a whole sentence"}
 
 
 # Any text
@@ -197,10 +165,7 @@ said = st.text(st.characters(codec=None)) | st.text("1.)-*?# \nresidual\"{}[]:,'
 @example("\ud800?", ["questions"])
 def test_whatever_passes_is_a_line_and_nothing_but_our_errors_is_raised(text, wanted):
     for reply in (text, json.dumps({"questions": [text, f"Residual {text}?"], "summary": f"A residual is {text}."})):
-        try:
-            found = check_reply(reply, RESIDUALS, wanted)
-        except ModelError:
-            continue
+        found = check_reply(reply, RESIDUALS, wanted)
         for line in [*found.questions, *filter(None, [found.summary])]:
             assert ONE_LINE.fullmatch(line)
             assert line == line.strip()
@@ -216,23 +181,8 @@ def test_a_long_reply_takes_no_longer(unit):
     text = unit * (100_000 // len(unit))
     with at_most(seconds=4):
         for reply in (text, json.dumps({"questions": [text[:4_900]] * 12, "summary": text[:4_900]})):
-            try:
-                check_reply(reply, RESIDUALS, BOTH)
-            except ModelError:
-                continue
+            check_reply(reply, RESIDUALS, BOTH)
 
 
 def test_escapes_of_terminals_are_no_part_of_a_question():
     assert kept("What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07") == ["What is a residual?"]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "As an AI language model, I cannot tell what a residual is.",
-        "As an AI made to help, I do not judge what a residual is.",
-        "I'm sorry, but I can't say what a residual is.",
-    ],
-)
-def test_refusals_are_no_summaries(said):
-    assert echo_in(said) == "is a refusal"
