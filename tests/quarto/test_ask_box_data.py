@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.ask_box.data import PART
 from lmm_core.quarto.ask_box.page_html import read_page
 from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_text
 from lmm_core.quarto.render import post_render
@@ -94,7 +93,7 @@ def about(site):
 
 def read(script):
     """What a script of the data tells the page."""
-    return json.loads("[" + text(script).removeprefix("lmmAsk.take(").removesuffix(")\n") + "]")[2]
+    return json.loads(text(script).removeprefix("lmmAsk.take(").removesuffix(")\n"))
 
 
 def rows(site):
@@ -103,8 +102,7 @@ def rows(site):
 
 
 def all_rows(site):
-    parts = sorted((site / "lmm-ask").glob("part-*.js"), key=lambda path: int(path.stem[5:]))
-    return [row for path in parts for row in read(path)[1:]]
+    return about(site)["sections"]
 
 
 def option(line):
@@ -162,7 +160,7 @@ The odds ratio is in here.
 def test_the_teacher_may_include_a_type(site):
     option("{include: [exercise]}")
     assert finish() == []
-    data = text(site / "lmm-ask/part-1.js")
+    data = text(site / "lmm-ask/data.js")
     assert '["Twelve students forgot their umbrellas on the train to Basel.","exercise"]' in data
     assert "regretful" in data
     assert "For the examination" not in data
@@ -174,8 +172,8 @@ def test_the_teacher_may_include_a_type(site):
     ("file", "said"),
     [
         ("lmm-ask/data.js", "For the examination you should know the mean of all umbrellas."),
-        ("lmm-ask/part-1.js", "Could a first-year student follow this without help at all?"),
-        ("lmm-ask/part-1.js.map.js", "Twelve students forgot their umbrellas on the train to Basel."),
+        ("lmm-ask/data.js", "Could a first-year student follow this without help at all?"),
+        ("lmm-ask/data.js.map.js", "Twelve students forgot their umbrellas on the train to Basel."),
         ("search.json", "Twelve students forgot their umbrellas on the train to Basel."),
         ("other/data.js", "The mean is drawn by extreme values."),
         ("means.html", "Twelve students forgot their umbrellas on the train to Basel."),
@@ -197,7 +195,7 @@ def test_types_that_were_included_are_a_leak_later(site):
     option("true")
     assert run("lmm leak-check _site").returncode == 1
     assert finish() == []
-    assert "Basel" not in text(site / "lmm-ask/part-1.js")
+    assert "Basel" not in text(site / "lmm-ask/data.js")
 
 
 def test_every_link_leads_to_an_element(site):
@@ -322,7 +320,7 @@ def test_what_a_profile_keeps_is_shown_and_found(site, monkeypatch):
     write("_quarto-instructor.yml", "lmm:\n  keep: all\n")
     monkeypatch.setenv("QUARTO_PROFILE", "instructor")
     assert finish() == []
-    data = text(site / "lmm-ask/part-1.js")
+    data = text(site / "lmm-ask/data.js")
     assert "Twelve students forgot" in data and "For the examination" in data
     assert about(site)["kinds"] == {"exercise": 1, "summary": 1, "topic": 1}
 
@@ -357,14 +355,12 @@ def test_only_what_has_changed_is_written(site):
     write("part/index.md", "# Medians\n\nThe median is sturdy.\n")
     assert finish() == []
     changed = {str(path.relative_to(site)) for path, time in before.items() if path.stat().st_mtime_ns != time}
-    changed_data = {f"lmm-ask/{name}.js" for name in ("data", "part-1", "spelling", "words-1")}
-    assert changed == changed_data | {"part/index.html"}
+    assert changed == {"lmm-ask/data.js", "part/index.html"}
 
 
 def test_what_runs_when_a_box_is_opened_is_one_script(site):
     box = {path.name for path in (site / "lmm-ask").glob("*.js")}
-    data = {f"{name}.js" for name in ("data", "part-1", "spelling", "words-1")}
-    assert box - data == {"ask.js", "opened.js", "markdown-it.js", "markdown.js", "judge.js", "temml.js"}
+    assert box == {"data.js", "ask.js", "opened.js", "markdown-it.js", "markdown.js", "judge.js", "temml.js"}
     for left_over in ("search.js", "minisearch.js", "part-2.js"):  # a box of before had them
         write(site / "lmm-ask" / left_over, "")
     assert finish() == []
@@ -388,20 +384,6 @@ def test_a_box_that_is_no_longer_wanted_goes(site):
     left = text(site / "means.html")
     render()
     assert text(site / "means.html") == left
-
-
-@pytest.mark.slow
-def test_large_books_come_in_parts(site):
-    paragraphs = (f"## Section {n}\n\n{'Umbrellas and trains. ' * 60}{n}\n" for n in range(700))
-    write("means.md", "# Long\n\n" + "\n".join(paragraphs))
-    render()
-    assert finish() == []
-    parts = list((site / "lmm-ask").glob("part-*.js"))
-    assert len(parts) == len(about(site)["parts"]) >= 3
-    assert all(path.stat().st_size < PART + 100 for path in parts)
-    write("means.md", "# Short\n\nOne umbrella.\n")
-    assert finish() == []
-    assert [path.name for path in (site / "lmm-ask").glob("part-*.js")] == ["part-1.js"]
 
 
 @pytest.mark.parametrize(
@@ -485,5 +467,5 @@ def test_the_sample_book(sample_book):
     rows = [[passage] if isinstance(passage, str) else passage for row in found for passage in row[7]]
     assert not any(kind for _, *more in rows for kind in more[:1])  # nothing that is RAG-only
     passages = [passage for passage, *_ in rows]
-    size = sum(path.stat().st_size for path in (site / "lmm-ask").glob("part-*.js"))
+    size = len(json.dumps(found, ensure_ascii=False).encode())
     assert size < 1.3 * sum(len(passage.encode()) for passage in passages)

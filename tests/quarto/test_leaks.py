@@ -279,14 +279,14 @@ def _refuse(monkeypatch, names):
 @pytest.mark.parametrize(("include", "count"), [(["exercise"], 0), ([], 1)])
 def test_the_data_of_an_ask_box_may_hold_what_it_includes(include, count):
     write("notes.md", UNREAD)
-    write("site/lmm-ask/part-1.js", "x('Twelve students forgot their umbrellas on the train')")
+    write("site/lmm-ask/data.js", "x('Twelve students forgot their umbrellas on the train')")
     ask = AskBoxSettings(include=frozenset(include))
     assert len(look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ask=ask).leaks) == count
 
 
 def test_the_data_of_an_ask_box_may_hold_the_questions_of_what_stays_in():
     write("notes.md", NOTES)
-    write("site/lmm-ask/part-1.js", "x('Why would anybody prefer the median over the mean in a report?')")
+    write("site/lmm-ask/data.js", "x('Why would anybody prefer the median over the mean in a report?')")
     sources, project = [Path("notes.md")], Project(Path())
     assert look_for_leaks(Path("site"), sources, project, ask=AskBoxSettings()).leaks == []
     assert len(look_for_leaks(Path("site"), sources, project).leaks) == 1

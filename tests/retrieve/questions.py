@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmm_core.index.passages import build_material
-from lmm_core.quarto.ask_box.data import box_data, data_files
+from lmm_core.quarto.ask_box.data import box_data
 from lmm_core.quarto.ask_box.page_html import PageText
 from lmm_core.quarto.ask_box.rows import BoxRows, section_rows
 from lmm_core.retrieve.answer import make_conversation
@@ -148,8 +148,7 @@ def write_box_data(folder, data):
     page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(kinds=material.kinds)
     for one in material.documents:
         rows.add(one.source, one.source, [*section_rows(one, page)])
-    for name, script in data_files(box_data(rows, "en", project.synonyms)).items():
-        Path(data, name).write_bytes(script)
+    Path(data, "data.js").write_bytes(box_data(rows, "en", project.synonyms).script)
 
 
 def without_annotations(folder):

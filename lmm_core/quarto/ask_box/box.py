@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +14,15 @@ from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_
 from ...logging import LoggerBase
 from ...settings.project import Project
 from ..options import ASK_FOLDER, AskBoxSettings
-from .data import box_data, data_files
+from .data import box_data
 from .material import SitePage
 from .page_html import BOX_TAG, PageText, read_page
 from .rows import read_rows
-from .scripts import PARTS, box_files
+from .scripts import box_files
 
 BOX = "ask-box"  # the mark by which the folder is known as ours
-_MADE = re.compile(rb'(?:^lmmAsk\.take\("data","\w+")|"made":"[^"]*"')
-_PARTS = re.compile(r"(?:part|words)-\d+\.js|minisearch\.js")  # the last was the box's own before
+DATA = "data.js"
+_MADE = re.compile(rb'"made":"[^"]*"')
 _TAG = re.compile(rf"[ \t]*<script\b[^<>]*\b{BOX_TAG}\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
 
@@ -59,7 +58,7 @@ def write_box(
     check_inside(output, output / ASK_FOLDER)
     _check_inside(output, [places[page] for page in shown])
     make_marked(output / ASK_FOLDER, BOX)
-    changed = _write_files(output / ASK_FOLDER, data_files(data))
+    changed = _write_files(output / ASK_FOLDER, {DATA: data.script, **box_files()})
     changed += [
         places[page] for page in shown if _put_tag(places[page], page, shown[page], ask, data.pages.get(page, ""))
     ]
@@ -80,20 +79,19 @@ def remove_box(output: Path) -> None:
     remove_marked(folder, BOX)
 
 
-def _write_files(folder: Path, data: Mapping[str, bytes]) -> list[Path]:
-    """Write the data and the box, remove parts that are left over, and return the files that have changed. Data
-    that differ in their time alone are not written."""
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write the files of a box, remove the scripts of an older one, and return the files that have changed. Data that
+    differ in their time alone are not written."""
     changed = []
-    files = {**data, **box_files()}
     for name, script in files.items():
         old = _content(folder / name)
-        is_same = old == script or (name == "data.js" and old is not None and _timeless(old) == _timeless(script))
+        is_same = old == script or (name == DATA and old is not None and _timeless(old) == _timeless(script))
         if not is_same:
             write_own(folder / name, script)
             changed.append(folder / name)
-    for name in {*os.listdir(folder)} - files.keys():  # noqa: PTH208 (there may be thousands)
-        if _PARTS.fullmatch(name) or name in PARTS:
-            (folder / name).unlink()
+    for path in folder.glob("*.js"):
+        if path.name not in files:
+            path.unlink()
     return changed
 
 
@@ -105,8 +103,8 @@ def _content(path: Path) -> bytes | None:
 
 
 def _timeless(data: bytes) -> bytes:
-    """Return the script of the data's description without the time and the mark, which hangs on it."""
-    return _MADE.sub(b"", data, count=2)
+    """Return the script of the data without their time."""
+    return _MADE.sub(b"", data, count=1)
 
 
 def _check_inside(output: Path, places: Sequence[Path]) -> None:

@@ -6,7 +6,7 @@ from ..extension import packaged_extension
 
 OPENED = "opened.js"
 # What runs when a box is opened first, in this order. All is one file in a site, which a browser has sooner than many.
-PARTS = ("words.js", "page.js", "formulas.js", "index.js", "search.js", "study.js", "answer.js", "box.js")
+PARTS = ("words.js", "page.js", "formulas.js", "minisearch.js", "search.js", "study.js", "answer.js", "box.js")
 
 
 def box_files() -> dict[str, bytes]:

@@ -24,7 +24,7 @@ from ...index.passages import Key, Material, Passage, Section
 from ...index.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
 from ..items import may_be_shown
-from .spans import MOST, SIZE, Span, best_first, cut_spans, whole_span
+from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words, other_words
 
@@ -51,16 +51,12 @@ def weights_data() -> dict[str, Any]:
         "k": K,
         "b": B,
         "d": D,
+        "least": LEAST,
         "aside": ASIDE,
         "prefix": PREFIX,
         "fuzzy": FUZZY,
         "otherName": OTHER_NAME,
     }
-
-
-def spans_data() -> dict[str, Any]:
-    """Return the sizes of spans as the ask box reads them."""
-    return {"size": SIZE, "most": MOST}
 
 
 @dataclass(frozen=True)

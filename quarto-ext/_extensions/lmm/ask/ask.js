@@ -23,9 +23,9 @@
     base: new URL(".", script.src).href,
     language,
     about: null, // what describes the data
-    take: (name, mark, value) => taken.set(name, { mark, value }), // the data's scripts call this
+    take: (data) => (taken = data), // the script of the data calls this
   });
-  const taken = new Map();
+  let taken = null;
 
   // Resolves when a script beside this one has run; rejects where it cannot be had. Code runs in the order in which it
   // is asked for, data as they come.
@@ -43,16 +43,6 @@
       document.head.append(tag);
     });
 
-  // Data by their name. Rejects where they cannot be had, or are of another render than `about`.
-  ask.data = async (name) => {
-    const mark = ask.about?.marks[name];
-    await ask.load(`${name}.js${mark ? `?${mark}` : ""}`, true);
-    const found = taken.get(name);
-    taken.delete(name);
-    if (!found || (mark && found.mark !== mark)) throw new Error(name);
-    return found.value;
-  };
-
   // Resolves when the box can be opened.
   let loaded = null;
   ask.ready = () => (loaded ||= Promise.all([addLooks(), ask.addLooks("opened.css"), ask.load(OPENED)]));
@@ -65,13 +55,17 @@
       throw error;
     }));
 
-  // Resolves to what describes the data, which is asked for with the scripts of the box.
-  let described = null;
-  ask.described = () => (described ||= ask.data("data"));
+  // Resolves to the data, which are asked for with the scripts of the box; rejects where they cannot be had.
+  let data = null;
+  ask.data = () =>
+    (data ||= ask.load("data.js", true).then(() => taken || Promise.reject(new Error("data.js"))).catch((error) => {
+      data = null; // the network may come back
+      throw error;
+    }));
 
   // Loads the box; resolves to whether it is there.
   async function prepare() {
-    if ("page" in ask.options) ask.described().catch(() => null); // box.js says so
+    if ("page" in ask.options) ask.data().catch(() => null); // box.js says so
     try {
       await ask.ready();
       return true;

@@ -7,8 +7,7 @@
   const hasData = "page" in ask.options;
   const notes = ask.options.notes; // data of the server, which shows the notes
   const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
-  const FORMAT = 8; // of the data
-  const SMALL = 200; // pieces of data: some 5,000 passages
+  const FORMAT = 9; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
@@ -82,31 +81,18 @@
 
   async function readData() {
     try {
-      use(await ask.described());
+      use(await ask.data());
     } catch {
       return notice("data", t("noData"));
     }
     checkAge();
-    loadRest();
-  }
-
-  // The data of a small site are loaded whole, of a larger one all words, one after the other while nothing is looked for,
-  // so that later keys do not wait for them; unless the browser is to save data.
-  async function loadRest() {
-    if (navigator.connection?.saveData) return;
-    const names = Object.keys(ask.about.marks);
-    const rest = names.length <= SMALL ? names : names.filter((name) => !name.startsWith("part-"));
-    for (const name of rest.slice(0, SMALL)) {
-      await searching;
-      await ask.index.load(name).catch(() => null);
-    }
   }
 
   function use(about) {
     if (about.format !== FORMAT) throw new Error("format");
     ask.search.start(about);
     showChips(Object.keys(about.kinds));
-    if (!about.index.count) notice("data", t("empty"));
+    if (!about.sections.length) notice("data", t("empty"));
   }
 
   const date = (iso) => {
@@ -232,37 +218,18 @@
   let searching = Promise.resolve(); // the last search
   function find() {
     if (!hasData) return findThere();
-    if (ask.about) searching = needing(show(field.value));
+    if (ask.about) searching = show(field.value);
   }
 
   let shown = 0;
   async function show(query) {
     const own = ++shown;
     hits.setAttribute("aria-busy", "true");
-    try {
-      const { terms, count, hits: batches } = await ask.search.search(query, kind);
-      const old = [...hits.children];
-      for await (const batch of batches) {
-        if (own !== shown) return; // something else is looked for meanwhile
-        hits.append(...batch.map(hit));
-        for (const one of old.splice(0)) one.remove();
-        if (hits.children.length < count) await new Promise((resolve) => setTimeout(resolve)); // they are seen before more is asked for
-        if (own !== shown) return;
-      }
-      if (own !== shown) return;
-      for (const one of old) one.remove();
-      showCount(terms.length ? hits.children.length : null);
-    } finally {
-      if (own === shown) hits.removeAttribute("aria-busy");
-    }
-  }
-
-  // Work that needs data which are loaded meanwhile; it is said where they cannot be had.
-  async function needing(work) {
-    const failed = await work.then(() => null, (error) => error);
-    if (failed instanceof TypeError) throw failed; // of ours
-    notice("part", failed ? t("noData") : "");
-    return !failed;
+    const { terms, hits: sections } = await ask.search.search(query, kind);
+    if (own !== shown) return; // something else is looked for meanwhile
+    hits.replaceChildren(...sections.map(hit));
+    showCount(terms.length ? sections.length : null);
+    hits.removeAttribute("aria-busy");
   }
 
   // How many there are, for those who do not see it; none is shown; null: nothing was looked for.
@@ -338,10 +305,9 @@
   async function readFromServer() {
     if (!notes) return readOutline();
     try {
-      const all = await answer.get(notes);
+      const data = await answer.get(notes);
       if (ask.about) return;
-      ask.data = async (name) => all[name];
-      use(all.data);
+      use(data);
       answer.restore(); // its sources lead to the notes now
       fill(panels.findIndex((panel) => !panel.hidden)); // which may have been opened before
     } catch {} // said by greet()
@@ -364,7 +330,7 @@
     panels[at].setAttribute("aria-busy", "true");
     await begun;
     const isOld = at === 2 || !made[at]; // cards know what was practised meanwhile
-    if (ask.about && isOld && (await needing(ask.search.load()))) {
+    if (ask.about && isOld) {
       made[at] = true;
       panels[at].replaceChildren(...(at === 1 ? ask.study.contents() : ask.study.cards()));
     }
