@@ -71,7 +71,7 @@ def _page_hashes(rows: BoxRows) -> dict[str, str]:
     own: dict[str, list[bytes]] = defaultdict(list)
     for number, *row in rows.sections:
         own[rows.documents[number][0]].append(_json(row))
-    return {page: f"{zlib.crc32(bytes().join(texts)):08x}" for page, texts in own.items()}
+    return {page: f"{zlib.crc32(b''.join(texts)):08x}" for page, texts in own.items()}
 
 
 def _words(rows: BoxRows) -> Iterator[str]:
