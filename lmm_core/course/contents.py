@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ..retrieve.plain_text import plain_title
 from ..settings.project import Project
 from ..settings.quarto_project import as_list, mapping_in
-from ..study.outline import page_title, plain_title
+from ..study.outline import page_title
 
 _FIRST = "index"
 

@@ -1,6 +1,6 @@
 """Answers with their sources, by a model that is shown a context.
 
-Without a model, the answer consists of the passages that fit best.
+Without a model, the best matches are shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from ..settings.project import Project
 from .citations import NO_ANSWER, CitedText
 from .context import CitedSource, Context, build_context, outline_context
 from .library import PATIENCE, Library
-from .quoting import quote_notes
+from .matches import best_matches
+from .plain_text import escape, plain_title
 from .ranking.fusion import Ranked
 from .search import Retrieval, Retriever
 
@@ -42,7 +43,7 @@ AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NOT_CHECKED = (
     '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
-    "what is answered is quoted from the notes"
+    "the best matches are shown"
 )
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 
@@ -102,14 +103,14 @@ class Conversation:
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, kind: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
-        """Return what is retrieved for a question, and the context made of it.
+        """Return what is retrieved for a question, and the context made of it; without a model, the best matches.
 
         as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
         `Retriever.retrieve`."""
         whole = self.tools is not None or self.context != "passages"
         found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history], whole)
         if self.asker is None and not as_for_model:
-            found = found.with_whole_passages()
+            return found, Context("", await asyncio.to_thread(best_matches, found))
         if self.context == "passages":
             return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
         shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")
@@ -131,7 +132,7 @@ class Conversation:
                 question, found, context
             )  # what it was about is not said to the model later on, either
         if self.asker is None:
-            answer = quoted_answer(question, found, context)
+            answer = matches_answer(question, found, context)
             show(answer.text)
         else:
             turn = _Turn(self, self.asker, found, context, show)
@@ -177,14 +178,19 @@ class Conversation:
         return kept
 
 
-def quoted_answer(question: str, found: Retrieval, context: Context) -> Answer:
-    """Return the answer that is given without a model: quotations from the notes."""
-    quoted = quote_notes(found, context)
-    nearest = () if quoted.cited else _nearest(found)
+def matches_answer(question: str, found: Retrieval, context: Context) -> Answer:
+    """Return the answer that is given without a model: the best matches, which the context has."""
+    sources = context.sources
+    text = "\n\n".join(f"**{_path(source)}** [{source.number}]\n\n{source.text}" for source in sources)
+    cited = tuple(source.number for source in sources)
+    nearest = () if sources else _nearest(found)
     return Answer(
-        question, quoted.text, context.sources, quoted.cited, bool(quoted.cited), STAND_IN_NAME, context, (), nearest,
-        _kinds(found),
+        question, text, sources, cited, bool(sources), STAND_IN_NAME, context, (), nearest, _kinds(found)
     )  # fmt: skip
+
+
+def _path(source: CitedSource) -> str:
+    return escape(" › ".join(map(plain_title, source.titles)) or source.source)
 
 
 def context_text(found: Retrieval, context: Context) -> str:

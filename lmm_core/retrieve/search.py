@@ -80,10 +80,6 @@ class Retrieval:
     missed: tuple[str, ...] = ()
     off_topic: bool = False
 
-    def with_whole_passages(self) -> Retrieval:
-        """Return the result with each passage as one span: what is quoted is cut out of whole passages."""
-        return replace(self, spans=tuple(map(whole_span, self.passages)))
-
 
 @dataclass
 class Retriever:

@@ -21,9 +21,9 @@ from ..index.encoding import Encoder, has_dense
 from ..index.passages import Key, Material, build_material, section_address, split_questions
 from ..index.refresh import Refresh
 from ..logging import ListLogger, LoggerBase
-from ..retrieve.answer import quoted_answer
 from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library
+from ..retrieve.matches import best_matches
 from ..retrieve.search import MOST_CHARACTERS, Retrieval, Retriever
 from ..settings.models import Models
 from ..settings.project import Project
@@ -239,9 +239,7 @@ def _is_annotated(labelled: Labelled) -> bool:
 def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult:
     context = build_context(found, budget)
     shown = {found.material.passages[one].key for source in context.sources for one in source.ids}
-    quoted = found.with_whole_passages()  # as an answer without a model is
-    answer = quoted_answer(labelled.question, quoted, build_context(quoted, budget))
-    return judge(labelled, found.passages, shown, not answer.answered)
+    return judge(labelled, found.passages, shown, not best_matches(found))
 
 
 def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:

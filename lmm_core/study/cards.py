@@ -14,8 +14,8 @@ from ..files.outputs import CSV_HEAD
 from ..index.passages import Material, Passage, Section, place, split_questions
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
 from ..retrieve.merging import merge
+from ..retrieve.plain_text import plain_title
 from ..scan.knit import slug
-from .outline import plain_title
 
 QUESTION = "question"
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

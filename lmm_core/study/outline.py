@@ -18,6 +18,7 @@ from ..markdown.files import read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.visibility import KnitRules
 from ..retrieve.items import is_solution, typed_parts_under
+from ..retrieve.plain_text import plain_title
 from ..scan.knit import knit
 from ..settings.project import load_project
 from ..settings.quarto_project import mapping_in, page_rules, read_project
@@ -30,14 +31,6 @@ WORDS_A_MINUTE = 200
 WIDTH = 88  # characters
 _FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
 _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-ヿ㐀-鿿]+)*")
-_KEPT = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
-_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
-_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
-_MARK = re.compile(  # first, how all of them begin
-    r"(?=[*_~\\\[<])(?:(?<![\w\\])([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"
-    r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
-)
-_MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
 
 
 @dataclass(frozen=True)
@@ -98,16 +91,6 @@ def reading_minutes(passages: Sequence[Passage]) -> float:
     return sum(len(_WORD.findall(passage.text)) for passage in passages) / WORDS_A_MINUTE
 
 
-def plain_title(title: str) -> str:
-    """Return a title without markup, attributes, and characters that could steer a terminal.
-
-    Formulas stay."""
-    title = " ".join(title.split())
-    parts = _KEPT.split(_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
-    shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
-    return printable("".join(shown)).strip()
-
-
 def course_title(*folders: Path) -> str:
     """Return the title of the course in the first folder that has one, "" if none has.
 
@@ -143,15 +126,6 @@ def page_title(path: Path, rules: KnitRules) -> str:
         return plain_title(str(title))
     kept = knit(blocks, page_rules(path, header, rules))
     return plain_title(next((block.title for block in kept if isinstance(block, HeadingBlock)), ""))
-
-
-def _without_marks(text: str) -> str:
-    text = _LINK.sub(r"\1", text) if "[" in text else text
-    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # marks may be nested, as in bold italics
-        text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
-        if not count:
-            break
-    return text
 
 
 def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width: int = WIDTH) -> str:

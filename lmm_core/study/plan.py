@@ -17,9 +17,10 @@ from ..models.replies import find_object
 from ..models.tokens import count_tokens
 from ..retrieve.items import EXERCISE, SOLUTION, TOPIC, TypedPart, typed_parts_under
 from ..retrieve.library import Library
+from ..retrieve.plain_text import plain_title
 from ..retrieve.ranking.words import keyword_form
 from ..retrieve.search import find_candidates
-from .outline import WIDTH, main_section, plain_title, reading_minutes, show_minutes, wrap
+from .outline import WIDTH, main_section, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time
 
 EXERCISE_MINUTES = 10  # for each, including its solution; our choice

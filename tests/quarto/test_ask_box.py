@@ -525,17 +525,17 @@ def test_an_answer_with_its_sources(answering):
 @pytest.mark.parametrize(
     ("way", "told"),
     [
-        ("quotes", "No model was asked: these are the passages of the notes that fit best."),
-        ("refuses", "No model was asked: the words of the question were looked for in the notes."),
+        ("quotes", "Best matches in the notes (no model is configured):"),
+        ("refuses", "Nothing in the notes fits this question well (no model is configured)."),
         ("whole", None),
     ],
 )
-def test_the_box_says_that_no_model_was_asked(answering, way, told):
+def test_the_box_says_that_no_model_is_configured(answering, way, told):
     page, _ = answering(way)
     put(page, "what is the mean?")
     page.get_by_text("A note.").wait_for()
     answer = page.locator(".lmm-ask-answer").inner_text()
-    assert told in answer if told else "No model" not in answer
+    assert told in answer if told else "no model" not in answer
 
 
 def test_accessibility_of_an_answer(answering, request):

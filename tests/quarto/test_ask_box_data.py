@@ -10,8 +10,8 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.quarto.ask_box.page_html import read_page
-from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_text
 from lmm_core.quarto.render import post_render
+from lmm_core.retrieve.plain_text import in_unicode, plain_text
 from tests.commands import pandocs, run, text, write
 
 ROOT = Path(__file__).parents[2]
@@ -422,7 +422,7 @@ def test_the_text_as_it_is_read():
             "> ## Tip\n>\n> Quoted\n> *words*.\n>\n> ```\n> x = 1 # one\n> ```\n",
             "Tip\n\nQuoted words.\n\n    x = 1 # one",
         ),
-        ("![The data of @tukey1977, drawn.](a.svg){#fig-a}", "The data of @tukey1977, drawn."),
+        ("![The data of @tukey1977, drawn.](a.svg){#fig-a}", "The data of Tukey (1977), drawn."),
         ("See [the book][b], `m[1][0]`, $m[1][0]$.\n\n[b]: https://a.org 'B'\n", "See the book, m[1][0], m[1][0]."),
         ("[The `match` flow](a.md), [`b`](b.md#c)", "The match flow, b"),
         ("Is it[^1][^2] so?", "Is it so?"),

@@ -293,23 +293,26 @@ def test_a_wrong_call_is_told_to_the_model(wrong, told):
 # Without a model
 
 
-def test_the_best_passages_are_the_answer():
+def test_the_best_matches_are_the_answer():
     answer, _, shown = asked("What is a residual?")
     assert answer.answered
-    assert answer.text.startswith("A residual is the vertical distance")
+    assert answer.text.startswith("**Residuals › What is a residual?** [1]\n\nA **residual** is the vertical distance")
     assert shown == answer.text
     assert answer.by == "extractive/default"
 
 
 def test_material_of_a_type_is_given_whole():
     answer, _, _ = asked("an *exercise* on leverage")
-    assert answer.text.startswith("Compute the leverage")
+    assert "[1]\n\nCompute the **leverage**" in answer.text
     assert ":::" not in answer.text
 
 
 @pytest.mark.parametrize(
     ("body", "end"),
-    [("```r\nmean(x) # zebra\n```", "\n```\n\n[1]"), ("| zebra | b |\n|---|---|\n| 1 | 2 |", "\n| 1 | 2 |\n\n[1]")],
+    [
+        ("```r\nmean(x) # zebra\n```", "\n```\nmean(x) # zebra\n```"),
+        ("| zebra | b |\n|---|---|\n| 1 | 2 |", "\n```\n| zebra | b |\n| 1 | 2 |\n```"),
+    ],
 )
 def test_code_and_tables_come_as_they_are(body, end):
     write("notes.md", f"# Code\n\n{body}\n")

@@ -109,7 +109,7 @@ def test_budget_and_kind(indexed_book):
 def test_for_programs(indexed_book):
     found = json.loads(ask("--json 'What is the standard error?'")[0])
     assert (found["answered"], found["by"]) == (True, "extractive/default")
-    assert found["sources"][0]["place"] == "04-estimation.md:50-76"
+    assert found["sources"][0]["place"] == "04-estimation.md:50-60"
     assert json.loads(ask("--json 'How do I bake bread without yeast?'")[0])["answered"] is False
 
 

@@ -158,5 +158,5 @@ def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):
 def test_a_question_about_nothing_but_a_type_finds_what_there_is_of_it(tmp_path, question):
     write(tmp_path / "cups.md", "# Cups\n\n---\ntype: exercise\n---\n\n## Ten\n\nHow many are there?\n")
     lmm(f"index {tmp_path} -q")
-    assert "How many are there? [1]" in lmm(f"ask '{question}'")[0]
-    assert "do not answer" in lmm("ask 'an *exercise* on saucers'")[0]
+    assert "How many are there?" in lmm(f"ask '{question}'")[0]
+    assert "Nothing in your notes" in lmm("ask 'an *exercise* on saucers'")[0]

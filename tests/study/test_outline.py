@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.study.outline import make_outline, plain_title, reading_minutes, show_minutes, show_outline
+from lmm_core.retrieve.plain_text import plain_title
+from lmm_core.study.outline import make_outline, reading_minutes, show_minutes, show_outline
 from tests.retrieve.from_files import material
 
 NOTES = """---

@@ -13,11 +13,11 @@ from typing import Any
 from ...models.embedders.bm25 import USUAL_LANGUAGE
 from ...models.languages.stemming import Stemmer, language_code, stop_words
 from ...models.languages.words import find_words, fold
+from ...retrieve.plain_text import in_unicode
 from ...retrieve.ranking.asking import ASKING
 from ...retrieve.ranking.lexical import weights_data
 from ...retrieve.ranking.synonyms import Synonymous, Synonyms
 from ...retrieve.ranking.words import words_data
-from .plain_text import in_unicode
 from .rows import BoxRows
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

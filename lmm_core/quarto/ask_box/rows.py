@@ -13,11 +13,11 @@ from ...index.statistics import emphasised
 from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
+from ...retrieve.plain_text import in_unicode, plain_line, plain_text
 from ...settings.project import Project
 from ...study.outline import reading_minutes
 from .material import SitePage, read_material
 from .page_html import PageText
-from .plain_text import in_unicode, plain_line, plain_text
 
 
 @dataclass

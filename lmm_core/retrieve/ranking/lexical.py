@@ -144,6 +144,12 @@ class LexicalIndex:
             found[passage.id] = Match(aside(passage, kind) * sum(map(mul, scores, rarity)) * share, share)
         return found
 
+    def share(self, question: str, passages: Sequence[Passage]) -> float:
+        """Return the share of a question that some passages have together, 0 to 1."""
+        meant = self.meant(question)
+        together = map(max, zip(*self.scores(passages, Asked(meant)), strict=True))
+        return share_found(list(together), [self.rarity(one) for one in meant]) if passages else 0.0
+
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
         """Yield the scores of each passage for the words of a question, apart from how rare these are.
 

@@ -17,7 +17,7 @@ from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...formulas import ArrivingText, readable
+from ...formulas import ArrivingText, excerpt_lines, readable
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import run_or_report
 
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 PROMPT = "? "
 # The ask box says the same (words.js).
-QUOTED = "No model was asked: these are the passages of the notes that fit best."
-LOOKED_FOR = "No model was asked: the words of the question were looked for in the notes."
+BEST_MATCHES = "Best matches in your notes (no model is configured):"
 
 
 class _CommandWithTypes(click.Command):
@@ -180,7 +179,8 @@ class _AnswerPrinter:
             await self._print_context(question)
             return
         arriving = ArrivingText()
-        show = None if self.as_json else lambda part: say(arriving.readable(part), nl=False)
+        is_shown = self.talk.asker is not None and not self.as_json
+        show = (lambda part: say(arriving.readable(part), nl=False)) if is_shown else None
         try:
             answer = await self.talk.ask(question, show, self.kind)
         except BrokenAnswer as error:
@@ -208,15 +208,24 @@ class _AnswerPrinter:
             say(context_text(found, context))
 
     def _print_rest(self, answer: Answer) -> None:
-        """Print what stands below the text of an answer."""
-        say("\n" if answer.text else "", nl=bool(answer.text))
+        """Print what stands below the text of an answer, or the best matches where there is no model."""
         if not answer.answered:
+            say("\n" if answer.text else "", nl=bool(answer.text))
             self._say_unanswered(answer)
-        self._list_sources(answer)
         if answer.by == STAND_IN_NAME:
-            say(f"({QUOTED if answer.answered else LOOKED_FOR})", err=True)
+            self._print_matches(answer)
+        else:
+            say("\n" if answer.answered else "", nl=answer.answered)
+            self._list_sources(answer)
         for note in answer.notes:
             warn(note)
+
+    def _print_matches(self, answer: Answer) -> None:
+        say(BEST_MATCHES if answer.sources else "", nl=bool(answer.sources))
+        for source in answer.sources:
+            say(f"\n[{source.number}] {self._shown(source)}")
+            for line in excerpt_lines(source.text):
+                say(f"    {line}")
 
     def _list_sources(self, answer: Answer) -> None:
         for source in answer.sources:
@@ -225,6 +234,8 @@ class _AnswerPrinter:
 
     def _say_unanswered(self, answer: Answer) -> None:
         said = "The notes do not answer this." if not answer.cited else "The notes answer this in part at most."
+        if answer.by == STAND_IN_NAME:
+            said = "Nothing in your notes fits this question well (no model is configured)."
         if answer.off_topic:
             subjects = "; ".join(self.project.ask.subjects)
             said = f"This is about no subject of this course, which are: {subjects}."

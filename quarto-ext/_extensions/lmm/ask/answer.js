@@ -184,7 +184,8 @@
     drawing.delete(turn);
     const body = shownAs.get(turn);
     body.setAttribute("aria-busy", turn.state === "open");
-    body.replaceChildren(...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn), ...judging(turn));
+    const lead = isBestMatches(turn) && turn.answered ? [el("p", { class: "lmm-ask-quiet" }, t("quoted"))] : [];
+    body.replaceChildren(...lead, ...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn), ...judging(turn));
   }
 
   const isRecorded = () => ["questions", "conversations"].includes(own.record);
@@ -197,12 +198,15 @@
     if (!response.ok) throw Object.assign(new Error("refused"), { told: (await refusal(response)).message });
   }
 
+  // No model answered: sections are shown with their titles.
+  const isBestMatches = (turn) => turn.state === "done" && turn.by?.startsWith("extractive/");
+
   function state(turn) {
     const note = (text) => el("p", { class: "lmm-ask-notice" }, text);
     if (turn.state === "open") return turn.answer ? [] : [el("p", { class: "lmm-ask-quiet" }, t("thinking"))];
     if (turn.state === "done") {
-      const withoutModel = turn.by?.startsWith("extractive/") ? [t(turn.answered ? "quoted" : "lookedFor")] : [];
-      const said = [...(turn.answered || turn.answer.trim() ? [] : [turn.off_topic || t("noAnswer")]), ...withoutModel, ...turn.notes];
+      const nothing = turn.off_topic || t(isBestMatches(turn) ? "lookedFor" : "noAnswer");
+      const said = [...(turn.answered || turn.answer.trim() ? [] : [nothing]), ...turn.notes];
       return said.map((text) => el("p", { class: "lmm-ask-quiet" }, String(text)));
     }
     const again = () => {
@@ -230,7 +234,7 @@
     const shown = cited.map((one) => el("li", { value: one.number }, source(one)));
     const nearest = turn.nearest.map((one) => el("li", {}, source(one)));
     return [
-      ...(shown.length && turn.answer ? [el("h4", {}, t("sources")), el("ol", { class: "lmm-ask-sources" }, shown)] : []),
+      ...(shown.length && turn.answer && !isBestMatches(turn) ? [el("h4", {}, t("sources")), el("ol", { class: "lmm-ask-sources" }, shown)] : []),
       ...(nearest.length ? [el("h4", {}, t("nearest")), el("ul", { class: "lmm-ask-sources" }, nearest)] : []),
       ...(turn.state === "done" && turn.kinds?.length ? [kinds(turn)] : []),
     ];

@@ -1,4 +1,4 @@
-"""Markdown as plain text, for the ask box."""
+"""Markdown as plain text, as a page shows it: for the ask box, and for the best matches of a question."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import re
 import string
 from collections.abc import Mapping
 
-from ...markdown.formulas import readable_math
-from ...markdown.regions import split_fences
-from ...retrieve.items import join_blank_lines, without_fences
-from ...scan.references import LEFT_OUT, is_cross_reference
-from ...study.outline import plain_title
+from ..logging import printable
+from ..markdown.formulas import readable_math
+from ..markdown.regions import split_fences
+from ..scan.references import LEFT_OUT, is_cross_reference
+from .items import join_blank_lines, without_fences
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
+_OPTIONS = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[^\n]*\n?", re.M)  # of a cell
 _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
@@ -25,7 +26,7 @@ _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2
 _NOT_READ = re.compile(
     r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
     r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
-    r"^[ \t]*(?:Table)?:[ \t]+|^ {0,3}\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
+    r"^[ \t]*(?:Table)?:[ \t]+|^[ \t]*\[[^\[\]^][^\[\]]*\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$|"
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
 )
@@ -37,17 +38,35 @@ _SHOWN = re.compile(
     rf"|\[(?P<span>(?:`[^`\n]*`|[^\[\]`\n]|\[[^\[\]\n]*\])*)\]{_ATTRIBUTES}"
     rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|\^\[(?P<note>(?:`[^`\n]*`|[^\[\]`]|\[[^\[\]]*\])*)\]|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
 )
+_ADMONITION = re.compile(r'^ *(?:(?:!!!|\?\?\?\+?)[ ]+[\w-]+(?:[ ]+[\w-]+)*|===[+!]?)(?:[ ]+"([^"\n]*)")?[ \t]*$', re.M)
+_ICON = re.compile(r":[a-z]+(?:-[a-z0-9]+)+:(?:\{[^{}\n]*\})?[ ]?")  # of Material for MkDocs and others
+_NO_WORDS = re.compile(r"!\[\](?:\[[^\[\]\n]*\]|\([^()\n]*\))(?:\{[^{}\n]*\})?|^\{:[^{}\n]*\}[ \t]*\n?", re.M)
+_DEFINED = re.compile(r"^[ \t]*\[([^\[\]\n^]+)\]:[ \t]*\S", re.M)  # the label of a link
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
 _HARD_BREAK = re.compile(r"\\\n")
 _LINK = re.compile(  # not inside code and formulas, which the first group takes; code may stand inside a link
-    r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![\w\]])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
+    r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![^\W_])(?<!\])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
 )
+_SHORTCUT = re.compile(r"(?<![\w\]!])\[([^\[\]\n^]+)\](?![\[({:])")  # a link that is its own label
 _AUTOLINK = re.compile(r"<((?:https?|mailto):[^<>\s]+|[\w.+-]+@[\w.-]+)>")
 _REFERENCE = re.compile(r"(`[^`\n]+`)|(?<![\w@\\])(-?)@(?:\{([^{}\n]+)\}|([A-Za-z](?:[\w:.-]*\w)?))")
+_AUTHOR = re.compile(r"([^\W\d_]{2,})[\W_]*((?:1[5-9]|20)\d\d)[a-z]?")
 _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
 
+
+_NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
+_TITLE_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
+_TITLE_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
+_MARK = re.compile(  # first, how all of them begin
+    r"(?=[*_~\\\[<])(?:(?<![\w\\])([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"
+    r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
+)
+_MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
+
+
+_SIGNS_OF_MARKUP = re.compile(r"([\\`*_\[\]<|~$@^]|^[>#])", re.M)
 
 # Around a formula: where it begins in Unicode, where it begins in TeX (on a line of its own: the third), where it ends.
 _BEGIN, _INLINE, _DISPLAYED, _END = "\ue000\ue001\ue002\ue003"
@@ -62,12 +81,12 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     labels that the text refers to."""
     if not markdown:
         return ""
-    pieces = split_fences(without_fences(_without_signs(markdown)))
+    pieces = split_fences(without_fences(_without_admonitions(_without_signs(markdown))))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
     for is_code, piece in split_fences(unquoted):
         if is_code:
-            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", piece)))
+            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", _OPTIONS.sub("", piece))))
         else:
             parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
     return join_blank_lines("".join(parts)).strip("\n").rstrip()
@@ -76,6 +95,11 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 def plain_line(markdown: str) -> str:
     """Return a title as plain text, with its formulas as in `plain_text`."""
     return plain_title(_MATH.sub(_formula_span, _as_shown(_without_signs(markdown))))
+
+
+def escape(text: str) -> str:
+    """Return a plain text as markdown that shows it."""
+    return _SIGNS_OF_MARKUP.sub(r"\\\1", text)
 
 
 def in_unicode(text: str) -> str:
@@ -89,11 +113,30 @@ def _without_signs(text: str) -> str:
     return text
 
 
+def _without_admonitions(text: str) -> str:
+    """Return a text with the titles of admonitions and tabs (Python-Markdown) as lines, and no margin."""
+    lines, margins = list[str](), list[int]()  # of the admonitions that are open
+    for line in text.split("\n") if _ADMONITION.search(text) else [text]:
+        margin = len(line) - len(line.lstrip(" "))
+        while line.strip() and margins and margin < margins[-1] + 4:
+            margins.pop()
+        shown = line[4 * len(margins) :]
+        if head := _ADMONITION.fullmatch(line):
+            margins.append(margin)
+            shown = f"{shown[: len(shown) - len(shown.lstrip())]}{head[1] or ''}\n"
+        lines.append(shown)
+    return "\n".join(lines)
+
+
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     """Return the lines of a text without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    text = _as_shown(_NOT_READ.sub("", text))
+    labels = {label.casefold() for label in _DEFINED.findall(text)} if "]:" in text else set()
+    text = _as_shown(_NOT_READ.sub("", _NO_WORDS.sub("", text)))
+    text = _ICON.sub("", text) if "-" in text else text
+    if labels:
+        text = _SHORTCUT.sub(lambda link: link[1] if link[1].casefold() in labels else link[0], text)
     text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
@@ -138,11 +181,17 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
 
     def reference(found: re.Match[str]) -> str:
         label = found[3] or found[4] or ""
-        known = words.get(label, LEFT_OUT if is_cross_reference(label) else "")
+        known = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
         return _span(known) if known else found[0]
 
     text = _MATH.sub(_formula_span, text) if "$" in text else text
     return _REFERENCE.sub(reference, text) if "@" in text else text
+
+
+def _author(label: str) -> str:
+    """Return the author and the year that the key of a cited work is made of, "" if it is not."""
+    parts = _AUTHOR.fullmatch(label)
+    return f"{parts[1].title()} ({parts[2]})" if parts else ""
 
 
 def _formula_span(found: re.Match[str]) -> str:
@@ -159,3 +208,22 @@ def _formula(found: re.Match[str]) -> str:
 def _span(text: str) -> str:
     plain = " ".join(text.replace("`", "").split())
     return f"`{plain}`" if plain else ""
+
+
+def plain_title(title: str) -> str:
+    """Return a title without markup, attributes, and characters that could steer a terminal.
+
+    Formulas stay."""
+    title = " ".join(title.split())
+    parts = _NO_MARKUP.split(_TITLE_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
+    shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
+    return printable("".join(shown)).strip()
+
+
+def _without_marks(text: str) -> str:
+    text = _TITLE_LINK.sub(r"\1", text) if "[" in text else text
+    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # marks may be nested, as in bold italics
+        text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
+        if not count:
+            break
+    return text

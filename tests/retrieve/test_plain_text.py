@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.quarto.ask_box.page_html import read_page
-from lmm_core.quarto.ask_box.plain_text import in_unicode, plain_line, plain_text
+from lmm_core.retrieve.plain_text import in_unicode, plain_line, plain_text
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
@@ -22,7 +22,7 @@ def test_the_words_of_a_page():
         ("It is so [@gelman2007].", "It is so."),
         ("In @sec-lost, or @fig-other.", "In […], or […]."),
         ("Write `@sec-mean` or a@gelman2007.", "Write @sec-mean or a@gelman2007."),
-        ("By @unknown1999.", "By @unknown1999."),
+        ("By @unknown1999.", "By Unknown (1999)."),
         ("The mean $\\mu$ costs 5$ or 6$.", "The mean μ costs 5$ or 6$."),
     ],
 )

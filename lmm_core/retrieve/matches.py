@@ -1,0 +1,156 @@
+"""The best matches of a question: what is shown where no model is configured.
+
+Nothing here understands a question. It shows the best sections in the order of the search, each with the sentences
+that have most of the question's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ..index.passages import Key, Passage
+from ..index.statistics import emphasised
+from ..models.annotators.prose import leans, split_sentences
+from ..models.languages.words import find_words
+from .context import CitedSource
+from .items import may_be_shown
+from .plain_text import escape, in_unicode, plain_text
+from .search import Retrieval
+
+LEAST_SHARE = 0.52  # of what is asked, by how rare its words are, that the best section has; else nothing is shown
+SECTIONS = 3
+SHORT = 120  # characters of a sentence that comes with the next one
+LONG = 600  # characters of an excerpt that a list goes on in
+CODE_LINES = 12  # of the code after a sentence
+_ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）]*\Z")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_WORD = re.compile(r"\w[\w'’-]*")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A line of prose with its sentences, or the lines of a block of code or a table."""
+
+    is_code: bool
+    sentences: tuple[str, ...]
+
+
+def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
+    """Return the best sections with what they say on a question, numbered from 1; none if they say nothing of it.
+
+    Their texts are markdown, in which the words of the question are bold. Parts of a type, such as exercises, are shown
+    only if that type was asked for."""
+    sections: dict[Key, list[Passage]] = {}
+    for passage in found.passages:
+        if may_be_shown(passage, found.kind):
+            sections.setdefault(passage.key, []).append(passage)
+    best = list(sections.values())
+    if not best or (not found.kind and found.lexical.share(found.text, best[0]) < LEAST_SHARE):
+        return ()
+    excerpts = _Excerpts(found)
+    return tuple(excerpts.source(number, passages[0]) for number, passages in enumerate(best[:SECTIONS], 1))
+
+
+class _Excerpts:
+    def __init__(self, found: Retrieval) -> None:
+        self.found, self.index = found, found.lexical
+        self.asked = self.index.meant(found.text)
+        self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
+
+    def source(self, number: int, passage: Passage) -> CitedSource:
+        """Return a passage as a source whose text is an excerpt of it."""
+        text = self._whole(passage) if self.found.kind else self._excerpt(passage)
+        return CitedSource(
+            number, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
+            passage.line_end, passage.kinds, passage.depth, text, (passage.id,), passage.page,
+        )  # fmt: skip
+
+    def _parts(self, passage: Passage) -> list[_Part]:
+        lines = in_unicode(plain_text(passage.text, self.references)).split("\n")
+        parts = []
+        for sign, group in groupby(filter(str.strip, lines), key=_sign_of):
+            own = list(group)
+            parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(one))) for one in own]
+        return parts
+
+    def _whole(self, passage: Passage) -> str:
+        return "\n\n".join(self._shown(part, passage.language) for part in self._parts(passage))
+
+    def _excerpt(self, passage: Passage) -> str:
+        """Return the sentence that has most of the question, the one beside it that it needs, and the code after it."""
+        parts = self._parts(passage)
+        places = [(at, number) for at, part in enumerate(parts) for number in range(len(part.sentences))]
+        prose = [(at, number) for at, number in places if not parts[at].is_code]
+        terms = [" ".join(find_words(term)) for term in emphasised(passage.text)]
+        scores = {(at, n): self._score(parts[at].sentences[n], terms, passage.language) for at, n in places}
+        if not any(scores[place] for place in prose):
+            prose = []
+        at, number = max(prose or places, key=lambda place: scores[place], default=(0, 0))  # the first of equal ones
+        if not parts:
+            return ""
+        if parts[at].is_code:
+            return self._shown(_code_around(parts[at], number), passage.language)
+        shown = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
+        is_last = parts[at].sentences[-1] in shown[0].sentences
+        return "\n\n".join(
+            self._shown(part, passage.language)
+            for part in [*shown, *(_after(shown[0], parts[at + 1 :]) if is_last else ())]
+        )
+
+    def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
+        """Return how much of the question a sentence has, by how rare the words are; its terms count twice.
+
+        terms: that the passage emphasises."""
+        stems = self.index.stemmers.of(language).stems
+        words = f" {' '.join(find_words(sentence))} "
+        own, defined = set(stems(sentence)), set(stems(" ".join(term for term in terms if f" {term} " in words)))
+        counts = ((not own.isdisjoint(meant)) + (not defined.isdisjoint(meant)) for meant in self.asked)
+        return sum(count * self.index.rarity(meant) for count, meant in zip(counts, self.asked, strict=True))
+
+    def _shown(self, part: _Part, language: str) -> str:
+        """Return a part as markdown with the words of the question in bold."""
+        if part.is_code:
+            lines = [line.removeprefix("    ") for line in part.sentences]
+            return "\n".join(["```", *lines, "```"])
+        stems, meant = self.index.stemmers.of(language).stems, set().union(*self.asked)
+        text, at, pieces = " ".join(part.sentences), 0, []
+        for word in _WORD.finditer(text):
+            if not meant.isdisjoint(stems(word[0])):
+                pieces += [escape(text[at : word.start()]), "**", escape(word[0]), "**"]
+                at = word.end()
+        return "".join([*pieces, escape(text[at:])])
+
+
+def _sign_of(line: str) -> str:
+    """Return how a line of code or of a table begins, "" for prose."""
+    return next((sign for sign in ("    ", "|") if line.startswith(sign)), "")
+
+
+def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
+    """Return a sentence with the one before it, if it needs that, or the next one, if it is short."""
+    if number and leans(sentences[number]):
+        return sentences[number - 1 : number + 1]
+    return sentences[number : number + 1 + (len(sentences[number]) < SHORT)]
+
+
+def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
+    """Return what belongs to sentences: the code after them, and what a sentence without an end goes on with."""
+    size, last, after = sum(map(len, part.sentences)), part.sentences[-1], list[_Part]()
+    for one in following:
+        size += sum(map(len, one.sentences))
+        if one.is_code:
+            return [*after, _code_around(one, 0)]
+        if _ENDED.search(last) or (not after and _ITEM.match(last)) or size > LONG:
+            break
+        after.append(one)
+        last = one.sentences[-1]
+    return after
+
+
+def _code_around(part: _Part, number: int) -> _Part:
+    """Return the lines of a block from a little before one of them on, as many as are shown."""
+    start = max(0, min(number - CODE_LINES // 2, len(part.sentences) - CODE_LINES))
+    return _Part(True, part.sentences[start : start + CODE_LINES])

@@ -1,0 +1,126 @@
+"""The best matches of a question, where no model is configured."""
+
+from lmm_core.retrieve.matches import best_matches
+from lmm_core.retrieve.ranking.lexical import LexicalIndex
+from lmm_core.retrieve.ranking.spans import whole_span
+from lmm_core.retrieve.search import Retrieval
+from tests.retrieve.materials import material, rank
+
+NOTES = """# The t test {#sec-t}
+
+A formula was the solution of @student1908 [see @fisher1935, p. 3].[^note] The *t test* divides the difference by its
+[standard error](#sec-se), as @sec-se explains. It is named after its author.
+
+[^note]: Student is a pen name.
+
+Its value is
+
+$$ t = \\frac{\\bar{x}_1 - \\bar{x}_2}{s} , $$
+
+where $s$ is the standard deviation.
+
+# The standard error {#sec-se}
+
+![A figure.](a.png)
+
+Three things can be read from it. The standard error is smaller in larger samples. It has a name of its own.
+
+It is computed from the sample.
+
+```python
+print(standard_error([1, 2, 3]))
+```
+
+| n | standard error |
+|---|----------------|
+| 4 | 0.5            |
+
+# Kinds {#sec-kinds}
+
+Ordinal
+:   The values have an order, and the distances mean nothing.
+
+Look at these in turn:
+
+- a first one,
+- a second one.
+
+::: exercise
+Which kind is a grade? **Solution.** A grade is ordinal, since its distances mean nothing.
+:::
+"""
+MADE = material(NOTES, size=2000)
+INDEX = LexicalIndex(MADE, "english")
+
+
+def matches(question, kind="", notes=MADE, index=INDEX):
+    passages = [one for one in rank(index, question, notes.passages.values(), kind) if one.score > 0]
+    if kind:
+        passages = [one for one in passages if kind in one.kinds]
+    spans = tuple(map(whole_span, passages))
+    return best_matches(Retrieval(question, question, kind, (question,), spans, tuple(passages), (), notes, index))
+
+
+def first(question, **more):
+    return matches(question, **more)[0].text
+
+
+def test_sections_are_numbered_in_the_order_of_the_search():
+    assert [(one.number, one.anchor) for one in matches("standard error")] == [(1, "sec-se"), (2, "sec-t")]
+
+
+def test_the_sentence_that_fits_best_is_shown_with_its_words_in_bold():
+    assert first("standard error in larger samples") == (
+        "The **standard** **error** is smaller in **larger** **samples**. It has a name of its own."
+    )
+
+
+def test_citations_links_notes_and_formulas_are_readable():
+    assert first("formula was the solution") == (
+        "A formula was the **solution** of Student (1908). The t test divides the difference by its standard "
+        "error, as “The standard error” explains."
+    )
+
+
+def test_code_comes_with_the_sentence_before_it():
+    assert first("computed from the sample") == (
+        "It is **computed** from the **sample**.\n\n```\nprint(standard_error([1, 2, 3]))\n```"
+    )
+
+
+def test_a_list_comes_with_the_line_that_announces_it():
+    assert first("look at these in turn") == "Look at these in **turn**:\n\n- a first one,\n\n- a second one."
+
+
+def test_an_exercise_is_not_given_away():
+    assert "Solution" not in first("distances of ordinal values")
+    assert "Solution" in first("grade", kind="exercise")
+
+
+def test_nothing_is_shown_for_what_the_notes_do_not_have():
+    assert matches("What is the standard model of particles?") == matches("xylophone") == ()
+
+
+def test_nothing_of_markup_is_left():
+    """Of Python-Markdown's admonitions, images, definitions of links, chunks and attributes."""
+    notes = material(
+        """# Oaks
+
+![](oak.png){ alt='An oak of many years' }
+
+???+ warning "Oaks are old"
+
+    An oak stands for [centuries], **if** nobody `cuts` it.{.x}
+
+  [centuries]: https://example.org/centuries
+
+{:start="2"}
+``` {python}
+#| echo: false
+count(oaks)
+```
+""",
+        size=2000,
+    )
+    text = first("why does an oak stand", notes=notes, index=LexicalIndex(notes, "english"))
+    assert text == "An **oak** **stands** for centuries, if nobody cuts it.\n\n```\ncount(oaks)\n```"
