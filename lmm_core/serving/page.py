@@ -16,8 +16,8 @@ from starlette.responses import HTMLResponse, Response
 
 from ..index.passages import Material
 from ..models.languages.stemming import language_code
+from ..retrieve.plain_text import plain_title
 from ..settings.tables import ServeOptions
-from ..study.outline import plain_title
 from .access import SITE
 
 TYPES = {".js": "text/javascript", ".css": "text/css"}

@@ -3,7 +3,6 @@
 //   data-page, data-mark   this page in the data, and its state; without data-page there are no
 //                          data, and sections are looked for by the server
 //   data-server            the address of `lmm serve`, where there is one
-//   data-notes             what the server calls the data of the notes that it shows itself
 // Data and code are scripts beside this one: a page that is opened as a file may load nothing
 // else. Nothing is inserted as HTML, here or in the other scripts.
 (() => {

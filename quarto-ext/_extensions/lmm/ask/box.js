@@ -5,8 +5,7 @@
   const { el, answer } = ask;
   const t = ask.t;
   const hasData = "page" in ask.options;
-  const notes = ask.options.notes; // data of the server, which shows the notes
-  const NAMES = hasData || notes ? ["find", "contents", "cards"] : ["find", "contents"];
+  const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
   const FORMAT = 9; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
@@ -74,7 +73,7 @@
     answer.restore();
     forget.hidden = !answer.turns.length;
     if (hasData) await readData();
-    else await readFromServer();
+    else await readOutline();
     dialog.dataset.ready = "yes";
     find();
   }
@@ -153,7 +152,7 @@
   // With the token that has just been given.
   function enter() {
     greet();
-    if (!hasData) readFromServer();
+    if (!hasData) readOutline();
   }
 
   function serverIsDown() {
@@ -302,17 +301,6 @@
       el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 
-  async function readFromServer() {
-    if (!notes) return readOutline();
-    try {
-      const data = await answer.get(notes);
-      if (ask.about) return;
-      use(data);
-      answer.restore(); // its sources lead to the notes now
-      fill(panels.findIndex((panel) => !panel.hidden)); // which may have been opened before
-    } catch {} // said by greet()
-  }
-
   async function readOutline() {
     try {
       const { sections = [] } = await answer.get("outline");
@@ -326,7 +314,7 @@
 
   const made = {};
   async function fill(at) {
-    if (at === 0 || !(hasData || notes)) return;
+    if (at === 0 || !hasData) return;
     panels[at].setAttribute("aria-busy", "true");
     await begun;
     const isOld = at === 2 || !made[at]; // cards know what was practised meanwhile
