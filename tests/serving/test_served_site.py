@@ -58,7 +58,7 @@ def test_from_a_source_to_its_place(course):
         tab.goto(f"http://127.0.0.1:{server.port}/")
         tab.get_by_role("searchbox").first.fill("How is the oak explained?")
         tab.keyboard.press("Enter")
-        tab.locator(".lmm-ask-sources a", has_text="About oak").first.click()
+        tab.locator(".lmm-ask-cite").first.click()
         tab.wait_for_url("**/site/trees.html#about-oak")
 
 
