@@ -11,7 +11,7 @@
   if (!script || window.lmmAsk) return;
   const OPENED = "opened.js"; // the other scripts of this folder, but for those that are loaded when they are needed
   const ANSWERS = ["markdown-it.js", "markdown.js", "judge.js"];
-  const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar"]; // the first that there is
+  const BARS = [".navbar .quarto-navbar-tools", ".navbar .navbar-container", ".navbar", "body > header.course"]; // the first that there is
   const OPEN = {
     en: "Search the notes", de: "Im Skript suchen", fr: "Chercher dans le cours",
     es: "Buscar en los apuntes", it: "Cerca negli appunti",
@@ -112,7 +112,7 @@
     }));
   const addLooks = () => ask.addLooks("ask.css");
 
-  // In the navigation bar, where the page has one that is shown, else in a corner.
+  // In the navigation bar or the head of the page, where it has one that is shown, else in a corner.
   function addButton() {
     const button = document.createElement("button");
     button.type = "button";

@@ -321,7 +321,8 @@
   function snippet(text, terms, start = 0) {
     const formulas = formulasIn(text);
     let from = start + text.slice(start).search(/\S|$/);
-    let end = Math.min(text.length, from + SNIPPET);
+    const cut = text.lastIndexOf(" ", from + SNIPPET); // no word is cut, where there are blanks
+    let end = from + SNIPPET >= text.length ? text.length : cut > from + SNIPPET / 2 ? cut : from + SNIPPET;
     for (const one of formulas) { // none is cut
       if (one.start < from && one.end > from) from = one.start;
       if (one.start < end && one.end > end) end = one.end;
