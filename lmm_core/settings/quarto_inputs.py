@@ -19,18 +19,9 @@ from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
 INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-# How documents show others: shortcodes of Quarto and other generators (`{{< include`, `{{#include`, `{% include`,
-# `{include}`), snippets of MkDocs, children of knitr, and code that reads a file.
-_SHOWING = re.compile(
-    r"\{[{%<#\s]*[\w-]*(?:include|embed)[\w-]*[}\s]\s*(?:[\"']([^\"'\n#:]+)|([^\s\"'<>{}#:]+))"
-    r"|--8<--\s+[\"']([^\"'\n:]+)"
-    r"|(?:\bchild\s*[=:]|(?:\bread\w*|\bopen|\bfile|\bPath|\binclude_str!)\()\s*[\"']?([^\s\"'(){}]+)"
-)
 # Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
-_GLOB = re.compile(r"\*\*/|\*\*|\{([^{}/]*)\}|.", re.S)
 SHOWN = 3  # names in a sentence
-_WILD = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,29 +216,18 @@ def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None =
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
     """Return those of some files that the patterns of `render:` name, in their order, without those
-    that a pattern after `!` names."""
-    if not patterns:
-        return paths
+    that a pattern after `!` names (https://quarto.org/docs/reference/globs.html)."""
     names = {path.relative_to(folder).as_posix(): path for path in paths}
-    wanted = [_pattern(one) for one in patterns if not one.startswith("!")] or [re.compile("")]
-    gone = [_pattern(one[1:], everywhere=True) for one in patterns if one.startswith("!")]
-    found = [name for one in wanted for name in names if one.match(name)]
-    return [names[name] for name in dict.fromkeys(found) if not any(one.match(name) for one in gone)]
+    wanted = [read_patterns([_pattern(one)]) for one in patterns if not one.startswith("!")]
+    gone = read_patterns([one[1:] for one in patterns if one.startswith("!")])
+    found = [name for rules in wanted for name in names if matches(rules, name)] if wanted else list(names)
+    return [names[name] for name in dict.fromkeys(found) if not matches(gone, name)]
 
 
-def _pattern(glob: str, everywhere: bool = False) -> re.Pattern[str]:
-    """Return the expression for a pattern of `render:`, which names a file, or a folder with all that is
-    in it. A pattern with wildcards (or with `everywhere`) counts in every folder, unless it begins with
-    `/` (https://quarto.org/docs/reference/globs.html)."""
-
-    def piece(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"(?:{'|'.join(map(re.escape, found[1].split(',')))})"
-        return _WILD.get(found[0]) or re.escape(found[0])
-
-    before = "(?:.*/)?" if (everywhere or re.search(r"[*?{]", glob)) and not glob.startswith("/") else ""
-    name = glob.removeprefix("./").strip("/")
-    return re.compile(rf"{before}{_GLOB.sub(piece, name)}(?:/|\Z)", re.S)
+def _pattern(glob: str) -> str:
+    """Return a pattern of `render:` as .gitignore has it: one without wildcards starts from the project."""
+    name = glob.removeprefix("./")
+    return name if re.search(r"[*?]", name) else f"/{name.lstrip('/')}"
 
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
@@ -283,30 +263,15 @@ def included_in(path: Path, folder: Path) -> list[Path]:
 
 
 def included_finder() -> Callable[[Path], bool]:
-    """Return a function that tells whether another document of a document's project includes it, or shows its text as
-    an example. What stood in its header would be printed there. Each project is read once."""
+    """Return a function that tells whether another document of a document's project includes it: what stood in its
+    header would be printed there. Each project is read once."""
 
     @cache
-    def shown_below(root: Path) -> frozenset[str]:
+    def included_below(root: Path) -> frozenset[str]:
         documents = with_included(find_markdown([root]), root)
-        return frozenset(os.path.realpath(shown) for path in documents for shown in _shown_in(path, root))
+        return frozenset(os.path.realpath(inner) for path in documents for inner in included_in(path, root))
 
-    def is_included(path: Path) -> bool:
-        return os.path.realpath(path) in shown_below(quarto_folder(path) or project_root(path))
-
-    return is_included
-
-
-def _shown_in(path: Path, folder: Path) -> list[Path]:
-    """Return the documents whose text a file shows. folder: of the project."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    names = ["".join(groups) for groups in _SHOWING.findall(text)]
-    documents = [name for name in names if is_document(PurePosixPath(name).name, SUFFIXES)]
-    places = [place / name.lstrip("/") for name in documents for place in (path.parent, folder)]
-    return [place for place in places if place.is_file()]
+    return lambda path: os.path.realpath(path) in included_below(quarto_folder(path) or project_root(path))
 
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:

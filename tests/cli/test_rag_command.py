@@ -308,12 +308,6 @@ SHOWN = {
     "from the project's folder": ("{{< include /parts/part.qmd >}}", "parts/part.qmd"),
     "a name with a blank": ('{{< include "parts/a part.md" >}}', "parts/a part.md"),
     "as an example": ("````` markdown\n{{< include part.md >}}\n`````", "part.md"),
-    "read by a cell": ('```{python}\n#| output: asis\nprint(open("part.qmd").read())\n```', "part.qmd"),
-    "read by R": ('```{r}\ncat(readLines("part.qmd"))\n```', "part.qmd"),
-    "a child of knitr": ('```{r, child="part.Rmd"}\n```', "part.Rmd"),
-    "mdBook": ("{{#include part.md}}", "part.md"),
-    "MkDocs": ('--8<-- "part.md"', "part.md"),
-    "MyST": ("```{include} part.md\n```", "part.md"),
 }
 
 

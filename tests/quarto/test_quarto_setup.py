@@ -323,7 +323,6 @@ def test_broken_yaml_is_shown():
         ("['!deep/']", ["a.md", "part/a.md"]),
         ("['/*.md']", ["a.md"]),
         ("['**/*.qmd', './a.md', 3]", ["part/deep/b.qmd", "a.md"]),
-        ("['{a,c}.md']", ["a.md", "part/a.md"]),
         ("['[a', '../*']", []),
     ],
 )
