@@ -12,7 +12,7 @@ from ..logging import LoggerBase
 from ..markdown.blocks import BOM
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..models.chat import ChatMessage, Request
-from ..models.own_prompts.known import own_prompt
+from ..models.own_prompts import own_prompt
 from ..models.prompts import LLMD, LLMD_TOOLS, Prompt
 from ..scan.documents.talk import keep_unmerged
 from ..scan.exchange.requests import REPLY_TOKENS, Screen, ask_model

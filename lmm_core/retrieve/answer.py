@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.names import parse_name
-from ..models.own_prompts.known import own_prompt
+from ..models.own_prompts import own_prompt
 from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.models.own_prompts.known import KNOWN
+from lmm_core.models.own_prompts import KNOWN
 from tests.commands import text, write
 from tests.model_server import ModelServer
 from tests.strategies import LONG
@@ -58,7 +58,7 @@ def test_a_prompt_is_begun_changed_and_shown():
     assert ours == KNOWN["questions"].text + "\n"
     begun = lmm("config prompts questions --init")
     assert '[prompts]  questions = "_prompts/questions.md"' in begun.stderr
-    assert text("_prompts/questions.md").startswith("<!-- What a model is told:")
+    assert text("_prompts/questions.md") == ours and "{titles}" in begun.stderr
     assert "exists already" in lmm("config prompts questions --init", 1).stderr
     write("config.toml", '[prompts]\nquestions = "_prompts/questions.md"\n')
     assert lmm("config prompts questions").stdout == ours
@@ -76,19 +76,18 @@ def test_a_prompt_is_begun_changed_and_shown():
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("_prompts/none.md", "none.md: cannot be read: No such file"),
+        ("_prompts/none.md", "none.md: should be a text file"),
         ("../outside.md", "config.toml: `prompts.questions`: should be a file inside"),
         ("/etc/passwd", "config.toml: `prompts.questions`: should be a file inside"),
         ("link/outside.md", "should be a file inside"),
-        ("_prompts/wrong.md", "_prompts/wrong.md:2: {sectoin} is no field"),
-        ("prompts", "prompts: cannot be read"),
+        ("_prompts/wrong.md", "_prompts/wrong.md: cannot be read"),
     ],
 )
 def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, file, said):
     write("notes.md", NOTES)
     write("../outside.md", "Secret.")
     os.symlink("..", "link")
-    write("_prompts/wrong.md", "Ask\nof {sectoin}.")
+    write("_prompts/wrong.md", "").write_bytes(b"Fragen \xfcber")
     write("config.toml", f'[prompts]\nquestions = "{file}"\n')
     for command in ("config prompts", "rag --dry-run ."):
         error = lmm(command, 2).stderr
@@ -143,7 +142,7 @@ def test_a_prompt_as_ours_changes_no_byte(model):
     lmm("rag -q notes.md")
     before = text("notes.md")
     model.requests.clear()
-    say_otherwise("summary", f"<!-- ours -->\n\n{KNOWN['summary'].text}\n")
+    say_otherwise("summary", f"{KNOWN['summary'].text}\n")
     lmm("rag -q notes.md")
     assert text("notes.md") == before and asked(model) == []
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import PromptError
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.annotators.model_annotator import make_request
-from lmm_core.models.own_prompts.known import KNOWN, own_prompt, prompt_marks
-from lmm_core.models.own_prompts.reading import as_written, beginning_of, read_prompt
+from lmm_core.models.own_prompts import KNOWN, as_written, own_prompt, prompt_marks, read_prompt
 from lmm_core.models.prompts import RULES, fields_in
 
 SECTION = AnnotatorSection(("Notes", "Residuals"), "A residual is a distance.", language="en")
@@ -27,9 +26,9 @@ def problem(tmp_path, name, text):
 
 
 @pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
-def test_a_file_as_it_is_begun_says_the_same_as_ours(tmp_path, known):
-    assert own(tmp_path, known.name, beginning_of(known)) == ""
-    assert own(tmp_path, known.name, beginning_of(known).replace(" ", "\r\n")) == ""
+def test_our_words_in_a_file_are_ours(tmp_path, known):
+    assert own(tmp_path, known.name, known.text) == ""
+    assert own(tmp_path, known.name, known.text.replace(" ", "\r\n")) == ""
     assert set(known.needed) <= set(fields_in(known.text)) <= set(known.fields)
     assert known.purpose and all(known.fields.values())
 
@@ -37,7 +36,7 @@ def test_a_file_as_it_is_begun_says_the_same_as_ours(tmp_path, known):
 def test_the_rules_on_sources_belong_to_every_answer(tmp_path):
     assert KNOWN["answer"].needed == ["rules", "kind", "tools", "teacher"]
     said = problem(tmp_path, "answer", "Answer as you like. {kind}{tools}{teacher}")
-    assert said == "own.md: the field {rules} is missing: our rules on sources and refusal"
+    assert said == "own.md: these fields are missing: {rules}: our rules on sources and refusal"
     prompt = own_prompt("answer", {"answer": own(tmp_path, "answer", "Be brief. {rules}{kind}{tools}{teacher}")})
     request = prompt.request(dict.fromkeys(prompt.receives, "") | {"rules": RULES, "question": "Why?"})
     assert request.messages[0].content == f"Be brief. {RULES}"
@@ -56,45 +55,26 @@ def test_what_a_section_gets_is_asked_for_in_own_words(tmp_path):
 
 
 def test_what_surrounds_them_is_said_in_own_words(tmp_path):
-    text = "Reply with JSON:\n{wanted}\nIn {language}. Not {{wanted}}."
+    text = "Reply with JSON:\n{wanted}\nIn {language}. Not {other}."
     prompts = {"annotations": own(tmp_path, "annotations", text)}
     told = make_request(SECTION, ["summary"], own=prompts).messages[0].content
-    assert told == f"Reply with JSON:\n- `summary`: {KNOWN['summary'].text}\nIn English (en). Not {{wanted}}."
+    assert told == f"Reply with JSON:\n- `summary`: {KNOWN['summary'].text}\nIn English (en). Not {{other}}."
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Ask.\n\nOn {tiles}.", "own.md:3: {tiles} is no field of the prompt `questions` (its fields: {language}, "
-         "{titles}; did you mean {titles}?). As text, write {{tiles}}"),
-        ("{text}", "own.md:1: {text} is no field of the prompt `questions`"),
-        ("", "own.md: holds no text: lmm config prompts questions prints ours"),
-        ("<!-- {nothing} but a comment -->\n", "own.md: holds no text"),
-        ("<!-- a comment\n -->\n{x} {y}", "own.md:3: {y}"),
-        ("x" * 60_000, "own.md: is longer than 50,000 bytes"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_used_is_said_with_its_line(tmp_path, text, said):
-    assert said in problem(tmp_path, "questions", text)
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    (tmp_path / "latin.md").write_bytes(b"Fragen\n\xfcber")
-    for name, said in (("latin.md", "latin.md:2: not UTF-8"), ("none.md", "none.md: cannot be read: No such file")):
-        with pytest.raises(PromptError, match=said):
-            read_prompt("questions", tmp_path / name)
+@pytest.mark.parametrize("data", [b"", b" \n", b"x" * 60_000, b"Fragen\n\xfcber", None])
+def test_what_cannot_be_used_is_named(tmp_path, data):
+    if data is not None:
+        (tmp_path / "own.md").write_bytes(data)
+    with pytest.raises(PromptError, match=r"own\.md: (cannot be read|should be a text file)"):
+        read_prompt("questions", tmp_path / "own.md")
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(["{", "}", "{{", "}}", "titles", "x", " ", "{titles}", "{{x}}", "0", "\n"])))
-def test_any_braces_are_text_or_a_field_or_a_problem(tmp_path_factory, parts):
+def test_any_braces_are_text_or_a_field(tmp_path_factory, parts):
     file = tmp_path_factory.mktemp("prompts") / "own.md"
     file.write_text(text := "Ask " + "".join(parts), encoding="utf-8")
-    try:
-        template = read_prompt("questions", file)
-    except PromptError as error:
-        assert "is no field of the prompt" in str(error)
-        return
+    template = read_prompt("questions", file)
     assert set(fields_in(template)) <= {"titles"}
     assert as_written(template) == text.strip()
     template.format_map({"titles": "T"})

@@ -22,7 +22,7 @@ from ..reports import print_json
 
 if TYPE_CHECKING:
     from ...cli.doctor import MachineFinding
-    from ...models.own_prompts.known import KnownPrompt
+    from ...models.own_prompts import KnownPrompt
 
 PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as documents
 
@@ -136,7 +136,7 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 
 def _list_prompts(as_json: bool) -> None:
     """List the prompts that there are, and which of them this project has in its own words."""
-    from ...models.own_prompts.known import KNOWN
+    from ...models.own_prompts import KNOWN
 
     own = project_at(None).prompts
     rows = [
@@ -153,7 +153,7 @@ def _list_prompts(as_json: bool) -> None:
 
 
 def _show_prompt(name: str) -> None:
-    from ...models.own_prompts.reading import as_written
+    from ...models.own_prompts import as_written
 
     known = _known_prompt(name)
     own = project_at(None).prompts.get(name)
@@ -163,23 +163,24 @@ def _show_prompt(name: str) -> None:
 def _begin_prompt(name: str) -> None:
     """Write a file to begin an own prompt with into the project's root; config.toml has yet to name it."""
     from ...files.create import create_file
-    from ...models.own_prompts.reading import beginning_of
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
     file = root / PROMPTS / f"{name}.md"
     try:
         check_inside(root, file)
         file.parent.mkdir(exist_ok=True)
-        create_file(file, beginning_of(known).encode("utf-8"))
+        create_file(file, f"{known.text}\n".encode())
     except FileExistsError:
         raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
     say(f"written: {file}", err=True)
+    for field, meaning in known.fields.items():
+        say(f"{{{field}}}: {meaning}{' (needed)' if field in known.needed else ''}", err=True)
     say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
 
 
 def _known_prompt(name: str) -> KnownPrompt:
     """Return the prompt of a name. Raise UsageError if there is none."""
-    from ...models.own_prompts.known import KNOWN
+    from ...models.own_prompts import KNOWN
 
     if name not in KNOWN:
         raise click.UsageError(f"there is no prompt {name!r}; there are {', '.join(KNOWN)}")

@@ -75,7 +75,7 @@ def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
     """Return the marks of own prompts; our own have none."""
     if not prompts:
         return {}
-    from ...models.own_prompts.known import prompt_marks
+    from ...models.own_prompts import prompt_marks
 
     return prompt_marks(prompts)
 

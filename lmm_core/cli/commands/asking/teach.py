@@ -13,7 +13,7 @@ import click
 from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
 from ....files.writing import is_stream
 from ....logging import counted, put, say
-from ....models.own_prompts.known import own_prompt
+from ....models.own_prompts import own_prompt
 from ....models.sources import STAND_IN
 from ....settings.models import Models
 from ....settings.project import Project

@@ -1,12 +1,16 @@
-"""The prompts that there are, by name, and what the own text of each may and has to hold."""
+"""Prompts in a person's own words, in place of ours: a file for each, in which `{titles}` and the other fields of that
+prompt are filled in, and all other braces are text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from ...markdown.metadata.ownership import digest
-from ..prompts import (
+from ..errors import PromptError
+from ..markdown.metadata.ownership import digest
+from .prompts import (
     ANNOTATIONS,
     ANSWER,
     CHAT,
@@ -19,8 +23,9 @@ from ..prompts import (
     Prompt,
     fields_in,
 )
-from ..roles import PURPOSES
+from .roles import PURPOSES
 
+MOST_BYTES = 50_000  # of a file
 # Fields that a text may do without; it has to hold all others that ours holds.
 OPTIONAL = frozenset({"titles", "language", "most"})
 _PROMPTS = {
@@ -64,7 +69,27 @@ def _fields(prompt: Prompt, text: str) -> dict[str, str]:
 KNOWN = _known()
 
 
-# In place of ours
+def read_prompt(name: str, path: Path) -> str:
+    """Return the own text of a prompt as a template of `str.format`, "" if it says the same as ours. Raise PromptError,
+    which begins with the file."""
+    known = KNOWN[name]
+    try:
+        data = path.read_bytes() if path.is_file() else b""
+        text = data.decode("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"{path}: cannot be read: {error}") from None
+    if not text or len(data) > MOST_BYTES:
+        raise PromptError(f"{path}: should be a text file of at most {MOST_BYTES:,} bytes")
+    template = re.sub(rf"(\{{(?:{'|'.join(known.fields)})\}})|[{{}}]", lambda found: found[1] or 2 * found[0], text)
+    if missing := [field for field in known.needed if field not in fields_in(template)]:
+        fields = "; ".join(f"{{{field}}}: {known.fields[field]}" for field in missing)
+        raise PromptError(f"{path}: these fields are missing: {fields}")
+    return "" if text.split() == known.text.split() else template
+
+
+def as_written(template: str) -> str:
+    """Return a template as a file with it says it."""
+    return template.replace("{{", "{").replace("}}", "}")
 
 
 def own_prompt(name: str, own: Mapping[str, str]) -> Prompt:

@@ -1,1 +1,0 @@
-"""Prompts in a person's own words, in place of ours."""
