@@ -173,8 +173,7 @@ def _begin_prompt(name: str) -> None:
     except FileExistsError:
         raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
     say(f"written: {file}", err=True)
-    for field, meaning in known.fields.items():
-        say(f"{{{field}}}: {meaning}{' (needed)' if field in known.needed else ''}", err=True)
+    say("".join(f"{{{field}}}: {meaning}\n" for field, meaning in known.fields.items()), err=True)
     say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
 
 
