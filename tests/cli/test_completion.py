@@ -93,5 +93,5 @@ def test_zsh_finds_it_after_the_lines_that_are_printed(home):
 
 def test_fish_completes(home):
     run("lmm config completion fish --install")
-    assert in_shell("fish", "-c", "complete -C 'lmm init --editor '").split() == ["rstudio", "vscode"]
+    assert in_shell("fish", "-c", "complete -C 'lmm cards --format '").split() == ["anki", "csv", "md"]
     assert in_shell("fish", "-c", "complete -C 'lmm conf'").startswith("config\t")

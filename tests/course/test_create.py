@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lmm_core import __version__, installation
+from lmm_core import __version__
 from lmm_core.course import create
 from lmm_core.course.create import create_course
 from lmm_core.errors import FolderError, QuartoError
@@ -144,42 +144,28 @@ def test_as_json():
 # What is there
 
 
-def test_no_file_is_changed_and_what_it_lacks_pasted_is_all(monkeypatch):
+def test_no_file_is_changed_and_what_it_may_lack_is_shown():
     mine = {
-        ".gitignore": "*.log\n/.quarto/\n", "requirements.txt": "numpy\n", "config.toml": "# mine\n",
-        ".pre-commit-config.yaml": "repos:\n  - repo: https://github.com/pre-commit/pre-commit-hooks\n    rev: v5.0.0\n"
-        "    hooks:\n      - id: check-yaml\n",
-        ".github/workflows/course.yml": "jobs:\n  build:\n    runs-on: ubuntu-latest\n    steps:\n"
-        "      - uses: actions/checkout@v4\n",
+        ".gitignore": "*.log\n", "requirements.txt": "numpy\n", "config.toml": "# mine\n",
+        ".pre-commit-config.yaml": "repos: []\n",
+        ".github/workflows/course.yml": "jobs:\n  build:\n    runs-on: ubuntu-latest\n    steps: []\n",
         "_quarto.yml": "# mine\nproject:\n  type: website\n", "means.md": NOTES,
     }  # fmt: skip
     for name, content in mine.items():
         write(name, content)
     parts = create_course(Path())
     assert {name: text(name) for name in mine} == mine
-    assert pasted(parts, ".gitignore") == "/.lmm/\n/.venv/\n/_site/\n"
+    assert pasted(parts, ".gitignore") == "/.lmm/\n/.quarto/\n/.venv/\n/_site/\n"
     for part in parts:
         if part.state == "lacks":
-            write(part.path, text(part.path) + part.paste + "\n")
+            Path(part.path).write_text(part.paste)
     assert set(states(create_course(Path())).values()) == {"left alone"}
-    assert [len(one["hooks"]) for one in yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]] == [1, 2]
-    steps = yaml.safe_load(text(".github/workflows/course.yml"))["jobs"]["build"]["steps"]
-    assert [next(iter(step.values())) for step in steps][2:] == ["pip install -r requirements.txt", "lmm course"]
 
 
 def test_a_workflow_of_another_name_that_makes_the_course_is_enough():
     write(".github/workflows/pages.yml", "jobs: {a: {steps: [{run: lmm course}]}}\n")
     assert states(create_course(Path()))[".github/workflows/pages.yml"] == "left alone"
     assert not Path(".github/workflows/course.yml").exists()
-    parts = create_course(Path(), quarto=True)
-    assert pasted(parts, "pages.yml") == "      - uses: quarto-dev/quarto-actions/setup@v2\n"
-
-
-def test_a_configuration_of_another_program_is_reported():
-    write("config.toml", 'baseURL = "https://example.org"\ntheme = "x"\n')
-    done = run("lmm init --no-quarto")
-    assert done.returncode == 0
-    assert "--  config.toml: " in done.stdout.decode() and "baseURL" in done.stdout.decode()
 
 
 def test_a_quarto_project_that_cannot_be_read():
@@ -187,12 +173,6 @@ def test_a_quarto_project_that_cannot_be_read():
     done = run("lmm init")
     assert done.returncode == 1 and done.stderr.startswith(b"Error: _quarto.yml:2: cannot be read")
     assert tree().keys() == {"_quarto.yml"}
-
-
-def test_blocks_that_quarto_cannot_read_are_named_with_the_command_that_mends_them():
-    write("means.md", f"{NOTES}\n---\ntype: exercise\n---\n\nText.\n")
-    done = run("lmm init --quarto").stdout.decode()
-    assert "means.md:5: Quarto would forget" in done and "        lmm convert --to div means.md\n" in done
 
 
 def test_the_folder_of_the_site_is_that_of_quarto():
@@ -292,22 +272,23 @@ def test_git_ignores_what_is_made():
     }
 
 
-def test_a_course_in_a_part_of_a_repository():
-    """GitHub and pre-commit read their files in its root, outside of the folder: to be pasted."""
+def test_a_course_in_a_part_of_a_repository_gets_no_workflow():
+    """GitHub and pre-commit read their files in its root."""
     git("init", "repository")
-    folder = Path("repository/stats 1")
-    parts = create_course(folder)
-    assert not Path("repository/.github").exists() and not (folder / ".github").exists()
-    workflow = pasted(parts, "repository/.github/workflows/course.yml")
-    assert yaml.safe_load(workflow)["defaults"]["run"]["working-directory"] == "stats 1"
-    paths = {step["with"]["path"] for step in steps(workflow) if "path" in step.get("with", {})}
-    assert paths == {"stats 1/_site", "stats 1/.lmm"}
-    hooks = pasted(parts, "repository/.pre-commit-config.yaml")
-    pattern = yaml.safe_load(hooks)["repos"][0]["hooks"][0]["files"]
-    assert re.search(pattern, "stats 1/part/Means.MD") and not re.search(pattern, "other/means.md")
-    write("repository/.github/workflows/course.yml", workflow)
-    write("repository/.pre-commit-config.yaml", hooks)
-    assert set(states(create_course(folder)).values()) == {"left alone"}
+    done = run("lmm init --no-quarto repository/stats")
+    assert not Path("repository/.github").exists() and not Path("repository/stats/.github").exists()
+    assert b"workflow" not in done.stdout and b"git push" not in done.stdout
+
+
+def test_cells_of_r_need_r_in_the_workflow():
+    create_course(Path("without"), quarto=True)
+    write("course/means.qmd", "# Means\n\n```{r}\nmean(1:3)\n```\n")
+    create_course(Path("course"), quarto=True)
+    uses = [str(step.get("uses")) for step in steps(text("course/.github/workflows/course.yml"), "publish")]
+    assert [one for one in uses if "r-lib" in one] == [
+        "r-lib/actions/setup-r@v2", "r-lib/actions/setup-r-dependencies@v2",
+    ]  # fmt: skip
+    assert "r-lib" not in text("without/.github/workflows/course.yml")
 
 
 @pytest.mark.slow
@@ -337,23 +318,12 @@ def test_pre_commit_runs_the_hooks(monkeypatch, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("quarto", [True, False])
-@pytest.mark.parametrize("below", ["", "stats 1"])
-def test_workflows_are_well_written(quarto, below):
+def test_workflows_are_well_written(quarto):
     if shutil.which("actionlint") is None:
         pytest.skip("actionlint is not installed")
-    write("course.yml", create._workflow(quarto, "_book", below))
+    write("course.yml", create._workflow("_book", quarto, quarto))
     done = run("actionlint course.yml")
     assert done.returncode == 0, done.stdout
-
-
-def test_with_a_public_address_the_hooks_are_those_of_the_project(monkeypatch):
-    monkeypatch.setattr(create, "ADDRESS", "https://example.org/owner/lmm")
-    monkeypatch.setattr(installation, "ADDRESS", "https://example.org/owner/lmm")
-    create_course(Path())
-    [one] = yaml.safe_load(text(".pre-commit-config.yaml"))["repos"]
-    assert (one["repo"], one["rev"]) == ("https://example.org/owner/lmm", f"v{__version__}")
-    assert [hook["id"] for hook in one["hooks"]] == ["lmm-check", "lmm-rag-check"]
-    assert "--find-links" not in text("requirements.txt")
 
 
 def test_a_package_that_is_in_no_registry_is_said_to_be_put_beside():

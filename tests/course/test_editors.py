@@ -1,4 +1,4 @@
-"""`lmm init --editor`: what it writes for VS Code is checked against what `lmm` prints, since no editor
+"""`lmm init --vscode`: what it writes for VS Code is checked against what `lmm` prints, since no editor
 runs here."""
 
 import json
@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.course.create import create_course
-from lmm_core.course.editors import CONFIG_SCHEMA, matchers, read_snippets, rstudio_snippets, vscode_tasks
+from lmm_core.course import create
+from lmm_core.course.create import CONFIG_SCHEMA, create_course
 from lmm_core.scan.check.finding import CODES, ERRORS
 from tests.commands import run, text, write
 
-SNIPPETS = [one for one in read_snippets() if not one.rstudio]
+FILES = Path(create.__file__).with_name("files")
+TASKS = json.loads(text(FILES / "vscode-tasks.json"))["tasks"]
+SNIPPETS = {one["prefix"]: "\n".join(one["body"]) for one in json.loads(text(FILES / "vscode-snippets.json")).values()}
 # A page for each kind of mistake: its code, the line and the text.
 MISTAKES = [
     ("unreadable-block", 5, "# A\n\n---\ntype: [x\n---\n\nText.\n"),
@@ -35,7 +37,7 @@ def problems(output):
     """What VS Code makes of an output: each line by the first matcher that fits."""
     found = []
     for line in output.splitlines():
-        for one in matchers("lmm-scan"):
+        for one in TASKS[0]["problemMatcher"]:
             pattern = one["pattern"]
             if seen := re.search(pattern["regexp"], line):
                 level = seen[pattern["severity"]] if "severity" in pattern else None
@@ -65,7 +67,7 @@ def test_messages_of_other_commands_are_found_too():
 
 
 def test_tasks_run_commands_that_there_are():
-    for task in vscode_tasks()["tasks"]:
+    for task in TASKS:
         assert task["command"] == "lmm"
         done = run(f"lmm {task['args'][0]} --help")
         assert done.returncode == 0, done.stderr
@@ -75,7 +77,7 @@ def test_tasks_run_commands_that_there_are():
 
 
 def test_files_for_vs_code():
-    create_course(Path(), quarto=False, editors=["vscode"])
+    create_course(Path(), quarto=False, vscode=True)
     names = {path.name for path in Path(".vscode").iterdir()}
     assert names == {"tasks.json", "lmm.code-snippets", "settings.json", "extensions.json", "lmm-config.schema.json"}
     for name in names:
@@ -89,32 +91,30 @@ def test_existing_files_for_vs_code_are_not_changed_and_what_they_lack_is_printe
             ".vscode/extensions.json": "{}\n", "config.toml": "# mine\n"}  # fmt: skip
     for name, content in mine.items():
         write(name, content)
-    parts = {Path(part.path).as_posix(): part for part in create_course(Path(), quarto=False, editors=["vscode"])}
+    parts = {Path(part.path).as_posix(): part for part in create_course(Path(), quarto=False, vscode=True)}
     assert {name: text(name) for name in mine} == mine
     assert all(parts[name].state == "lacks" for name in mine)
-    assert parts["config.toml"].paste == f"#:schema {CONFIG_SCHEMA}\n"
-    assert {task["label"] for task in json.loads("{" + parts[".vscode/tasks.json"].paste + "}")["tasks"]} == {
-        task["label"] for task in vscode_tasks()["tasks"]
-    }
+    assert CONFIG_SCHEMA in parts["config.toml"].paste
+    assert json.loads(parts[".vscode/tasks.json"].paste)["tasks"] == TASKS
 
 
 def test_settings_that_have_something_of_ours_by_chance_lack_the_rest():
     mine = '{\n  // mine\n  "editor.tabCompletion": "on",\n}\n'
     write(".vscode/settings.json", mine)
-    [part] = [part for part in create_course(Path(), quarto=False, editors=["vscode"]) if part.state == "lacks"]
+    [part] = [part for part in create_course(Path(), quarto=False, vscode=True) if part.state == "lacks"]
     assert "${workspaceFolder}/.venv/bin" in part.paste and text(".vscode/settings.json") == mine
 
 
 def test_twice_writes_nothing():
-    create_course(Path(), quarto=False, editors=["vscode", "rstudio"])
-    parts = create_course(Path(), quarto=False, editors=["vscode", "rstudio"])
+    create_course(Path(), quarto=False, vscode=True)
+    parts = create_course(Path(), quarto=False, vscode=True)
     assert {part.state for part in parts} == {"left alone"}
 
 
 def test_a_schema_of_another_version_is_named(monkeypatch):
-    create_course(Path(), quarto=False, editors=["vscode"])
+    create_course(Path(), quarto=False, vscode=True)
     write(CONFIG_SCHEMA, "{}\n")
-    [part] = [part for part in create_course(Path(), quarto=False, editors=["vscode"]) if part.state == "lacks"]
+    [part] = [part for part in create_course(Path(), quarto=False, vscode=True) if part.state == "lacks"]
     assert Path(part.path).as_posix() == CONFIG_SCHEMA
     assert text(CONFIG_SCHEMA) == "{}\n"
 
@@ -126,37 +126,15 @@ def fields_filled(body):
     return re.sub(r"\$\{\d:([^}]*)\}|\$\{?0\}?", lambda found: found[1] or "", body)
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda one: one.word)
-def test_snippets_are_right_as_they_come(snippet):
-    write("notes.md", f"# A\n\n{fields_filled(snippet.body)}\nText.\n")
+@pytest.mark.parametrize("word", SNIPPETS)
+def test_snippets_are_right_as_they_come(word):
+    write("notes.md", f"# A\n\n{fields_filled(SNIPPETS[word])}\nText.\n")
     done = run("lmm scan --strict notes.md")
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("word", ["lmm-exercise", "lmm-topic", "lmm-definition", "lmm-type"])
 def test_snippets_of_what_is_left_out(word):
-    body = next(one.body for one in SNIPPETS if one.word == word)
-    write("notes.md", f"# A\n\nBefore.\n\n{fields_filled(body)}\nText.\n")
+    write("notes.md", f"# A\n\nBefore.\n\n{fields_filled(SNIPPETS[word])}\nText.\n")
     shown = run("lmm knit notes.md").stdout.decode()
     assert "Before." in shown and "The " not in shown
-
-
-def test_snippets_for_rstudio_stand_in_the_users_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    done = run("lmm init course --no-quarto --editor rstudio")
-    place = tmp_path / "settings/rstudio/snippets/markdown.snippets"
-    assert f"written: {place}\n" in done.stdout.decode()
-    assert text(place) == rstudio_snippets()
-    lines = text(place).splitlines()
-    assert all(not line or line.startswith(("\t", "#", "snippet ")) for line in lines)
-    assert {line.split()[1] for line in lines if line.startswith("snippet")} == {
-        "[", "![", "r", "rcpp", *(one.word for one in SNIPPETS),
-    }  # fmt: skip
-
-
-def test_snippets_of_the_users_own_stay(monkeypatch, tmp_path):
-    monkeypatch.setenv("RSTUDIO_CONFIG_HOME", str(tmp_path))
-    write(tmp_path / "snippets/markdown.snippets", "snippet mine\n\tMine.\n")
-    shown = run("lmm init course --no-quarto --editor rstudio").stdout.decode()
-    assert text(tmp_path / "snippets/markdown.snippets") == "snippet mine\n\tMine.\n"
-    assert "        snippet lmm-ask\n" in shown and "snippet rcpp" not in shown

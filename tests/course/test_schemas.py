@@ -84,7 +84,7 @@ def test_the_checker_of_even_better_toml_reads_the_schema():
     """taplo, which that extension of VS Code is made of; where it is installed."""
     if shutil.which("taplo") is None:
         pytest.skip("taplo is not installed")
-    create_course(Path(), quarto=False, editors=["vscode"])
+    create_course(Path(), quarto=False, vscode=True)
     assert run("taplo check config.toml").returncode == 0
     write("config.toml", text("config.toml") + '[minor]\nmodle = "x"\n')
     done = run("taplo check config.toml")

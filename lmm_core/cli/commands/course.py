@@ -38,27 +38,21 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
     default=None,
     help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
 )
-@click.option(
-    "--editor",
-    "editors",
-    multiple=True,
-    type=click.Choice(["vscode", "rstudio"]),
-    help="Also write tasks and snippets for this editor.",
-)
+@click.option("--vscode", is_flag=True, help="Also write tasks and snippets for VS Code.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
-def init(folder: Path, quarto: bool | None, editors: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+def init(folder: Path, quarto: bool | None, vscode: bool, dry_run: bool, as_json: bool) -> None:
     """Make a course of a folder of notes, or of nothing.
 
-    No file that is there is changed: what it lacks is printed to paste."""
+    No file that is there is changed: what it may lack is printed to paste."""
     from ...course.create import create_course
 
-    parts = create_course(folder, quarto, editors, dry_run)
+    parts = create_course(folder, quarto, vscode, dry_run)
     if as_json:
         print_json([asdict(part) for part in parts])
     else:
         _print_parts(parts, dry_run)
-        _print_next(folder)
+        _print_next(folder, parts)
 
 
 def _print_parts(parts: Sequence[CoursePart], dry_run: bool) -> None:
@@ -71,12 +65,13 @@ def _print_parts(parts: Sequence[CoursePart], dry_run: bool) -> None:
             say(f"{'would be ' if dry_run and part.state == 'written' else ''}{part.state}: {part.path}")
 
 
-def _print_next(folder: Path) -> None:
-    from ...course.create import WHEELS, WORKFLOW, repository_of
+def _print_next(folder: Path, parts: Sequence[CoursePart]) -> None:
+    from ...course.create import WHEELS, repository_of
     from ...installation import ADDRESS, PACKAGE
 
     place = "" if folder == Path() else f" {shlex.quote(str(folder))}"
-    if not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
+    has_workflow = any("workflows" in part.path and part.state != "lacks" for part in parts)
+    if has_workflow and not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
         say(
             f"{PACKAGE} is in no package registry yet. For the workflow, put its wheel into the folder {WHEELS} beside "
             f"requirements.txt: pip wheel --no-deps -w {WHEELS} CHECKOUT"
@@ -85,8 +80,8 @@ def _print_next(folder: Path) -> None:
     say(f"    lmm course{place}    # check, render, look for leaks, index")
     if repository_of(folder) is None:
         say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
-    else:
-        say(f"    git push      # after a commit: {WORKFLOW} publishes it")
+    elif has_workflow:
+        say("    git push      # after a commit: the workflow publishes the site")
 
 
 @click.command()
