@@ -13,6 +13,7 @@ from ..settings.quarto_project import as_list, mapping_in
 from ..study.outline import page_title
 
 _FIRST = "index"
+FIRST_PAGE = f"{_FIRST}.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def site_title(folder: Path, settings: Mapping[str, Any], contents: Sequence[Ent
     """Return the title of a site: that of `_quarto.yml`, else that of its first page, else the folder's
     name."""
     named = mapping_in(settings, "book").get("title") or mapping_in(settings, "website").get("title")
-    first = next((entry.title for entry in contents if entry.page == f"{_FIRST}.html"), "")
+    first = next((entry.title for entry in contents if entry.page == FIRST_PAGE), "")
     return plain_title(str(named or settings.get("title") or first)) or folder.name
 
 

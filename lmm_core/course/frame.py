@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import html
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from .contents import Entry
 
 _LABELS = Path(__file__).with_name("files") / "labels.toml"
-_TOC = re.compile(r"<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?", re.S)
-# A page whose title is its first heading: the table of contents comes after that.
-_FIRST_HEADING = re.compile(r"(<!--lmm-toc-start-->.*?<!--lmm-toc-end-->\n?)(<h1\b[^<>]*>.*?</h1>\n?)", re.S)
-_FIRST_PAGE = """\
-<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="stylesheet" href="lmm-site/page.css">
-</head>
-<body>
-<div class="page first">
-<main>
-<header class="title"><h1>{title}</h1></header>
-<nav class="contents">{contents}</nav>
-</main>
-</div>
-</body>
-</html>
-"""
 
 
 @cache
@@ -44,30 +21,20 @@ def site_words(language: str) -> Mapping[str, str]:
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
-def framed(text: str, entry: Entry, title: str, contents: Sequence[Entry], words: Mapping[str, str]) -> str:
-    """Return a page of pandoc's with the frame that the template leaves open."""
+def frame_of(entry: Entry, title: str, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of the template's variables for a page, as HTML. The first page of a course that has none
+    of its own shows the table of contents. title: of the course; words: see `site_words`."""
     up = "../" * entry.page.count("/")
-    window = entry.title if entry.title == title else f"{entry.title} – {title}"
-    home = f'<a class="home" href="{up}index.html">{html.escape(title)}</a>'
-    pieces = {
-        "window-title": html.escape(window),
+    pages = contents_list(contents, up, entry.page)
+    return {
+        "window-title": html.escape(entry.title if entry.title == title else f"{entry.title} – {title}"),
+        "course-title": html.escape(title),
         "up": up,
-        "head": f'{home}<a class="to-pages" href="#lmm-pages">{words["pages"]}</a>',
-        "pages": contents_list(contents, up, entry.page),
+        "pages-title": words["pages"],
         "toc-title": words["toc"],
+        "pages" if entry.source else "contents": pages,
         "turn": _turn(entry, [one for one in contents if one.page], up, words),
     }
-    if text.count("<li>", text.find("<!--lmm-toc-start-->"), text.find("<!--lmm-toc-end-->")) < 2:
-        text = _TOC.sub("", text, count=1)
-    text = _FIRST_HEADING.sub(r"\2\1", text, count=1)
-    text = re.sub(r"<!--lmm-toc-(?:start|end)-->\n?", "", text)
-    return re.sub(r"<!--lmm-([a-z-]+)-->", lambda found: pieces.get(found[1], found[0]), text)
-
-
-def first_page(title: str, contents: Sequence[Entry], words: Mapping[str, str], language: str) -> str:
-    """Return the first page of a course that has none: its title and its table of contents."""
-    shown = contents_list(contents, "", "")
-    return _FIRST_PAGE.format(title=html.escape(title), contents=shown, language=html.escape(language))
 
 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
@@ -85,19 +52,15 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
 
 def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
     """Return the links to the page before and the page after."""
-    at = pages.index(entry)
-    found = []
-    for kind, page in (
-        ("previous", pages[at - 1] if at else None),
-        ("next", pages[at + 1] if pages[at + 1 :] else None),
-    ):
-        if page is not None:
+    if entry not in pages:
+        return ""
+    at, links = pages.index(entry), []
+    for kind, beside in (("previous", pages[at - 1 : at] if at else ()), ("next", pages[at + 1 : at + 2])):
+        for page in beside:
             label = f"<small>{words[kind]}</small> {html.escape(page.title)}"
-            found.append(f'<a class="{kind}" rel="{kind[:4]}" href="{up}{_address(page.page)}">{label}</a>')
-    return f'<nav class="turn">{"".join(found)}</nav>' if found else ""
+            links.append(f'<a class="{kind}" rel="{kind[:4]}" href="{up}{_address(page.page)}">{label}</a>')
+    return f'<nav class="turn">{"".join(links)}</nav>' if links else ""
 
 
 def _address(page: str) -> str:
-    from urllib.parse import quote
-
     return html.escape(quote(page))

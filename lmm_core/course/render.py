@@ -8,10 +8,9 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from ..errors import CourseError, RenderError
 from ..installation import packaged_pandoc
@@ -21,6 +20,16 @@ from .text import PageSource
 FILES = Path(__file__).with_name("files")
 SECONDS = 30.0  # for a page
 _LEAST = 8  # pages for which it is worth to start one more pandoc
+
+
+@dataclass(frozen=True, slots=True)
+class SitePage:
+    """A page to render. title: of its window; frame: the values of the template's variables."""
+
+    name: str
+    title: str
+    source: PageSource
+    frame: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +49,30 @@ def find_pandoc() -> str:
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
 
 
-def render_pages(
-    pages: Sequence[tuple[str, str, PageSource]], language: str, pandoc: str, seconds: float = SECONDS
-) -> list[RenderedPage]:
-    """Return the HTML of pages, given by name, title and text. language: of the words that the site has; pandoc: its
-    command; seconds: for a page. Raise RenderError if pandoc cannot be run, or takes longer."""
+def render_pages(pages: Sequence[SitePage], language: str, pandoc: str, seconds: float = SECONDS) -> list[RenderedPage]:
+    """Return the HTML of pages. language: of the words that the site has; pandoc: its command; seconds: for a page.
+    Raise RenderError if pandoc cannot be run, or takes longer."""
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
         done = [*workers.map(lambda share: _run(share, language, pandoc, seconds), shares)]
     rendered = {page.name: page for page in chain.from_iterable(done)}
-    return [rendered[name] for name, _, _ in pages]
+    return [rendered[page.name] for page in pages]
 
 
-def _run(
-    pages: Sequence[tuple[str, str, PageSource]], language: str, pandoc: str, seconds: float
-) -> list[RenderedPage]:
+def _run(pages: Sequence[SitePage], language: str, pandoc: str, seconds: float) -> list[RenderedPage]:
     words = site_words(language)
     job = {
         "filter": str(FILES / "site.lua"),
         "template": (FILES / "page.html").read_text("utf-8"),
         "words": words,
         "references": words["references"],
-        "pages": [_page(*page) for page in pages],
+        "pages": [asdict(page) for page in pages],
     }
     try:
         done = subprocess.run(
             [pandoc, "lua", str(FILES / "render.lua")],
-            input=json.dumps(job).encode("utf-8", "replace"),
+            input=json.dumps(job, ensure_ascii=False).encode("utf-8", "replace"),
             capture_output=True,
             timeout=seconds * len(pages),
             check=False,
@@ -80,14 +85,3 @@ def _run(
         said = done.stderr.decode("utf-8", "replace").strip()
         raise RenderError(said[:500] or f"pandoc has failed ({done.returncode})")
     return [RenderedPage(**json.loads(line)) for line in done.stdout.splitlines()]
-
-
-def _page(name: str, title: str, text: PageSource) -> Mapping[str, Any]:
-    return {
-        "name": name,
-        "title": title,
-        "text": text.text.encode("utf-8", "replace").decode("utf-8"),
-        "language": text.language,
-        "works": text.works,
-        "style": text.style,
-    }

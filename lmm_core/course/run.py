@@ -18,8 +18,7 @@ from typing import Any
 
 from ..errors import CourseError, LmmError, RenderError
 from ..files.walk import RENDERED, is_inside
-from ..logging import KeepingLogger, LoggerBase, Report, counted, report_failure
-from ..markdown.files import find_markdown
+from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
 from ..settings.names import IN_COURSE
@@ -56,14 +55,20 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What came of a step: the seconds it took, what it said in a few words, and its errors and
-    warnings."""
+    """What came of a step. said: in a few words; skipped: nothing was done, since it is not wanted."""
 
     step: str
     ok: bool
     seconds: float
     said: str
     reports: tuple[Report, ...]
+    skipped: bool = False
+
+
+class _Skipped(str):
+    """Why nothing was done."""
+
+    __slots__ = ()
 
 
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
@@ -128,46 +133,27 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     from ..quarto.check import check_project
 
     findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
-    lines = [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
-    return [*lines, *_published_inputs(course)]
+    return [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
 
 
 def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
     """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
-    if not course.use_quarto or not project_file(course.folder):
-        return []
-    from .text import count_unrun_cells
+    from .text import has_cells
 
-    count = sum(count_unrun_cells(page.file, course.folder, course.settings) for page in pages if not page.included)
-    if not count:
+    if not course.use_quarto or not project_file(course.folder) or not any(has_cells(page.file) for page in pages):
         return []
     return [
-        f"Quarto is not installed; {counted(count, 'cell')} would not be run. Install it (pip install quarto-cli), "
-        "or make the site by pandoc, with the code in place of its results: lmm course --no-quarto"
+        "Quarto is not installed, so cells would not be run. Install it (pip install quarto-cli), or make the site by "
+        "pandoc, with the code in place of its results: lmm course --no-quarto"
     ]
-
-
-def _published_inputs(course: Course) -> list[str]:
-    """Return a message if Quarto would take documents in the published folder for pages, since it
-    renders into another one."""
-    published = course.workshop.published
-    chosen = mapping_in(course.settings, "book").get("chapters") or mapping_in(course.settings, "project").get("render")
-    if chosen or not (published.is_relative_to(course.folder) and published.is_dir()) or published.name.startswith("_"):
-        return []
-    found = find_markdown([published], endings=RENDERED)
-    if not found:
-        return []
-    name = published.relative_to(course.folder).as_posix()
-    line = f'Write under `project:` in _quarto.yml: render: ["*", "!{name}/"]'
-    return [f"{found[0].relative_to(course.folder)}: Quarto would make a page of this file of the old site. {line}"]
 
 
 def annotate(course: Course) -> str:
     """Annotate the documents that want it."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
-        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "--steps annotate does it"
-        return f"not wanted ({how})"
+        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "lmm rag, or --steps annotate, does it"
+        return _Skipped(how)
     from ..quarto.before_render import annotate_pages
 
     annotate_pages(pages, course.folder, course.logger)
@@ -182,7 +168,8 @@ def render(course: Course) -> str:
     from .site import write_site
 
     pages = write_site(course.pages(), course.folder, course.workshop.site, course.settings, course.logger)
-    return f"{counted(pages, 'page')}, by pandoc"
+    without = " (navigation, theme and formats of _quarto.yml need Quarto)" if course.settings else ""
+    return f"{counted(pages, 'page')}, by pandoc{without}"
 
 
 def _render_with_quarto(course: Course, quarto: str) -> str:
@@ -212,8 +199,7 @@ def leaks(course: Course) -> str:
 def index(course: Course) -> str:
     """Refresh the index."""
     if not project_options(course.folder).index:
-        return "not wanted (index: false under lmm: in _quarto.yml)"
-
+        return _Skipped("index: false under lmm: in _quarto.yml")
     refresh_index(course.pages(), course.folder, course.logger, prune=True)
     return ""
 
@@ -231,7 +217,7 @@ STEPS: dict[str, Callable[[Course], str]] = {
     "render": render,
     "leaks": leaks,
     "index": index,
-    "publish": publish,
+    "site": publish,
 }
 
 
@@ -250,24 +236,39 @@ def run_steps(
 
 
 def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepResult:
-    began = time.monotonic()
+    began, said = time.monotonic(), ""
     kept = _CourseLogger(course)
     try:
         said = step(replace(course, logger=kept))
     except (OSError, LmmError) as error:
         report_failure(error, kept)
-    ok = not kept.count("error")
-    return StepResult(name, ok, time.monotonic() - began, said if ok else "", tuple(kept.reports))
+    kept.say_warnings()
+    is_ok = not kept.count("error")
+    seconds = time.monotonic() - began
+    return StepResult(name, is_ok, seconds, said if is_ok else "", tuple(kept.reports), isinstance(said, _Skipped))
 
 
-class _CourseLogger(KeepingLogger):
-    """A logger that keeps reports and hands them on, with paths from the course's folder."""
+class _CourseLogger(ListLogger):
+    """A logger that collects reports, with paths from the course's folder, and hands them on: warnings at the end of
+    the step, those of one kind as one."""
 
     def __init__(self, course: Course) -> None:
-        super().__init__(course.logger)
-        self._folder = course.folder
+        super().__init__()
+        self._course = course
 
     def report(self, report: Report) -> None:
-        if Path(report.path).is_relative_to(self._folder):
-            report = replace(report, path=str(Path(report.path).relative_to(self._folder)))
+        if Path(report.path).is_relative_to(self._course.folder):
+            report = replace(report, path=str(Path(report.path).relative_to(self._course.folder)))
         super().report(report)
+        if report.level != "warning":
+            self._course.logger.report(report)
+
+    def say_warnings(self) -> None:
+        """Hand on the warnings. Of one kind are those that say the same of something."""
+        kinds: dict[str, list[Report]] = {}
+        for report in self.reports:
+            if report.level == "warning":
+                kinds.setdefault(report.message.partition(": ")[2] or report.message, []).append(report)
+        for first, *others in kinds.values():
+            more = f" (and {len(others):,} more of this kind)" if others else ""
+            self._course.logger.report(replace(first, message=f"{first.message}{more}"))

@@ -3,6 +3,7 @@ the way to the others, and the ask box on each."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,17 +12,18 @@ from typing import Any
 from ..errors import LmmError, RenderError
 from ..logging import LoggerBase, in_file
 from ..quarto.after_render import shown_pages, write_site_box
+from ..quarto.html import HtmlPage
 from ..quarto.pages import Page
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
-from .contents import Entry, read_contents, site_title
-from .frame import first_page, framed, site_words
-from .links import copy_files, mended_pages
-from .render import FILES, find_pandoc, render_pages
+from .contents import FIRST_PAGE, Entry, read_contents, site_title
+from .frame import frame_of, site_words
+from .links import SiteLinks, find_labels
+from .render import FILES, RenderedPage, SitePage, find_pandoc, render_pages
 from .text import PageSource, read_page_source
 
-LOOKS = "lmm-site"  # the folder of a site that holds its style sheet
 STYLE = FILES / "page.css"
+STYLE_PLACE = f"lmm-site/{STYLE.name}"  # in a site
 
 
 def write_site(
@@ -34,37 +36,36 @@ def write_site(
     shown = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(shown, project, folder, settings)
     title, language = site_title(folder, settings, contents), str(settings.get("lang") or "en")
-    words, sources = site_words(language), {entry.page: entry.source for entry in contents if entry.source}
+    sources = {entry.page: entry.source for entry in contents if entry.source}
     texts = _read_texts(contents, project, settings, logger)
-    rendered = render_pages(texts, language, find_pandoc())
-    if failed := [f"{sources[page.name].relative_to(folder)}: {page.problem}" for page in rendered if page.problem]:
-        raise RenderError("\n".join(failed))
-    for page in rendered:
-        for message in page.messages:
-            in_file(logger, sources[page.name].relative_to(folder)).warning(message)
-    entries = {entry.page: entry for entry in contents if entry.page}
-    pages = {page.name: framed(page.html, entries[page.name], title, contents, words) for page in rendered}
-    for name, text in mended_pages(pages, sources, folder, logger).items():
-        _write(output / name, text)
-    (output / LOOKS).mkdir(parents=True)
-    shutil.copyfile(STYLE, output / LOOKS / STYLE.name)
-    if "index.html" not in pages:
-        _write(output / "index.html", first_page(title, contents, words, language))
-    copy_files(pages, sources, output, folder, settings, logger)
+    if FIRST_PAGE not in sources:
+        texts[Entry(title, FIRST_PAGE)] = PageSource(f"---\ntitle: {json.dumps(title)}\n---\n", language)
+    pages = [
+        SitePage(entry.page, entry.title, text, frame_of(entry, title, contents, site_words(language)))
+        for entry, text in texts.items()
+    ]
+    rendered = render_pages(pages, language, find_pandoc())
+    _report(rendered, sources, folder, logger)
+    trees = {page.name: HtmlPage(page.html) for page in rendered}
+    links = SiteLinks(sources, find_labels(trees), folder, output, frozenset({FIRST_PAGE, STYLE_PLACE}))
+    for name, tree in trees.items():
+        links.mend(name, tree, in_file(logger, sources[name].relative_to(folder)) if name in sources else logger)
+        _place(output / name).write_text(tree.source, encoding="utf-8")
+    shutil.copyfile(STYLE, _place(output / STYLE_PLACE))
     write_site_box(output, folder, logger)
-    return len(pages)
+    return len(sources)
 
 
 def _read_texts(
     contents: Sequence[Entry], project: Project, settings: Mapping[str, Any], logger: LoggerBase
-) -> list[tuple[str, str, PageSource]]:
-    """Return the name, title and text of each page. Raise RenderError with a line for each that has none."""
-    texts: list[tuple[str, str, PageSource]] = []
+) -> dict[Entry, PageSource]:
+    """Return the text of each page. Raise RenderError with a line for each that has none."""
+    texts: dict[Entry, PageSource] = {}
     failed: list[str] = []
     for entry in contents:
         if entry.source is not None:
             try:
-                texts.append((entry.page, entry.title, read_page_source(entry.source, project, settings, logger)))
+                texts[entry] = read_page_source(entry.source, project, settings, logger)
             except (OSError, LmmError) as error:
                 failed.append(f"{entry.source.relative_to(project.root)}: {error}")
     if failed:
@@ -72,6 +73,17 @@ def _read_texts(
     return texts
 
 
-def _write(path: Path, text: str) -> None:
+def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folder: Path, logger: LoggerBase) -> None:
+    """Report pandoc's warnings. Raise RenderError with a line for each page that failed."""
+    names = {name: str(source.relative_to(folder)) for name, source in sources.items()}
+    if failed := [f"{names.get(page.name, page.name)}: {page.problem}" for page in rendered if page.problem]:
+        raise RenderError("\n".join(failed))
+    for page in rendered:
+        for message in page.messages:
+            in_file(logger, names.get(page.name, page.name)).warning(message)
+
+
+def _place(path: Path) -> Path:
+    """Return a path whose folder is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    return path

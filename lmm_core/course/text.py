@@ -1,10 +1,8 @@
-"""The text of a page as pandoc reads it where there is no Quarto: knitted, with the files that it includes,
-without what its conditions hide, and with the results of its cells if Quarto has kept them."""
+"""The text of a page as pandoc reads it where there is no Quarto: knitted, with the files that it includes, and
+without what its conditions hide."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,12 +11,11 @@ from typing import Any
 
 from ..errors import RenderError
 from ..files.walk import is_inside
-from ..logging import ListLogger, LoggerBase, in_file
+from ..logging import LoggerBase, in_file
 from ..markdown.blocks import (
     Block,
     ErrorBlock,
     HeaderBlock,
-    HeadingBlock,
     MetadataBlock,
     TextBlock,
     header_content,
@@ -38,15 +35,12 @@ from ..settings.quarto_project import (
     active_profiles,
     as_list,
     folder_settings,
-    mapping_in,
     merged,
     page_rules,
     page_settings,
 )
 
 _CELL = re.compile(r"^([ \t]*(?:`{3,}|~{3,}))[ \t]*\{([A-Za-z][\w-]*)[^{}\n]*\}", re.M)
-_INLINE = re.compile(r"(?<!`)`\{[A-Za-z][\w-]*\}[ \t]+[^`]+`(?!`)")
-_NOT_RUN = re.compile(r"^[ \t]*(?:#|//|--|%%)\|[ \t]*eval:[ \t]*false\b|\beval[ \t]*=[ \t]*F(?:ALSE)?\b", re.M)
 _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
 
@@ -66,7 +60,7 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     warned of what only Quarto can do. Raise RenderError if a metadata block cannot be read, since nobody knows then
     what it leaves out, and OSError, MarkdownError and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
-    text = _frozen(path, folder) or _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
+    text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
     _check_metadata(blocks)
     header = header_content(blocks)
@@ -83,15 +77,6 @@ def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], 
     _warn_of_shortcodes(kept, located)
     text = serialize_blocks(kept)
     return PageSource(text, str(metadata.get("lang") or "en"), *_named_files(path, header, folder, settings))
-
-
-def is_left_out(text: str, path: Path, project: Project) -> bool:
-    """Return True if a document is left out of the notes as a whole, though there is something in it.
-    Raise QuartoError."""
-    blocks = parse_markdown_text(text)
-    header = header_content(blocks)
-    kept = knit(blocks, page_rules(path, header, project.rules), ListLogger())
-    return header.get("knit") is False or not any(isinstance(block, HeadingBlock | TextBlock) for block in kept)
 
 
 def _check_metadata(blocks: Sequence[Block]) -> None:
@@ -135,37 +120,11 @@ def _named_files(
 # Cells
 
 
-def count_unrun_cells(file: MarkdownFile, folder: Path, settings: Mapping[str, Any]) -> int:
-    """Return how many cells and inline expressions of a document Quarto would run whose results it has not kept."""
-    path = file.path
-    if path.suffix.lower() not in RUN or is_notebook(path) or _frozen(path, folder):
-        return 0
-    header = header_content(parse_markdown_text(file.text))
-    if mapping_in(page_settings(path, header, settings), "execute").get("eval") is False:
-        return 0
-    pieces = split_fences(file.text)
-    inline = sum(len(_INLINE.findall(piece)) for is_code, piece in pieces if not is_code)
-    cells = [piece for is_code, piece in pieces if is_code and _CELL.match(piece)]
-    return inline + sum(not _NOT_RUN.search(cell) for cell in cells)
-
-
-def frozen_folder(path: Path, folder: Path) -> Path:
-    """Return the folder in which Quarto keeps the results of a document's cells."""
-    return folder / "_freeze" / path.relative_to(folder).with_suffix("")
-
-
-def _frozen(path: Path, folder: Path) -> str:
-    """Return the text that Quarto has kept of a document whose cells it ran, or "" if there is none, or
-    if the document has changed since."""
-    kept = frozen_folder(path, folder) / "execute-results" / "html.json"
-    if not (kept.is_file() and is_inside(kept, folder)):
-        return ""
-    try:
-        found = json.loads(kept.read_text("utf-8"))
-        same = found["hash"] == hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-        return str(found["result"]["markdown"]) if same else ""
-    except (ValueError, KeyError, TypeError):
-        return ""
+def has_cells(file: MarkdownFile) -> bool:
+    """Return True if a document has cells that Quarto would run."""
+    if file.path.suffix.lower() not in RUN or is_notebook(file.path):
+        return False
+    return any(is_code and _CELL.match(piece) for is_code, piece in split_fences(file.text))
 
 
 def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:

@@ -48,7 +48,13 @@ class HtmlPage:
     def __init__(self, source: str) -> None:
         from selectolax.lexbor import LexborHTMLParser
 
-        self._root: Any = LexborHTMLParser(source.encode("utf-8", "replace")).root
+        self._parser = LexborHTMLParser(source.encode("utf-8", "replace"))
+        self._root: Any = self._parser.root
+
+    @property
+    def source(self) -> str:
+        """The page as HTML, with what was changed."""
+        return str(self._parser.html)
 
     def elements(self, selector: str) -> Iterator[HtmlElement]:
         """Yield the elements that a CSS selector chooses, in their order."""
@@ -75,6 +81,18 @@ class HtmlElement:
     def text(self) -> str:
         """Its text, in which white space counts as one blank."""
         return " ".join(self._node.text(deep=True).split())
+
+    def set(self, name: str, value: str) -> None:
+        """Give it an attribute."""
+        self._node.attrs[name] = value
+
+    def set_text(self, text: str) -> None:
+        """Put a text in place of all that is in it."""
+        self._node.inner_html = html.escape(text, quote=False)
+
+    def replace(self, text: str) -> None:
+        """Put a text in its place."""
+        self._node.replace_with(text)
 
     def text_before(self, names: frozenset[str], skipped: str) -> str:
         """Return its text up to the first element that has one of some names. Elements of a class are skipped."""

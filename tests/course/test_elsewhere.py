@@ -81,8 +81,8 @@ def test_from_nothing_to_a_published_course(tmp_path, machine, wheel):
 
     # its site and its index
     said = run_in(folder, here, "lmm course")
-    assert [line[:-1] for line in said.splitlines() if line in ("check:", "leaks:", "index:", "publish:")] == [
-        "check", "leaks", "index", "publish",
+    assert [line[:-1] for line in said.splitlines() if line in ("check:", "leaks:", "index:", "site:")] == [
+        "check", "leaks", "index", "site",
     ]  # fmt: skip
     page = text(folder / "_site/index.html")
     assert "half of the values are smaller" in page and "umbrellas" not in page and "data-lmm-ask" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import chdir
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
-_STEPS = ("check", "annotate", "render", "leaks", "index", "publish")  # those of lmm_core.course.run, not imported yet
+_STEPS = ("check", "annotate", "render", "leaks", "index", "site")  # those of lmm_core.course.run, not imported yet
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
 
@@ -92,7 +93,7 @@ def _print_next(folder: Path, parts: Sequence[CoursePart]) -> None:
 @json_option
 def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool, as_json: bool) -> None:
     """Make the site and the index of a course: check the notes, annotate them (if `_quarto.yml` says
-    so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, publish.
+    so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, exchange the site.
 
     The first step that fails is the last. The published folder is replaced as a whole, and only when
     all steps have succeeded."""
@@ -110,6 +111,8 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
     done = _run_steps(opened, wanted)
     if as_json:
         print_json([asdict(result) for result in done])
+    elif done and done[-1].ok and done[-1].step == "site":
+        say(f"To look at the site, open {shorten(opened.workshop.published / 'index.html')}", err=True)
     sys.exit(0 if all(result.ok for result in done) else 1)
 
 
@@ -130,19 +133,22 @@ def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
 
 def _wanted_steps(said: str | None) -> list[str]:
     """Return the steps to take. Raise UsageError for a step that does not exist, and for one that
-    publishes what was not rendered and checked."""
+    exchanges the site for what was not rendered and checked."""
     if said is None:
         return [*_STEPS]
     steps = said.replace(",", " ").split()
     if unknown := [step for step in steps if step not in _STEPS]:
         raise click.UsageError(f"--steps: there is no step {unknown[0]} (there are {', '.join(_STEPS)})")
-    if "publish" in steps and not {"render", "leaks"} <= set(steps):
-        raise click.UsageError("--steps: a site is published only with the steps render and leaks before that")
+    if "site" in steps and not {"render", "leaks"} <= set(steps):
+        raise click.UsageError("--steps: a site is exchanged only with the steps render and leaks before that")
     return steps
 
 
 def _print_step(result: StepResult) -> None:
     """Print how a step has ended, below its name and its messages."""
+    if result.skipped:
+        say(f"  skipped ({result.said})", err=True)
+        return
     said = f": {result.said}" if result.said else ""
     say(f"  {'done' if result.ok else 'failed'} in {result.seconds:.1f} s{said}", err=True)
 
@@ -289,7 +295,7 @@ def _make_demo(folder: Path) -> None:
     say(f"Annotate (lmm rag {place}):", err=True)
     _annotate(files)
     say(f"Make the site and the index (lmm course {place}):", err=True)
-    opened = open_course(folder, None, ReportPrinter())
+    opened = open_course(folder, None, ReportPrinter(), use_quarto=shutil.which("quarto") is not None)
     if not all(result.ok for result in _run_steps(opened, [step for step in _STEPS if step != "annotate"])):
         sys.exit(1)
     chapter = files[0]

@@ -22,19 +22,37 @@ local function cites(doc)
   return found
 end
 
+-- A page whose title is its first heading: it is no part of the page's contents.
+local function take_title(doc)
+  local first = doc.blocks[1]
+  if doc.meta.title or not first or first.t ~= "Header" or first.level ~= 1 then return end
+  doc.meta.title = pandoc.MetaInlines(first.content)
+  doc.meta["title-id"] = first.identifier
+  doc.blocks:remove(1)
+end
+
+local function count_headings(doc)
+  local count = 0
+  doc:walk { Header = function(el) if el.level <= 3 then count = count + 1 end end }
+  return count
+end
+
 local function make(page)
-  local doc = pandoc.read(page.text, "markdown", {}, {}) -- the last: the text reads no file
+  local source = page.source
+  local doc = pandoc.read(source.text, "markdown", {}, {}) -- the last: the text reads no file
   for _, key in ipairs(KEYS) do doc.meta[key] = nil end
-  doc.meta.lang, doc.meta.pagetitle = page.language, page.title
+  doc.meta.lang, doc.meta.pagetitle = source.language, page.title
+  take_title(doc)
   doc = doc:walk(site_filter(job.words))
-  if #page.works > 0 and cites(doc) then
-    doc.meta.bibliography = page.works
-    if page.style ~= "" then doc.meta.csl = page.style end
+  if #source.works > 0 and cites(doc) then
+    doc.meta.bibliography = source.works
+    if source.style ~= "" then doc.meta.csl = source.style end
     doc.meta["reference-section-title"] = doc.meta["reference-section-title"] or job.references
     doc = pandoc.utils.citeproc(doc)
   end
   return pandoc.write(doc, "html5", {
-    template = template, table_of_contents = true, toc_depth = 3, html_math_method = "mathml", wrap_text = "preserve",
+    template = template, table_of_contents = count_headings(doc) > 1, toc_depth = 3, html_math_method = "mathml",
+    wrap_text = "preserve", variables = page.frame,
   })
 end
 
