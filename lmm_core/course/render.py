@@ -23,7 +23,7 @@ _LEAST = 8  # pages for which it is worth to start one more pandoc
 
 
 @dataclass(frozen=True, slots=True)
-class SitePage:
+class PageJob:
     """A page to render. title: of its window; frame: the values of the template's variables."""
 
     name: str
@@ -49,7 +49,7 @@ def find_pandoc() -> str:
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
 
 
-def render_pages(pages: Sequence[SitePage], language: str, pandoc: str, seconds: float = SECONDS) -> list[RenderedPage]:
+def render_pages(pages: Sequence[PageJob], language: str, pandoc: str, seconds: float = SECONDS) -> list[RenderedPage]:
     """Return the HTML of pages. language: of the words that the site has; pandoc: its command; seconds: for a page.
     Raise RenderError if pandoc cannot be run, or takes longer."""
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
@@ -60,7 +60,7 @@ def render_pages(pages: Sequence[SitePage], language: str, pandoc: str, seconds:
     return [rendered[page.name] for page in pages]
 
 
-def _run(pages: Sequence[SitePage], language: str, pandoc: str, seconds: float) -> list[RenderedPage]:
+def _run(pages: Sequence[PageJob], language: str, pandoc: str, seconds: float) -> list[RenderedPage]:
     words = site_words(language)
     job = {
         "filter": str(FILES / "site.lua"),

@@ -110,7 +110,7 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
 
 def check(course: Course) -> str:
     """Check the notes and the project. Raise RenderError with a line for each problem."""
-    from ..quarto.before_render import convert_native, find_problems
+    from ..quarto.before_render import find_problems
     from ..quarto.native_blocks import find_native
 
     pages = read_pages(course_documents(course.folder, course.logger), course.folder)
@@ -118,7 +118,6 @@ def check(course: Course) -> str:
         raise CourseError(f"{course.folder}: there are no documents in it ({', '.join(RENDERED)})")
     problems = _project_problems(course, pages)
     if course.settings:
-        convert_native(pages, course.folder, course.logger)
         problems += find_native((name_in_project(page.file.path, course.folder), page) for page in pages)
     problems += find_problems(pages, course.folder)
     if problems:

@@ -19,7 +19,7 @@ from ..settings.quarto_project import with_quarto_rules
 from .contents import FIRST_PAGE, Entry, read_contents, site_title
 from .frame import frame_of, site_words
 from .links import SiteLinks, find_labels
-from .render import FILES, RenderedPage, SitePage, find_pandoc, render_pages
+from .render import FILES, PageJob, RenderedPage, find_pandoc, render_pages
 from .text import PageSource, read_page_source
 
 STYLE = FILES / "page.css"
@@ -41,7 +41,7 @@ def write_site(
     if FIRST_PAGE not in sources:
         texts[Entry(title, FIRST_PAGE)] = PageSource(f"---\ntitle: {json.dumps(title)}\n---\n", language)
     pages = [
-        SitePage(entry.page, entry.title, text, frame_of(entry, title, contents, site_words(language)))
+        PageJob(entry.page, entry.title, text, frame_of(entry, title, contents, site_words(language)))
         for entry, text in texts.items()
     ]
     rendered = render_pages(pages, language, find_pandoc())

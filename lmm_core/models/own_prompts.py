@@ -16,7 +16,6 @@ from .prompts import (
     CHAT,
     EDIT,
     LLMD,
-    PLAN,
     QUERIES,
     RERANK,
     WANTED,
@@ -29,7 +28,7 @@ MOST_BYTES = 50_000  # of a file
 # Fields that a text may do without; it has to hold all others that ours holds.
 OPTIONAL = frozenset({"titles", "language", "most"})
 _PROMPTS = {
-    "chat": CHAT, "edit": EDIT, "queries": QUERIES, "rerank": RERANK, "answer": ANSWER, "plan": PLAN, "llmd": LLMD,
+    "chat": CHAT, "edit": EDIT, "queries": QUERIES, "rerank": RERANK, "answer": ANSWER, "llmd": LLMD,
 }  # fmt: skip
 
 

@@ -21,7 +21,6 @@ PURPOSES = {
     "queries": "how search queries are made of a student's question",
     "rerank": "how passages are graded for a question",
     "answer": "how a student's question is answered (lmm ask, lmm serve)",
-    "plan": "how a plan for studying is made (lmm toc --plan)",
     "llmd": "how the last entry of an LLMD document is answered",
 }
 ROLES = ("major", "minor", "aux", "embedding")

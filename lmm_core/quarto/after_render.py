@@ -23,8 +23,8 @@ from ..settings.quarto_inputs import (
     with_included,
 )
 from ..settings.quarto_project import mapping_in, page_rules, page_settings, read_project
-from .options import ASK_FOLDER, RenderOptions, ask_options, read_ask
-from .pages import Page, listed_files, name_in_project, output_dir, project_options, read_pages, rendered_files
+from .options import ASK_FOLDER, ask_options, read_ask
+from .pages import Page, listed_files, name_in_project, output_dir, read_pages, rendered_files
 
 if TYPE_CHECKING:
     from ..index.records import Counts
@@ -82,17 +82,16 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
     if paths:
         import asyncio
 
-        project = _indexed(load_project(project_dir / "-"), project_options(project_dir), project_dir)
+        project = _indexed(load_project(project_dir / "-"), project_dir)
         counts = asyncio.run(_index(paths, project, logger, prune))
         logger.info(f"index: {counts.describe()}")
 
 
-def _indexed(project: Project, options: RenderOptions, project_dir: Path) -> Project:
+def _indexed(project: Project, project_dir: Path) -> Project:
     """Return the project as it is indexed: with the classes of RAG-only divs that `_quarto.yml` adds,
     but without the types that it keeps in this render, which change no index."""
-    rules = replace(project.rules, div_types=project_rules(read_project(project_dir), project.rules).div_types)
-    collection = options.collection or project.database.collection_name
-    return replace(project, rules=rules, database=replace(project.database, collection_name=collection))
+    rules = project_rules(read_project(project_dir), project.rules)
+    return replace(project, rules=replace(project.rules, div_types=rules.div_types))
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:

@@ -1,7 +1,6 @@
 """Check and annotate documents before a render.
 
-Native blocks are refused or converted, since Quarto merges them into the header and forgets where
-they stood.
+Native blocks are refused, since Quarto merges them into the header and forgets where they stood.
 """
 
 from __future__ import annotations
@@ -14,16 +13,14 @@ from ..errors import MarkdownError, RenderError
 from ..files.walk import RENDERED, is_document
 from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
-from ..markdown.files import NOT_ANNOTATED, is_notebook, read_markdown, write_markdown
-from ..markdown.parse import parse_markdown_text
-from ..markdown.spelling import convert
+from ..markdown.files import NOT_ANNOTATED, is_notebook, write_markdown
 from ..markdown.visibility import project_rules
 from ..scan.check.typos import read_documents, typo_lines, with_types
 from ..settings.project import load_project
 from ..settings.quarto_inputs import DocumentFinder, find_inputs
 from ..settings.quarto_project import folder_files, read_project, read_yaml, with_named
 from .extension import filter_problem, has_filter
-from .native_blocks import find_native, native_lines
+from .native_blocks import find_native
 from .pages import Page, input_files, name_in_project, read_pages
 
 if TYPE_CHECKING:
@@ -33,23 +30,14 @@ _AT_ONCE = 16  # files that are annotated at the same time
 
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
-    """Check, convert and annotate the documents that Quarto is about to render. Raise RenderError if
+    """Check and annotate the documents that Quarto is about to render. Raise RenderError if
     a page would show what is left out; its message has a line for each problem."""
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
-    convert_native(pages, project_dir, logger)
     native = find_native((name_in_project(page.file.path, project_dir), page) for page in pages)
     if problems := [*find_problems(pages, project_dir), *native]:
         raise RenderError("\n".join(problems))
     annotate_pages([page for page in pages if page.options.annotate], project_dir, logger)
-
-
-def convert_native(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
-    """Write native blocks as divs, in the files of those pages that want it."""
-    for page in pages:
-        if page.options.on_native == "convert" and native_lines(page.blocks) and page.is_written:
-            _convert(page)
-            logger.info(f"{name_in_project(page.file.path, project_dir)}: native blocks were written as divs")
 
 
 def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
@@ -91,14 +79,6 @@ def _is_filtered(page: Page, project_dir: Path) -> bool:
     places = folder_files(page.file.path, project_dir)
     settings = [with_named(read_yaml(place), place.parent) for place in places]
     return any(map(has_filter, [*settings, with_named(page.header, page.file.path.parent)]))
-
-
-def _convert(page: Page) -> None:
-    """Write the native blocks of a page's file as divs."""
-    text = serialize_blocks(convert(page.blocks, "div"))
-    if text != page.file.text:
-        write_markdown(page.file.path, text, page.file)
-        page.file, page.blocks = read_markdown(page.file.path), parse_markdown_text(text)
 
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:

@@ -14,7 +14,7 @@ from ..errors import MarkdownError, QuartoError
 from ..markdown.files import MarkdownDocument, read_markdown
 from ..scan.check.document import find_errors
 from ..settings.quarto_inputs import find_inputs, with_included
-from ..settings.quarto_project import as_list, mapping_in, project_file, read_project, read_yaml
+from ..settings.quarto_project import as_list, project_file, read_project, read_yaml
 from .extension import EXTENSION, filter_problem, installed_extension
 from .native_blocks import find_native
 from .options import not_a_mapping, option_problem
@@ -44,7 +44,6 @@ def check_project(folder: Path) -> list[ProjectFinding]:
     return [
         _check_extension(folder),
         _check_filters(settings),
-        *_check_scripts(settings),
         *_check_options(settings),
         *_check_spelling(folder),
         _check_ignored(folder),
@@ -76,18 +75,6 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
 def _as_line(entry: Any) -> str:
     """Return a filter as a line of `_quarto.yml`; a mapping as JSON, which is YAML too."""
     return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
-
-
-def _check_scripts(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
-    """Yield the lines, from older docs, that name scripts which the extension no longer has. Its
-    scripts run without being named."""
-    project = mapping_in(settings, "project")
-    for key in ("pre-render", "post-render"):
-        named = project.get(key)
-        for line in named if isinstance(named, list) else [named]:
-            if str(line).endswith((f"{EXTENSION}/pre_render.py", f"{EXTENSION}/post_render.py")):
-                found = f"{key} names {line}, which the extension no longer has. Remove that line."
-                yield ProjectFinding("scripts", False, found)
 
 
 def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:

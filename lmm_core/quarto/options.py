@@ -11,15 +11,13 @@ from ..errors import RenderError
 from ..markdown.visibility import words_of
 from ..settings.quarto_project import mapping_in, project_file, read_project
 
-WORDS, SWITCH, WORD = "a word or a list of words", "true or false", "a word"
+WORDS, SWITCH = "a word or a list of words", "true or false"
 ASK = "true, false, or a mapping of server, include"
 OPTIONS = {  # each with the values that it takes
     "keep": WORDS,
     "div-types": WORDS,
     "annotate": SWITCH,
     "index": SWITCH,
-    "collection": WORD,
-    "on-native": "error or convert",
     "ask": ASK,
 }
 # Further options that the filters read from a document's header.
@@ -33,8 +31,6 @@ class RenderOptions:
 
     annotate: bool = False
     index: bool = True
-    collection: str = ""
-    on_native: str = "error"
     ask: Any = False
 
 
@@ -75,11 +71,7 @@ def option_problem(key: str, value: Any) -> str:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
     if kind == ASK:
         return _ask_problem(value)
-    fits = {
-        SWITCH: isinstance(value, bool),
-        WORD: isinstance(value, str),
-        WORDS: isinstance(value, str | list | None),
-    }.get(kind, value in ("error", "convert"))
+    fits = isinstance(value, bool) if kind == SWITCH else isinstance(value, str | list | None)
     return "" if fits else f"`lmm.{key}`: should be {kind}, not {value!r:.60}"
 
 

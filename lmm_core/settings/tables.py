@@ -163,7 +163,6 @@ class PromptFiles:
     queries: str = key("", PURPOSES["queries"])
     rerank: str = key("", PURPOSES["rerank"])
     answer: str = key("", PURPOSES["answer"])
-    plan: str = key("", PURPOSES["plan"])
     llmd: str = key("", PURPOSES["llmd"])
 
 

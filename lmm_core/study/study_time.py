@@ -29,23 +29,18 @@ _UNITS = {
     for word in unit["words"].split()
 }
 _NUMBERS = {word: float(number) for number, words in _TABLES["numbers"].items() for word in words.split()}
-_ALONE, _AMONG, _AND, _EACH, _UNTIL = (
-    frozenset(_TABLES["words"][name].split()) for name in ("alone", "among", "and", "each", "until")
+_ALONE, _AMONG, _EACH, _UNTIL = (
+    frozenset(_TABLES["words"][name].split()) for name in ("alone", "among", "each", "until")
 )
-_CLOCK = re.compile(r"(?<![\d:.,])(\d{1,2}) ?(?:h ?([0-5]\d)(?: ?min\w*)?|:([0-5]\d) ?h\w*)\b", re.I)  # 1h30, 1:30 h
-_AND_A_HALF = re.compile(
-    r"(\d+|[^\W\d_]+)(?:\s+|')(hours?|heures?|or[ae]|horas?)\s+(?:and a half|et demie?|e mezz[ao]|y media)\b", re.I
-)
-_WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['-][^\W\d_]+)*|[^\w\s]")
+_WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 
 
 @dataclass(frozen=True)
 class StudyTime:
-    """The time for studying: some sessions of some minutes each.
+    """The time for studying: some sessions of some minutes each; no sessions if no time is named.
 
     unit: what a session is called (evening, day, session …); understood: the words of the
-    sentence that name the time; rest: the sentence without them. If no time is named, there
-    are no sessions."""
+    sentence that name the time; rest: the sentence without them."""
 
     sessions: int
     minutes: float
@@ -55,7 +50,7 @@ class StudyTime:
 
 
 class _Named(NamedTuple):
-    """A time that is named by words[start:end]."""
+    """A time that is named by words[start:end]. number: 0 if it says for what the hours are meant (`a day`)."""
 
     unit: _TimeUnit
     number: float
@@ -68,60 +63,38 @@ def read_time(sentence: str) -> StudyTime:
 
     Hours beside days (`two hours a day`) are those of each session. Hours alone are divided
     into sessions of at most two."""
-    words = _WORD.findall(_spelled(sentence[:2_000]))
+    words = _WORD.findall(sentence[:2_000])
     named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
-    named = _without_deadline(words, named)
+    # `in three weeks` says when the examination is if another time is named
+    named = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)] or named
     gone = {at for one in named for at in range(one.start, one.end)}
     understood = ", ".join(" ".join(words[one.start : one.end]) for one in named)
     rest = " ".join(word for at, word in enumerate(words) if at not in gone)
-    each = [one for one in named if not one.number]
-    days = [one for one in named if one.number and one.unit.sessions]
+    days = [one for one in named if one.unit.sessions]
     minutes = sum(one.number * one.unit.minutes for one in named if not one.unit.sessions)
-    if days or (each and minutes):
-        first = (each or days)[0].unit
+    if any(one.number for one in days) or (days and minutes):
         count = sum(one.number * one.unit.sessions for one in days) or 1.0
-        length = (minutes or first.minutes) * min(count, 1)
-        return StudyTime(min(max(int(count), 1), MOST_SESSIONS), length, first.name, understood, rest)
+        unit = next((one.unit for one in days if not one.number), days[0].unit)
+        length = (minutes or unit.minutes) * min(count, 1)
+        return StudyTime(min(max(int(count), 1), MOST_SESSIONS), length, unit.name, understood, rest)
     count = min(-(-int(minutes) // SESSION), MOST_SESSIONS)
-    return StudyTime(count, minutes / count if count else 0, "session", understood, rest)
-
-
-def _spelled(sentence: str) -> str:
-    """Return a sentence with one spelling of a time that has several: `1.5 hours`, `1 h 30 min`."""
-
-    def half_more(found: re.Match[str]) -> str:
-        word, unit = found.groups()
-        return f"{_number(word) + 0.5:g} {unit}" if _number(word) else f"{word} 1.5 {unit}"
-
-    sentence = re.sub(r"(\d) ?½", r"\1.5", sentence.replace("’", "'"))
-    sentence = _CLOCK.sub(lambda found: f"{found[1]} h {found[2] or found[3]} min", sentence)
-    return _AND_A_HALF.sub(half_more, sentence)
+    return StudyTime(int(count), minutes / count if count else 0, "session", understood, rest)
 
 
 def _named(words: Sequence[str], at: int) -> _Named | None:
-    """Return the time whose unit is the word at a position, or None.
-
-    Its number is 0 if it says for what the hours are meant (`a day`)."""
+    """Return the time whose unit is the word at a position, or None."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None
     before = words[at - 1].lower() if at else ""
-    if unit.sessions and (before in _EACH or (before in ("a", "an", "the") and _is_hours(words, at - 2))):
+    is_after_hours = at > 1 and words[at - 2].lower() in _UNITS and before in ("a", "an", "the")  # two hours a day
+    if unit.sessions and (before in _EACH or is_after_hours):
         return _Named(unit, 0, at - 1, at + 1)
-    start = at
-    while start and (words[start - 1].lower() in _AMONG or _number(words[start - 1])):
-        start -= 1
-    while start < at and words[start].lower() in _AMONG:
-        start += 1
-    number = _total(words[start:at])
+    start = at - 1 if at > 1 and before in _AMONG else at  # three whole days
+    number = _number(words[start - 1]) if start else 0
     if not number and words[at].lower() not in _ALONE:
         return None
-    return _Named(unit, number or 1, start, at + 1)
-
-
-def _is_hours(words: Sequence[str], at: int) -> bool:
-    unit = _UNITS.get(words[at].lower()) if at >= 0 else None
-    return unit is not None and not unit.sessions
+    return _Named(unit, number or 1, start - bool(number), at + 1)
 
 
 def _number(word: str) -> float:
@@ -129,21 +102,3 @@ def _number(word: str) -> float:
     if word[0].isdecimal():
         return float(word.replace(",", "."))
     return _NUMBERS.get(word.lower(), 0)
-
-
-def _total(words: Sequence[str]) -> float:
-    """Return the number that some words mean (`two`, `half a`, `two and a half`), or 0."""
-    numbers = [number for word in words if (number := _number(word))]
-    if not numbers:
-        return 0
-    if len(numbers) > 1 and numbers[-1] == 0.5 and not _AND.isdisjoint(word.lower() for word in words):
-        return numbers[0] + 0.5
-    return 0.5 if 0.5 in numbers else max(numbers)
-
-
-def _without_deadline(words: Sequence[str], named: list[_Named]) -> list[_Named]:
-    """Return the named times without those of a deadline.
-
-    `in three weeks` says when the examination is if another time is named."""
-    own = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)]
-    return own if any(one.number for one in own) else named

@@ -10,7 +10,6 @@ import pytest
 from lmm_core.installation import install_command
 from tests.commands import write
 from tests.indexing import lmm
-from tests.model_server import ModelServer
 from tests.test_readme import ROOT, fits, transcript
 
 SAME = "1 min  About this course  (index.md)\n"
@@ -40,8 +39,8 @@ def test_the_index_is_found_from_above(indexed_book, monkeypatch):
 
 def test_a_plan(indexed_book):
     shown = lmm('toc --plan "I have three evenings before the exam"')[0]
-    assert shown.startswith("Understood “three evenings” as 3 evenings of 2 h.\n3 h ")
-    assert shown.count("\nEvening ") == 3 and "exam: Zur Prüfung gehören" in shown
+    assert shown.startswith("3 h ") and "Understood “three evenings” as 3 evenings of 2 h." in shown
+    assert shown.count("\nEvening ") == 3 and len(shown.splitlines()) < 50
     data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
     assert len(data["sessions"]) == data["time"]["sessions"] == 3
 
@@ -49,17 +48,6 @@ def test_a_plan(indexed_book):
 def test_a_plan_about_residuals(indexed_book):
     shown = lmm('toc --plan "two hours, only residuals"')[0]
     assert "Residuals" in shown and "The lady and the tea" not in shown
-
-
-def test_a_plan_by_a_model(indexed_book, monkeypatch):
-    reply = {"sessions": [{"sections": ["s3", "s2"], "advice": "Look first."}], "advice": "Sleep well."}
-    with ModelServer(reply=json.dumps(reply)) as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
-        shown = lmm('toc --plan "one evening"')[0]
-    assert "Sleep well." in shown and "Look first." in shown
-    assert shown.index("Units, variables, values") < shown.index("(beginning)")
 
 
 def test_wrong_usage(indexed_book):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.course.frame import site_words
-from lmm_core.course.render import SitePage, find_pandoc, render_pages
+from lmm_core.course.render import PageJob, find_pandoc, render_pages
 from lmm_core.course.text import PageSource
 from lmm_core.errors import RenderError
 from tests.commands import text, write
@@ -232,7 +232,7 @@ def test_pandoc_has_so_many_seconds(tmp_path):
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     with pytest.raises(RenderError, match=r"more than 0\.2 s"):
-        render_pages([SitePage("a", "A", PageSource("x", "en"))], "en", str(slow), 0.2)
+        render_pages([PageJob("a", "A", PageSource("x", "en"))], "en", str(slow), 0.2)
 
 
 def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
@@ -240,5 +240,5 @@ def test_pandoc_reads_no_file_that_a_text_names(tmp_path):
     text = f"---\nbibliography: {tmp_path}/secret.bib\n---\n\n[@a] ![]({tmp_path}/secret.bib)\n\n\\input{{{tmp_path}/secret.bib}}"
     write(tmp_path / "own.bib", "@misc{a, title={OWN}}")
     page = PageSource(text, "en", (str(tmp_path / "own.bib"),))
-    (rendered,) = render_pages([SitePage("a", "A", page)], "en", find_pandoc())
+    (rendered,) = render_pages([PageJob("a", "A", page)], "en", find_pandoc())
     assert "OWN" in rendered.html and "SECRET}" not in rendered.html

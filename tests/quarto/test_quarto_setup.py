@@ -100,7 +100,7 @@ def test_init_overwrites_nothing():
     assert text("_extensions/lmm/_extension.yml") == "version: 0.0.1\n"
     assert "left alone: _quarto.yml\nleft alone: _extensions/lmm\n" in done.stdout.decode()
     assert "        /.lmm/\n" in done.stdout.decode()
-    assert f"It has version 0.0.1, but lmm has {__version__}." in done.stdout.decode()
+    assert f"It has version 0.0.1, but lmm has {__version__}." in check().stdout.decode()
 
 
 def test_init_twice_changes_nothing(project):
@@ -183,11 +183,6 @@ def test_filters_that_are_right(project, filters):
     assert check().returncode == 0
 
 
-def test_scripts_that_older_docs_named(project):
-    write("_quarto.yml", "project:\n  pre-render: _extensions/lmm/pre_render.py\nfilters: [lmm]\n")
-    assert "pre-render names _extensions/lmm/pre_render.py, which the extension no longer has" in str(problems(check()))
-
-
 def test_lines_to_paste_keep_the_other_filters(project):
     write("_quarto.yml", "filters: [fancy-text]\n")
     shown = check().stdout.decode()
@@ -199,7 +194,7 @@ def test_lines_to_paste_keep_the_other_filters(project):
     [
         ("{kep: exercise}", "unknown option `lmm.kep` (known: keep,"),
         ("{index: perhaps}", "`lmm.index`: should be true or false, not 'perhaps'"),
-        ("{on-native: ignore}", "`lmm.on-native`: should be error or convert, not 'ignore'"),
+        ("{annotate: maybe}", "`lmm.annotate`: should be true or false, not 'maybe'"),
         ("{keep: 3}", "`lmm.keep`: should be a word or a list of words, not 3"),
         ("all", "`lmm`: should be a mapping"),
     ],

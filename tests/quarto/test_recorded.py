@@ -168,8 +168,8 @@ def test_references_to_what_is_gone_are_told_with_file_and_line(project):
     assert "lmm-knit: part/chapter.qmd:104: warning: a reference to `sec-practice`" in knit("part/chapter", project)[1]
 
 
-EVERY_OPTION = {"keep": ["solution"], "div-types": ["solution"], "annotate": False, "index": True, "collection": "notes",
-                "on-native": "error", "ask": {"server": "https://ask.example", "include": ["exercise"]}}  # fmt: skip
+EVERY_OPTION = {"keep": ["solution"], "div-types": ["solution"], "annotate": False, "index": True,
+                "ask": {"server": "https://ask.example", "include": ["exercise"]}}  # fmt: skip
 
 
 def as_meta(value):
@@ -232,7 +232,7 @@ def test_options_of_the_project_hold_beside_those_of_a_header(place, own, projec
 def test_options_of_the_scripts_are_no_unknown_ones(project):
     ast = handed_over("cells")
     ast["meta"]["lmm"] = {"t": "MetaMap", "c": {key: {"t": "MetaBool", "c": True}
-                                                for key in ("annotate", "index", "collection", "on-native")}}  # fmt: skip
+                                                for key in ("annotate", "index")}}  # fmt: skip
     assert knit("cells", project, ast)[1] == ""
 
 

@@ -118,14 +118,13 @@ def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
     assert "lmm convert" not in done.stderr
 
 
-@pytest.mark.parametrize("option", ["annotate: true", "on-native: convert"])
-def test_a_notebook_is_left_alone(project, option):
-    options(project, f"lmm:\n  {option}\n")
+def test_a_notebook_is_left_alone(project):
+    options(project, "lmm:\n  annotate: true\n")
     source = notebook(cell(DIVS))
     write(project / "nb.ipynb", source)
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
     assert done.returncode == 0
-    assert ("not annotated" in done.stderr) == ("annotate" in option)
+    assert "not annotated" in done.stderr
     assert text(project / "nb.ipynb") == source
 
 
@@ -230,17 +229,6 @@ def test_what_quarto_takes_for_a_block(project, between):
     assert script("pre", project).returncode == 0
 
 
-def test_converting(project):
-    options(project, "lmm:\n  on-native: convert\n")
-    write(project / "part" / "chapter.qmd", NATIVE)
-    done = script("pre", project)
-    assert done.returncode == 0, done.stderr
-    assert text(project / "part" / "chapter.qmd") == DIVS
-    before = times(project)
-    assert script("pre", project).returncode == 0
-    assert times(project) == before
-
-
 def test_annotating(project):
     options(project, "lmm:\n  annotate: true\n")
     write(project / "part" / "chapter.qmd", f"# A\n\n{PROSE * 5}\n")
@@ -273,7 +261,6 @@ def test_a_document_says_otherwise(project):
     ("lines", "said"),
     [
         ("lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep, div-types, annotate,"),
-        ("lmm:\n  on-native: no\n", "_quarto.yml: `lmm.on-native`: should be error or convert"),
         ("lmm:\n  index: yes please\n", "should be true or false"),
         ("lmm: yes\n", "should be a mapping"),
         ("lmm: [\n", "_quarto.yml"),
@@ -337,14 +324,6 @@ def test_no_index(project):
     options(project, "lmm:\n  index: false\n")
     assert script("post", project).returncode == 0
     assert not (project / ".lmm").exists()
-
-
-def test_a_collection_of_its_own(project):
-    options(project, "lmm:\n  collection: lectures\n")
-    assert script("post", project).returncode == 0
-    assert indexed(project) == set()
-    write(project / "config.toml", "[database]\ncollection_name = 'lectures'\n")
-    assert indexed(project) == {"part/chapter"}
 
 
 def test_a_leak_fails_the_render(project):

@@ -15,7 +15,7 @@ from ...logging import LoggerBase
 from ..blocks import Block, MetadataBlock
 
 # Options that a document may set
-BY_DOCUMENT = frozenset({"annotate", "ask", "collection", "div-types", "index", "on-native", "spelling"})
+BY_DOCUMENT = frozenset({"annotate", "ask", "div-types", "index", "spelling"})
 # Options that it may not set, each with what to do instead
 BY_PERSON = {
     "keep": "keep types by --keep or -M lmm-keep=TYPES, in config.toml ([knit] keep) or in _quarto.yml, "

@@ -6,15 +6,13 @@ import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ....files.outputs import MARKDOWN, PACKAGE, TABLE, is_made_again, write_output
 from ....files.writing import is_stream
 from ....logging import counted, put, say
-from ....models.own_prompts import own_prompt
-from ....models.sources import STAND_IN
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
@@ -35,33 +33,33 @@ if TYPE_CHECKING:
     from ....index.passages import Material
     from ....retrieve.library import Library
     from ....study.cards import Card
-    from ....study.plan import StudyPlan
 
 WIDEST = 100  # characters
 FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their endings
 
 
 @click.command()
-@click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “I have three evenings before the exam”.")
+@click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “three evenings”, “two hours on residuals”.")
 @click.option("--level", type=click.IntRange(1), metavar="N", help="How many levels to list (1: only documents).")
 @click.option("--summaries", is_flag=True, help="Add the summaries of the sections.")
-@click.option("--model", default="", metavar="SPEC", help="For --plan: the model to ask, as source/model.")
 @json_option
-def toc(wish: str | None, level: int | None, summaries: bool, model: str, as_json: bool) -> None:
+def toc(wish: str | None, level: int | None, summaries: bool, as_json: bool) -> None:
     """List what is in the notes, with reading times, or plan how to study them."""
     if wish is not None and (level or summaries):
         raise click.UsageError(
             "--plan excludes --level and --summaries, because a plan has sections and sessions of its own"
         )
-    logger, project, models = ReportPrinter(), searched_project(), Models(model, warn=warn)
+    if wish is not None and not wish.strip():
+        raise click.UsageError("an empty wish: say how much time you have")
+    logger = ReportPrinter()
 
     async def work(library: Library) -> None:
         if wish is not None:
-            await _print_plan(library, project, models, wish, as_json)
+            await _print_plan(library, wish, as_json)
         else:
             _print_outline(await library.material(), level or 0, summaries, as_json)
 
-    with_library(project, models, work, logger)
+    with_library(searched_project(), Models(warn=warn), work, logger)
     exit_with_status(logger)
 
 
@@ -75,23 +73,14 @@ def _print_outline(material: Material, level: int, summaries: bool, as_json: boo
         say(show_outline(entries, summaries, _width()), nl=False)
 
 
-async def _print_plan(library: Library, project: Project, models: Models, wish: str, as_json: bool) -> None:
-    from ....study.plan import Planner, show_plan
+async def _print_plan(library: Library, wish: str, as_json: bool) -> None:
+    from ....study.plan import make_plan, show_plan
 
-    if not wish.strip():
-        raise click.UsageError("an empty wish: say how much time you have")
-    chats = models.name(project, "major").source != STAND_IN
-    prompt = own_prompt("plan", project.prompts)
-    plan = await Planner(library, models.asker(project, "major") if chats else None, warn, prompt).plan(wish)
+    plan = await make_plan(library, wish)
     if as_json:
-        print_json(_plan_as_json(plan))
+        print_json({**asdict(plan), "minutes": plan.minutes})
     else:
         say(show_plan(plan, _width()), nl=False)
-
-
-def _plan_as_json(plan: StudyPlan) -> dict[str, Any]:
-    sessions = [{"minutes": session.minutes, **asdict(session)} for session in plan.sessions]
-    return {**asdict(plan), "minutes": plan.minutes, "sessions": sessions}
 
 
 def _width() -> int:
