@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from ..errors import RetrieveError
 from ..index.documents import encode_files
 from ..index.encoding import Encoder, has_dense
-from ..index.passages import Key, Material, build_material, section_address, split_questions
+from ..index.passages import Key, Material, build_material, split_questions
 from ..index.refresh import Refresh
 from ..logging import ListLogger, LoggerBase
 from ..retrieve.context import build_context
@@ -31,14 +31,11 @@ from ..store.opening import open_store
 from ..store.places import LocalStorage
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore
-from .asked.turns import RecordedTurn, answering_section
-from .measures import ANNOTATED, FOUND, Labelled, QuestionResult, judge, share_within
-from .questions import annotated_questions, label_questions, label_turns, read_questions, read_turns
+from .measures import ANNOTATED, Labelled, QuestionResult, judge
+from .questions import annotated_questions, label_questions, read_questions
 from .words import CourseWords, MissingWord, missing_words
 
 QUESTIONS = "questions"
-EVERY = "all"  # names the encodings below, as far as they can be had
-WITHOUT_MODEL, WITH_MODEL = ("bm25",), ("content", "merged", "hybrid")  # an embedding model
 
 
 @dataclass(frozen=True)
@@ -63,40 +60,25 @@ class EncodingResult:
 
 
 @dataclass(frozen=True)
-class ThenAndNow:
-    """Shares (0 to 1) of recorded questions, as they were recorded and as they are now.
-
-    answered: how many were answered from a section that is still there: hit1, hit5 are theirs; questions: how many
-    were answered or refused: refused is theirs, now without a model."""
-
-    answered: int
-    questions: int
-    hit1: tuple[float, float]
-    hit5: tuple[float, float]
-    refused: tuple[float, float]
-
-
-@dataclass(frozen=True)
 class BenchReport:
     """The results of a measurement.
 
     annotations: were embedded beside the text; budget: tokens of the context; results: one for each
     encoding, the configured or first named one first; missing: words of the questions that it missed;
-    unlabelled: how many questions name no section; recorded: those of recordings, then and now."""
+    unlabelled: how many questions name no section."""
 
     annotations: tuple[str, ...]
     budget: int
     results: tuple[EncodingResult, ...]
     missing: tuple[MissingWord, ...]
     unlabelled: int
-    recorded: ThenAndNow | None = None
 
 
 @dataclass
 class Bench:
     """Searches documents for their questions, in an index for each encoding.
 
-    encodings: names, or `EVERY`; by default the configured one; expect, progress: are told how many
+    encodings: names; by default the configured one; expect, progress: are told how many
     chunks and searches there are, and how many more are done."""
 
     project: Project
@@ -109,48 +91,29 @@ class Bench:
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
         """Return what was measured on some documents.
 
-        questions: a file of students' questions (see `read_questions`), or recordings (see
-        `read_turns`). Errors in a document are reported, and the rest is measured. Raise
-        QuestionsError, RecordingError, RetrieveError, StoreError, ModelError and ConfigError."""
+        questions: a file of students' questions (see `read_questions`). Errors in a document are reported,
+        and the rest is measured. Raise QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
         material = self._read(paths)
-        turns = read_turns(questions) if questions else None
-        asked = read_questions(questions) if questions and turns is None else []
-        answered, refused = label_turns(turns, material) if turns and material.documents else ([], [])
-        labelled = [*annotated_questions(material), *label_questions(asked, material), *answered]
+        asked = read_questions(questions) if questions else []
+        labelled = [*annotated_questions(material), *label_questions(asked, material)]
         if not labelled:
             raise RetrieveError(
                 "there are no questions to ask: `lmm rag FILES` makes some, --questions FILE adds those of students"
             )
         results: list[EncodingResult] = []
         missing: list[MissingWord] = []
-        recorded: ThenAndNow | None = None
-        for encoding in self._named():
-            if encoding in [result.encoding for result in results]:  # what is configured has got its name
-                continue
+        for encoding in dict.fromkeys(self.encodings or [self.project.embeddings.encoding]):
             async with self._index(paths, encoding) as course:
                 results.append(await self._measure(course, labelled))
-                if len(results) > 1:
-                    continue
-                missing = await run_in_thread(course.missing_words, results[0])
-                if turns:
-                    again = await self._ask_all(course, refused)
-                    recorded = compare(turns, results[0].outcomes[-len(answered) :] if answered else (), again)
-        unlabelled = sum(not one.section for one in asked) + (len(turns) - len(answered) if turns else 0)
-        return BenchReport(
-            self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled, recorded
-        )
+                if len(results) == 1:
+                    missing = await run_in_thread(course.missing_words, results[0])
+        unlabelled = sum(not one.section for one in asked)
+        return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
         """Return the sections with their questions; no model is asked."""
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
-
-    def _named(self) -> list[str]:
-        """Return the encodings to measure, each once."""
-        named = [one for one in self.encodings if one != EVERY] or [self.project.embeddings.encoding]
-        if EVERY in self.encodings:
-            named += [*WITHOUT_MODEL, *(WITH_MODEL if self.models.embedder(self.project) else ())]
-        return named
 
     def _annotations(self, own: bool = False) -> tuple[str, ...]:
         """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
@@ -252,22 +215,3 @@ def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:
         counts[one.section.key] += _is_annotated(one)
         made.setdefault(counts[one.section.key] if _is_annotated(one) else 0, []).append(at)
     return [made[number] for number in sorted(made)]
-
-
-def compare(
-    turns: Sequence[RecordedTurn], answered: Sequence[QuestionResult], refused: Sequence[QuestionResult]
-) -> ThenAndNow:
-    """Return the recorded and the present figures. answered, refused: the results of `label_turns`' questions."""
-    addresses = {section_address(one.labelled.section) for one in answered}
-    then = [
-        next((source.rank for source in turn.sources if source.section == address), None)
-        for turn in turns
-        if (address := answering_section(turn)) in addresses
-    ]
-    now = [one.rank for one in answered]
-    number = len(answered) + len(refused)
-    lost = sum(one.is_refused for one in (*answered, *refused))
-    return ThenAndNow(
-        len(answered), number, (share_within(then, 1), share_within(now, 1)),
-        (share_within(then, FOUND), share_within(now, FOUND)), (len(refused) / max(number, 1), lost / max(number, 1)),
-    )  # fmt: skip

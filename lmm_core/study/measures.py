@@ -58,14 +58,9 @@ def judge(
     return QuestionResult(labelled, rank, first, not right.isdisjoint(shown), is_refused)
 
 
-def share_within(ranks: Sequence[int | None], k: int) -> float:
-    """Return the share of ranks (0 to 1) that are at most k."""
-    return sum(rank is not None and rank <= k for rank in ranks) / max(len(ranks), 1)
-
-
 def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
     """Return the share of questions (0 to 1) whose section is among the first k hits."""
-    return share_within([one.rank for one in outcomes], k)
+    return sum(one.rank is not None and one.rank <= k for one in outcomes) / max(len(outcomes), 1)
 
 
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:

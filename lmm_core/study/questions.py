@@ -1,4 +1,4 @@
-"""Questions whose sections are known: annotated ones, those of a file, and recorded ones."""
+"""Questions whose sections are known: annotated ones, and those of a file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import MarkdownError, QuestionsError, ToolError
-from ..index.passages import Material, section_address
+from ..index.passages import Material
 from ..logging import printable
 from ..markdown.files import read_markdown
 from ..retrieve.agents.names import find_section
-from .asked.recordings import Recordings
-from .asked.turns import RecordedSource, RecordedTurn, answering_section
 from .measures import STUDENTS, Labelled
-
-DATABASE = ".sqlite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,51 +49,11 @@ def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> li
     return labelled
 
 
-def label_turns(turns: Sequence[RecordedTurn], material: Material) -> tuple[list[Labelled], list[Labelled]]:
-    """Return the questions that were answered from a section that is still there, and those that were refused.
-
-    The latter come with any section, since nobody knows theirs."""
-    sections = {section_address(section): section for section in material.walk()}
-    answered = [
-        Labelled(_one_line(turn.question), sections[answering_section(turn)], STUDENTS)
-        for turn in turns
-        if answering_section(turn) in sections
-    ]
-    anywhere = material.documents[0]
-    refused = [Labelled(_one_line(turn.question), anywhere, STUDENTS) for turn in turns if turn.outcome == "refused"]
-    return answered, refused
-
-
 def _one_line(text: str) -> str:
     return printable(" ".join(text.split())).strip()
 
 
 # Files
-
-
-def read_turns(path: Path) -> list[RecordedTurn] | None:
-    """Return the turns in a database of recordings or in an export of it, None for another file.
-
-    Raise QuestionsError for an export that cannot be read, and RecordingError."""
-    if path.suffix.lower() == DATABASE:
-        with closing(Recordings(path)) as recordings:
-            return [turn for turn in recordings.turns() if _one_line(turn.question)]
-    if path.suffix.lower() != ".jsonl":
-        return None
-    try:
-        lines = [line for line in path.read_text("utf-8-sig").split("\n") if line.strip()]
-        return [_turn(json.loads(line)) for line in lines] if lines and '"outcome"' in lines[0] else None
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise QuestionsError(f"{path}: {error}") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise QuestionsError(f"{path}: holds a line that `lmm asked export` has not written") from None
-
-
-def _turn(data: dict[str, object]) -> RecordedTurn:
-    values = {name: value for name, value in data.items() if name not in ("section", "sources")}
-    found: list[dict[str, object]] = data["sources"]  # type: ignore[assignment]
-    sources = tuple(RecordedSource(**{**one, "titles": tuple(one["titles"])}) for one in found)  # type: ignore
-    return RecordedTurn(**values, sources=sources)  # type: ignore[arg-type]
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
@@ -109,7 +64,7 @@ def read_questions(path: Path) -> list[LabelledQuestion]:
     these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
-        raise QuestionsError(f"{path}: a file of questions ends in .csv, .jsonl or .sqlite")
+        raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")
     try:
         text = read_markdown(path).text.removeprefix("\ufeff")
     except OSError as error:

@@ -41,7 +41,6 @@ PATHS = {
     "lmm demo folder": "folder",  # a new one, or one with our mark (test_folders)
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
     "lmm chunks html": ("chunks notes.md --html {}", ".html"),
-    "lmm bench html": ("bench notes.md --questions asked.csv --html {}", ".html"),
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
     "lmm asked output": ("asked -o {}", ".html"),
@@ -175,7 +174,7 @@ def test_a_file_with_nothing_in_it_is_written():
 ANY = {"grades.csv": "name,grade\nAda,1\n", "index.html": "<html><body>Mine</body></html>\n", "deck.apkg": "PK mine",
        "index.htm": "<p>Mine\n"}  # fmt: skip
 WRITERS = {".csv": ["cards notes.md -o {}", "cards . -o {}"], ".apkg": ["cards notes.md -o {}"],
-           ".html": ["chunks notes.md --html {}", "bench notes.md --questions asked.csv --html {}"],
+           ".html": ["chunks notes.md --html {}"],
            ".htm": ["chunks . --html {}"]}  # fmt: skip
 
 
@@ -274,12 +273,11 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         raise AssertionError("work was done")
 
     for place in (
-        "lmm_core.study.bench.Bench.run",  # imported first: it keeps the real encode_files
         "lmm_core.index.documents.encode_files",
         "lmm_core.cli.commands.publish.work_file",
     ):
         monkeypatch.setattr(place, ask)
-    for command in ("chunks . --html notes.md", "bench . --html notes.md", "knit notes.md -o notes.md"):
+    for command in ("chunks . --html notes.md", "knit notes.md -o notes.md"):
         refused(command)
 
 

@@ -233,16 +233,3 @@ def test_the_mode_of_a_file_and_its_line_ends_stay(course: Recordings) -> None:
     data = Path("estimation.md").read_bytes()
     assert data.count(b"\n") == data.count(b"\r\n") and data.startswith(INTERVALS.replace("\n", "\r\n").encode())
     assert stat.S_IMODE(Path("estimation.md").stat().st_mode) == 0o640
-
-
-@pytest.mark.parametrize("file", [".lmm/asked.sqlite", "asked.jsonl"])
-def test_bench_shows_recorded_questions_then_and_now(course: Recordings, file: str) -> None:
-    ask(course, "what does the slope say?", outcome="answered", cited="lines.md#sec-slope")
-    ask(course, "what is the rake of a line?")
-    lmm("asked export -o asked.jsonl")
-    done = lmm(f"bench . --questions {file}")
-    assert "hit@1, 1 answered question  1.000  1.000" in done.stdout, done.output
-    assert "refused, 2 questions        0.500  0.500" in done.stdout
-    text = LINES.replace("## The slope", "---\nquestions: What is the rake of a line?\n---\n\n## The slope")
-    Path("lines.md").write_text(text, "utf-8")
-    assert "refused, 2 questions        0.500  0.000" in lmm(f"bench . --questions {file}").stdout

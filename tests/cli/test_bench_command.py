@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -162,14 +161,6 @@ def test_the_configured_encoding_is_measured(notes, embedding_model):
     assert report["embedded"] == ["titles", "keywords"]
 
 
-def test_all_encodings_are_those_that_can_be_had(notes, embedding_model, monkeypatch):
-    report = measured("--encoding all")
-    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged", "bm25", "content", "merged", "hybrid"]
-    monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
-    write("config.toml", "")
-    assert [one["encoding"] for one in measured("--encoding all")["encodings"]] == ["bm25"]
-
-
 def test_the_projects_index_is_left_alone(notes):
     lmm("index notes.md")
     before = {path: path.read_bytes() for path in Path(".lmm").rglob("*") if path.is_file()}
@@ -312,7 +303,7 @@ def test_students_questions_are_added(name, content, notes):
         ("s.jsonl", "[]", "s.jsonl:1: should be"),
         ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
         ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),
-        ("s.txt", "a", "s.txt: a file of questions ends in .csv, .jsonl or .sqlite"),
+        ("s.txt", "a", "s.txt: a file of questions ends in .csv or .jsonl"),
     ],
 )
 def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
@@ -320,56 +311,13 @@ def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
     assert says in lmm(f"bench notes.md --questions {name}", 2)[1]
 
 
-# The page
-
-
-class Page(HTMLParser):
-    """The elements and texts of a page."""
-
-    def __init__(self, source):
-        super().__init__()
-        self.tags, self.said, self.links = [], [], []
-        self.feed(source)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.links += [value for name, value in attributes if name in ("src", "href") or name.startswith("on")]
-
-    def handle_data(self, data):
-        self.said.append(data)
-
-
 def test_titles_and_questions_cannot_steer_the_terminal():
     write("notes.md", f"# A \x07bell\n\nThe bell is one {LONG}\n\n# Zebras\n\nThe zebra is one {LONG}\n")
     asked = {"question": "Where \ud800does the \x07walrus sleep?", "section": "notes.md#a-bell"}
     write("s.jsonl", json.dumps(asked))
-    shown, said = lmm("bench notes.md --questions s.jsonl --html page.html")
+    shown, said = lmm("bench notes.md --questions s.jsonl")
     assert "A bell\n    Where does the walrus sleep? (s.jsonl:1)\n" in shown
     assert "\x07" not in shown + said
-    assert "Where does the walrus sleep?" in text("page.html")
-
-
-def test_the_page_escapes_all_texts_and_needs_nothing_else():
-    evil = "<script>alert(1)</script> & <img src=x>\"'"
-    write("notes.md", f"---\ntitle: T\n---\n\n---\nquestions: 'Who is {evil.replace(chr(39), chr(39) * 2)}?'\n---\n\n"
-          f"# A {evil}\n\nThe apple {LONG}\n\n# B {evil}\n\nWho is who {LONG}\n")  # fmt: skip
-    _, told = lmm("bench notes.md --html page.html --encoding bm25 --encoding sparse")
-    page = Page(text("page.html"))
-    assert "written: page.html" in told
-    assert "script" not in page.tags
-    assert "img" not in page.tags
-    assert page.links == []
-    assert f"Who is {evil}?" in "".join(page.said)
-    assert "http" not in text("page.html")
-
-
-def test_the_page_has_a_bar_for_each_section(notes):
-    lmm("bench notes.md --html page.html")
-    page = text("page.html")
-    assert page.count("<meter ") == 3
-    assert page.count("<tr class=missed>") == 2
-    assert "prefers-color-scheme: dark" in page
-    assert "nowhere/page.html: there is no folder nowhere" in lmm("bench notes.md --html nowhere/page.html", 2)[1]
 
 
 # The documentation

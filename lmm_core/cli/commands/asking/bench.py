@@ -4,41 +4,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ....files.outputs import HTML, write_output
 from ....index.encoding import EncodingModel
 from ....logging import counted, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ....settings.quarto_inputs import DocumentFinder
-from ...arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
-from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
+from ...arguments import find_documents, folders_argument, json_option, project_at
+from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import run_or_report
 
 if TYPE_CHECKING:
     from ....index.passages import Section
-    from ....study.bench import BenchReport, EncodingResult, ThenAndNow
+    from ....study.bench import BenchReport, EncodingResult
     from ....study.measures import QuestionResult
     from ....study.words import MissingWord
 
 SECTIONS_SHOWN = 10
 WORDS_SHOWN = 20
-ENCODINGS = ("all", *(str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE))
+ENCODINGS = [str(kind) for kind in EncodingModel if kind is not EncodingModel.NONE]
 
 
 @click.command()
 @folders_argument
 @click.option("--encoding", "encodings", multiple=True, type=click.Choice(ENCODINGS), metavar="NAME",
-              help="An encoding to measure, or all; may be repeated (default: the configured one).")  # fmt: skip
+              help="An encoding to measure; may be repeated (default: the configured one).")  # fmt: skip
 @click.option("--questions", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-              help="Students' questions (.csv, .jsonl), or recordings (.sqlite).")  # fmt: skip
+              help="Students' questions (.csv, .jsonl).")  # fmt: skip
 @click.option("--min-hit5", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if hit@5 is below X (0 to 1).")
-@output_option("--html", "html", help="Write a page to look at.")
 @json_option
 def bench(
     paths: tuple[Path, ...],
@@ -46,22 +43,17 @@ def bench(
     encodings: tuple[str, ...],
     questions: Path | None,
     min_hit5: float | None,
-    html: Path | None,
     as_json: bool,
 ) -> None:
     """Measure which sections students cannot find. Their annotated questions are the test."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
-    if html is not None:
-        check_written(html, [*files, *([questions] if questions else [])], HTML)
     project = project_at(files[0] if files else paths[0] / "-")
     report = _measure(files, project, encodings, questions, logger)
     if report is None:
         sys.exit(1)
     if report.unlabelled:
         warn(f"{questions}: {counted(report.unlabelled, 'question')} without a section left out")
-    if html is not None:
-        _write_page(html, report, logger)
     if as_json:
         print_json(_report_as_json(report))
     else:
@@ -76,7 +68,7 @@ def _measure(
     """Return what was measured, or None if nothing could be, which is reported.
 
     Raise UsageError for a file of questions that cannot be used."""
-    from ....errors import QuestionsError, RecordingError, RetrieveError
+    from ....errors import QuestionsError, RetrieveError
     from ....study.bench import Bench
 
     models = Models(warn=warn)
@@ -91,17 +83,7 @@ def _measure(
         finally:
             await models.close()
 
-    return run_or_report(work(), logger, RetrieveError, RecordingError)
-
-
-def _write_page(path: Path, report: BenchReport, logger: ReportPrinter) -> None:
-    from ....study.bench_page import bench_page
-
-    try:
-        write_output(path, bench_page(report).encode("utf-8"))
-        say(f"written: {path}", err=True)
-    except OSError as error:
-        report_failure(error, path, logger)
+    return run_or_report(work(), logger, RetrieveError)
 
 
 def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter) -> None:
@@ -125,8 +107,6 @@ def _print_report(report: BenchReport, project: Project) -> None:
     say(f"{'':<{width}}  hit@1  hit@5  {shown}  refused")
     for name, outcomes in rows:
         say(f"{name:<{width}}  {_figures(outcomes, len(shown))}")
-    if report.recorded:
-        _print_recorded(report.recorded)
     _print_sections(first, project)
     if any(one.is_missed for one in first.outcomes):
         _print_words(report.missing, project)
@@ -145,20 +125,6 @@ def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
     return f"{one}  {five}  {share_shown(outcomes):>{width}.3f}  {share_refused(outcomes):>7.3f}"
 
 
-def _print_recorded(recorded: ThenAndNow) -> None:
-    """Print what recorded questions found when they were asked, and what they find now."""
-    answered, asked = counted(recorded.answered, "answered question"), counted(recorded.questions, "question")
-    rows = [
-        ("hit@1", answered, recorded.hit1),
-        ("hit@5", answered, recorded.hit5),
-        ("refused", asked, recorded.refused),
-    ]
-    width = max(len(name) + len(whose) for name, whose, _ in rows) + 2
-    say(f"\n{'as recorded, and now':<{width}}   then    now")
-    for name, whose, (then, now) in rows:
-        say(f"{f'{name}, {whose}':<{width}}  {then:.3f}  {now:.3f}")
-
-
 def _print_sections(result: EncodingResult, project: Project) -> None:
     """Print the sections that some question does not find, the worst first."""
     from ....study.measures import FOUND, by_section
@@ -175,7 +141,7 @@ def _print_sections(result: EncodingResult, project: Project) -> None:
     for section, outcomes in hard[:SECTIONS_SHOWN]:
         _print_section(section, [one for one in outcomes if one.is_missed], project)
     if len(hard) > SECTIONS_SHOWN:
-        say(f"\n{len(hard) - SECTIONS_SHOWN} more: --json, or --html FILE")
+        say(f"\n{len(hard) - SECTIONS_SHOWN} more: --json")
 
 
 def _print_section(section: Section, missed: Sequence[QuestionResult], project: Project) -> None:
@@ -205,7 +171,7 @@ def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
         place = f"{shorten(project.root / one.section.source)}:{one.section.line_start}"
         say(f"{len(one.asked):>5}  {one.word:<{width}}  {place}  {' > '.join(one.section.titles)}")
     if len(missing) > WORDS_SHOWN:
-        say(f"{len(missing) - WORDS_SHOWN} more: --json, or --html FILE")
+        say(f"{len(missing) - WORDS_SHOWN} more: --json")
 
 
 # For programs
@@ -216,7 +182,6 @@ def _report_as_json(report: BenchReport) -> dict[str, Any]:
         "embedded": list(report.annotations),
         "budget": report.budget,
         "unlabelled": report.unlabelled,
-        "recorded": report.recorded and asdict(report.recorded),
         "encodings": [_result_as_json(result) for result in report.results],
         "missing_words": [_word_as_json(word) for word in report.missing],
     }
