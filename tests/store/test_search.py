@@ -9,11 +9,12 @@ from lmm_core.errors import ReportedError
 from lmm_core.index.api import client_from_config, global_client_from_config, markdown_upload
 from lmm_core.index.documents import blocklist_encode
 from lmm_core.index.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
+from lmm_core.index.stores import project_store
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.settings.config import ConfigSettings
-from lmm_core.settings.project import project_from
+from lmm_core.settings.project import load_project, project_from
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from lmm_core.vector_store_qdrant import (
@@ -53,8 +54,11 @@ Compute the variance of 1, 2 and 9, and say what the median of them is, {LONG}
 with_minilm = pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")
 
 
-@pytest.fixture
-def notes():
+@pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.qdrant)])
+def notes(request, monkeypatch):
+    """A file to be indexed, in a folder or on a server."""
+    if request.param == "server":
+        monkeypatch.setenv("LMM_STORAGE__URL", request.getfixturevalue("qdrant"))
     return write("notes.md", NOTES)
 
 
@@ -98,7 +102,7 @@ def test_every_encoding_in_every_place(encoding, minilm):
 def test_the_default_encoding_is_hybrid_with_a_model_and_follows_the_collection(notes, minilm, monkeypatch):
     lmm("index notes.md")
     assert found("'scatter of numbers' -k 1")[0]["titles"] == ["Statistics", "Spread"]
-    store = open_store(LocalStorage(".lmm/index"))
+    store = project_store(load_project(None))
     assert store.metadata("chunks") == {
         "encoding": "hybrid", "vectors": "hybrid", "embedding": f"fastembed/{MINILM}", "sparse": "bm25",
         "version": VERSION,
