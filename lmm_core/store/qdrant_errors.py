@@ -24,14 +24,14 @@ def _status(error: Exception) -> int:
 
 
 def _kind(error: Exception) -> str:
-    """Return why a request was not answered: `time-out`, `unreachable`, `broken` or `other`."""
+    """Return why a request was not answered: `time-out`, `untrusted`, `unreachable`, `broken` or `other`."""
     import httpx
 
     source = getattr(error, "source", error)
     if isinstance(source, httpx.TimeoutException):
         return "time-out"
     if isinstance(source, httpx.ConnectError):
-        return "unreachable"
+        return "untrusted" if "CERTIFICATE_VERIFY_FAILED" in str(source) else "unreachable"
     return "broken" if isinstance(source, httpx.TransportError) else "other"
 
 
@@ -64,6 +64,8 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
     reason = str(getattr(error, "source", error)).strip()
     return {
         "time-out": f"{at} has not answered within {source.timeout:g} s",
+        "untrusted": f"The certificate of {source.address} is not trusted: name that of its authority in SSL_CERT_FILE "
+        f"({reason})",
         "unreachable": f"No Qdrant server answers at {source.address} ({reason}). Is it running? Is the address right?",
         "broken": f"The connection to {source.address} broke ({reason or 'the server gives no reason'}): try again",
         "other": f"{at} has sent a reply that cannot be understood. Is it a Qdrant server? ({reason[:200]})",

@@ -56,10 +56,19 @@ def remote_store(source: RemoteSource) -> ServerStore:
             url=source.address,
             api_key=key or None,
             timeout=max(1, round(source.timeout)),
-            trust_env=not is_loopback(source.url),  # what stays on this machine does not go through a proxy
+            **_own_options(source.url),
             check_compatibility=False,  # the check would contact the server now, and print its warning
         )
     return ServerStore(client, source, key)
+
+
+def _own_options(url: str) -> dict[str, Any]:
+    """Return the options of an HTTP client: what stays on this machine does not go through a proxy."""
+    if not is_loopback(url):
+        return {}
+    import ssl  # with what SSL_CERT_FILE names, as elsewhere
+
+    return {"trust_env": False, "verify": ssl.create_default_context() if url.startswith("https:") else True}
 
 
 class QdrantStore:

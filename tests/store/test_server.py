@@ -1,6 +1,8 @@
 """A server: what fails for a moment is tried again, the rest is a sentence; the key goes nowhere else."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from traceback import format_exception
 
@@ -189,6 +191,20 @@ def test_a_real_server_wants_its_key(tmp_path, monkeypatch):
                 change()
         monkeypatch.setenv("QDRANT_API_KEY", "s3cret-key")
         assert opened(server).count("notes") == 1
+
+
+@pytest.mark.qdrant
+@needs_binary
+@pytest.mark.skipif(not shutil.which("openssl"), reason="makes a certificate by openssl")
+def test_a_certificate_has_to_be_trusted(tmp_path, monkeypatch):
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=me -addext"
+    subprocess.run([*made.split(), "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    files = {"tls__cert": str(tmp_path / "cert.pem"), "tls__key": str(tmp_path / "key.pem")}
+    with RealServer(tmp_path / "qdrant", service__enable_tls="true", **files) as server:
+        with pytest.raises(StoreError, match=r"The certificate of https://\S+ is not trusted: .*SSL_CERT_FILE"):
+            opened(server).collections()
+        monkeypatch.setenv("SSL_CERT_FILE", files["tls__cert"])
+        assert opened(server).collections() == []
 
 
 def test_the_key_does_not_go_through_the_internet_for_all_to_read(monkeypatch):
