@@ -1,29 +1,40 @@
 """Measure what writing and searching cost in a folder, beside qdrant-client's folder mode and the bare engine.
 
-python benchmarks/store.py [--points 2000 20000] [--queries 200] [--alone] [--folder /tmp]
+python benchmarks/store.py [--points 2000 20000] [--queries 200] [--alone] [--server] [--folder /tmp]
+
+--server: a folder beside a server (QDRANT_TEST_BINARY), with chunks that are made of the corpora's sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import re
+import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
 from statistics import median
 from uuid import UUID
 
+import psutil
+from qdrant_client import QdrantClient
 from tables import machine, print_table
+from texts import ROOT, corpora
 
+from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store.edge_engine import edge_config, edge_point
 from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
+from lmm_core.store.places import LocalStorage, RemoteSource
 from lmm_core.store.points import in_batches
 from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where
 
@@ -171,6 +182,74 @@ def theirs(folder: Path, count: int) -> list[str]:
     return [f"{count:,}", "qdrant-client", *rates(count, spent, timed(store.close)), f"{plain:.2f}", *[""] * 7]
 
 
+# Beside a server
+
+
+def mixed_points(count: int, sentences: Sequence[str], encoder: Bm25Encoder) -> Iterator[Point]:
+    """Chunks of five sentences from anywhere, with their words and a vector that means nothing."""
+    chance = random.Random(3)
+    for number in range(count):
+        text = " ".join(chance.choices(sentences, k=5))
+        payload = {"page_content": text, "docid": f"chapter-{number // 50}.md", "type": "text", "sequence": number}
+        vectors = {"content": dense(chance), "words": encoder.encode([text])[0]}
+        yield Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload)
+
+
+def beside(place: LocalStorage | RemoteSource, process: int, count: int, queries: int) -> list[str]:
+    """A row of the table of folder and server. process: whose memory is counted."""
+    texts = [text for corpus in corpora() for text in corpus.texts]
+    sentences = [sentence for text in texts for sentence in re.findall(r"[A-Z][^.\n]{40,200}\.", text)]
+    encoder, chance = Bm25Encoder("en"), random.Random(5)
+    before = psutil.Process(process).memory_info().rss
+    store = open_store(place)
+    store.create("notes", SPEC, {}, INDEXES)
+    left, spent = mixed_points(count, sentences, encoder), 0.0
+    while batch := list(islice(left, BATCH)):
+        began = time.perf_counter()
+        store.upsert("notes", batch)
+        spent += time.perf_counter() - began
+    if isinstance(place, RemoteSource):
+        spent += wait_until_green(place.url)
+    asked = [encoder.encode_query(" ".join(chance.choice(sentences).split()[:6])) for _ in range(queries)]
+    by_words = [Search({"words": one}, limit=40) for one in asked]
+    hybrid = [Search({"words": one, "content": dense(chance)}, limit=40) for one in asked]
+    cells = [f"{count / spent:,.0f}"]
+    for queries_of in (by_words, hybrid):
+        times = sorted(timed(partial(store.search, "notes", one))[0] * 1000 for one in queries_of)
+        cells += [f"{median(times):.1f}", f"{times[int(0.95 * len(times))]:.1f}"]
+    with ThreadPoolExecutor(20) as pool:
+        seconds, _ = timed(lambda: list(pool.map(partial(store.search, "notes"), hybrid)))
+    memory = psutil.Process(process).memory_info().rss
+    store.close()
+    grown = memory - before if isinstance(place, LocalStorage) else memory
+    return [f"{count:,}", type(place).__name__, *cells, f"{queries / seconds:,.0f}", f"{grown / 1e6:,.0f}"]
+
+
+def wait_until_green(url: str) -> float:
+    """Return the seconds until a server has made its segments and their graphs."""
+    began = time.perf_counter()
+    with closing(QdrantClient(url=url, check_compatibility=False)) as client:
+        while str(client.get_collection("notes").status) != "green":
+            time.sleep(0.1)
+    return time.perf_counter() - began
+
+
+def compare_server(counts: Sequence[int], queries: int, folder: Path | None) -> None:
+    """Print the table of folder and server."""
+    sys.path.insert(0, str(ROOT))
+    from tests.qdrant_server import RealServer
+
+    rows = []
+    for count in counts:
+        with tempfile.TemporaryDirectory(dir=folder) as name:
+            rows.append(beside(LocalStorage(Path(name) / "index"), os.getpid(), count, queries))
+            with RealServer(Path(name) / "qdrant") as server:
+                rows.append(beside(RemoteSource(server.url), server.process.pid, count, queries))
+    columns = ["points", "place", "written/s", "words, ms", "p95", "hybrid, ms", "p95", "20 at once, /s", "MB"]
+    print_table("A folder and a server, 40 results", columns, rows)
+    print(f"load average {os.getloadavg()[0]:.1f}")
+
+
 def main() -> None:
     """Measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -178,8 +257,12 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--alone", action="store_true", help="without qdrant-client, which takes minutes")
     parser.add_argument("--folder", type=Path, help="where to write (the system's folder of temporary files)")
+    parser.add_argument("--server", action="store_true", help="a folder beside a server (QDRANT_TEST_BINARY) alone")
     asked = parser.parse_args()
     print(machine())
+    if asked.server:
+        compare_server(asked.points, asked.queries, asked.folder)
+        return
     rows = []
     for count in asked.points:
         with tempfile.TemporaryDirectory(dir=asked.folder) as folder:

@@ -45,7 +45,7 @@ class RealServer:
             "telemetry_disabled": "true",
         } | settings  # fmt: skip
         scheme = "https" if settings.get("service__enable_tls") else "http"
-        self.url = f"{scheme}://127.0.0.1:{self.settings['service__http_port']}"
+        self.url = f"{scheme}://{self.settings['service__host']}:{self.settings['service__http_port']}"
         self.process = None
 
     def start(self):

@@ -6,6 +6,8 @@ import json
 
 from .places import KEY_VARIABLE, RemoteSource
 
+LONGEST = 300  # characters of a server's message; a node of a cluster tells what each other one said
+
 
 def client_errors() -> tuple[type[Exception], ...]:
     """Return the errors that the client raises: a server's, those of its local mode (ValueError) and of a client that
@@ -40,7 +42,7 @@ def may_pass(error: Exception) -> bool:
 
     A server that is not there will not come up, so that a wrong address is reported at once."""
     status = _status(error)
-    return status == 429 or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
+    return status in (408, 429) or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
 
 
 def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
@@ -52,6 +54,8 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
     if status == 403:
         key = f" to the key in {KEY_VARIABLE}, which may only read or only use some collections" if has_key else ""
         return f"{at} forbids this{key} ({status})"
+    if status == 408:
+        return f"{at} has not done this in time (408): does a node of it hang?"
     if status == 429:
         return f"{at} is overloaded (429): try again later"
     if 300 <= status < 400:
@@ -73,12 +77,12 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
 
 
 def _answer(error: Exception) -> str:
-    """Return the server's own message."""
+    """Return the beginning of the server's own message, in a line."""
     content = getattr(error, "content", None)
     if content is None:
         return str(error)
     try:
-        told = json.loads(content)["status"]["error"]
+        message = json.loads(content)["status"]["error"]
     except (ValueError, KeyError, TypeError):
-        told = content.decode(errors="replace")[:200].strip()
-    return str(told) or "the server does not say why"
+        message = content.decode(errors="replace")
+    return " ".join(str(message).split())[:LONGEST] or "the server does not say why"

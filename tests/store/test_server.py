@@ -49,13 +49,14 @@ def opened(server):
     "fault",
     [
         Fault(times=2, status=503),
+        Fault(times=2, status=408),
         Fault(times=2, status=429),
         Fault(times=1, status=429, headers=(("Retry-After", "0"),)),
         Fault(times=2, drop=True),
         Fault(times=1, drop=True, done=True),
         Fault(times=1, delay=1.3),
     ],
-    ids=["503", "429", "retry-after", "dropped", "dropped after", "slow"],
+    ids=["503", "408", "429", "retry-after", "dropped", "dropped after", "slow"],
 )
 def test_what_passes_is_tried_again(server, fault):
     server.faults.append(fault)
