@@ -3,8 +3,7 @@
 They are the functions of `lmm_core.index.collection`, but where those take a store and an encoder,
 these take
 
-- a client: a store of ours (`client_from_config`, `open_store`), or a `QdrantClient` or
-  `AsyncQdrantClient` of the package `qdrant-client`;
+- a client: a store of ours (`client_from_config`, `open_store`), or a `QdrantClient` of the package `qdrant-client`;
 - a model: the vectors that the collection has (`QdrantEmbeddingModel`), an `EncodingModel`, the name of
   either (`"dense"`, `"bm25"`), each with the models of the working folder's configuration; or else a
   `ConfigSettings`, or an `Encoder`.

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from qdrant_client import AsyncQdrantClient, QdrantClient
+from qdrant_client import QdrantClient
 from qdrant_client.models import Distance, VectorParams
 from qdrant_client.models import ScoredPoint as QdrantPoint
 
@@ -55,7 +55,7 @@ from lmm_core.errors import ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import make_block
 from lmm_core.models.chat import run
-from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, ScoredPoint, aquery, aupload, points_to_blocks
+from lmm_core.vector_store_qdrant import QdrantEmbeddingModel, ScoredPoint, aquery, points_to_blocks
 from tests.embedding_server import EmbeddingServer
 from tests.qdrant_server import FailingServer
 
@@ -286,20 +286,10 @@ def test_a_qdrant_client_of_a_server_is_taken(qdrant: str) -> None:
     with FailingServer(qdrant) as server:
         client = QdrantClient(url=server.url, check_compatibility=False)
         assert len(upload(client, "documents", "bm25", bm25_chunks())) == 3
-        other = AsyncQdrantClient(url=server.url, check_compatibility=False)
-        assert "logistic" in first(run(aquery(other, "documents", "bm25", "logistic"))).payload["page_content"]
+        assert "logistic" in first(run(aquery(client, "documents", "bm25", "logistic"))).payload["page_content"]
     logger = ListLogger()
     assert query(client, "documents", "bm25", "logistic", logger=logger) == []
     assert "No Qdrant server answers" in str(logger.reports[0])
-
-
-def test_an_asynchronous_client_in_memory_is_taken() -> None:
-    async def work() -> list[ScoredPoint]:
-        client = AsyncQdrantClient(":memory:")
-        await aupload(client, "documents", QdrantEmbeddingModel.BM25, bm25_chunks())
-        return await aquery(client, "documents", "bm25", "logistic", payload=["textid"])
-
-    assert first(asyncio.run(work())).payload == {"textid": "regression.1"}
 
 
 def test_a_collection_of_somebody_else_is_told_in_a_sentence() -> None:

@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
 from ..files.marked import check_inside, check_no_links, hide_from_git, is_ours, make_marked, remove_marked
@@ -52,7 +52,7 @@ from .folder.sparse_files import cut_holes, put_back_holes
 from .folder_lock import FolderLock
 from .points import check_case, checked_id, checked_name, checked_points, in_batches
 from .ranking import run_search
-from .vector_store import Point, ScoredPoint, Search, VectorSpec, Where
+from .vector_store import PayloadIndexes, Point, ScoredPoint, Search, VectorSpec, VectorStore, Where
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
@@ -65,7 +65,7 @@ SHARE, MOST = 8, 16_384  # an eighth of a larger collection, at most so many: ea
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 
 
-class EdgeStore:
+class EdgeStore(VectorStore):
     """The collections in a folder, which one process has at a time.
 
     The store does one thing at a time, whichever thread asks."""
@@ -96,19 +96,11 @@ class EdgeStore:
     # Collections
 
     def collections(self) -> list[str]:
-        """Return the names of all collections, sorted."""
         with self._alone:
             self._check_open()
             return sorted(path.parent.name for path in self.folder.glob(f"*/{RECORD}"))
 
-    def create(
-        self,
-        name: str,
-        spec: VectorSpec,
-        metadata: Mapping[str, Any],
-        indexes: Mapping[str, Literal["keyword", "integer"]],
-    ) -> None:
-        """Create a collection. Raise StoreError if there is one of this name."""
+    def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         with self._alone:
             if self._record(name) is not None:
                 raise StoreError(f"There is already a collection {name!r} in {self.folder}.")
@@ -141,13 +133,11 @@ class EdgeStore:
         self._shards[name].flush()  # so that the record, which is written next, names nothing that a power cut takes
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata that `create` was given, or None if there is no such collection."""
         with self._alone:
             record = self._record(name)
             return None if record is None else json.loads(json.dumps(record["metadata"]))
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if it is there."""
         with self._alone:
             if self._record(name) is None:
                 return
@@ -169,7 +159,6 @@ class EdgeStore:
     # Writing
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points, replacing those with the same ids."""
         import qdrant_edge as edge
 
         with self._written(name) as shard:
@@ -181,9 +170,6 @@ class EdgeStore:
             self._settle_at_times(name, shard)
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        """Write points without vectors that tell what is about to change, and wait until the disk has them.
-
-        They hold again, whatever is written after them, unless the store is closed."""
         with self._written(name):
             check_room(self.folder, 0)
             note_points(self._path(name), points)
@@ -191,7 +177,6 @@ class EdgeStore:
             self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the whole payloads of points, given by id; unknown ids are ignored."""
         import qdrant_edge as edge
 
         with self._written(name) as shard:
@@ -205,7 +190,6 @@ class EdgeStore:
             self._settle_at_times(name, shard)
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
-        """Remove points; unknown ids are ignored."""
         import qdrant_edge as edge
 
         with self._written(name) as shard:
@@ -236,7 +220,6 @@ class EdgeStore:
     # Reading
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
-        """Yield all points that fit, by id."""
         import qdrant_edge as edge
 
         fits, payload = filter_from(where, edge), True if keys is None else list(keys)
@@ -251,26 +234,22 @@ class EdgeStore:
                 return
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points with these ids in this order; unknown ids are left out."""
         with self._shard(name, "read") as shard:
             return retrieve_points(shard, [checked_id(at) for at in ids])
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
-        """Return the best points, best first; those with equal scores by id."""
         with self._shard(name, "searched") as shard:
             spec = self._spec(name)
             nearest = partial(search_shard, shard, search.where, spec)
             return run_search(search, spec, nearest, partial(retrieve_points, shard))
 
     def count(self, name: str, where: Where | None = None) -> int:
-        """Return the exact number of points that fit."""
         import qdrant_edge as edge
 
         with self._shard(name, "read") as shard:
             return shard.count(edge.CountRequest(exact=True, filter=filter_from(where, edge)))
 
     def count_readable(self, name: str) -> int:
-        """Return the number of points whose payload can be read. Raise StoreError if one cannot: a file is damaged."""
         import qdrant_edge as edge
 
         offset, count = None, 0
@@ -283,7 +262,6 @@ class EdgeStore:
                 return count
 
     def facet(self, name: str, key: str) -> dict[str, int]:
-        """Return the number of points for each value of a keyword in the payload."""
         with self._shard(name, "read") as shard:
             if (known := count_indexed(shard, key)) is not None:
                 return known

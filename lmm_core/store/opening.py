@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
-from weakref import WeakKeyDictionary
 
 from ..errors import StoreError
 from ..models.addresses import is_address
@@ -13,11 +11,9 @@ from .places import LocalStorage, Place, RemoteSource
 from .vector_store import VectorStore
 
 if TYPE_CHECKING:
-    from qdrant_client import AsyncQdrantClient, QdrantClient
+    from qdrant_client import QdrantClient
 
-    Client: TypeAlias = VectorStore | QdrantClient | AsyncQdrantClient
-
-_twins: WeakKeyDictionary[AsyncQdrantClient, QdrantClient] = WeakKeyDictionary()
+    Client: TypeAlias = VectorStore | QdrantClient
 
 
 def open_store(place: Place) -> VectorStore:
@@ -49,20 +45,18 @@ def as_store(client: Client) -> VectorStore:
     The client stays its owner's, who closes it. Raise ValueError for anything else."""
     if isinstance(client, VectorStore):
         return client
-    from qdrant_client import AsyncQdrantClient, QdrantClient
+    from qdrant_client import QdrantClient
 
     from .qdrant_store import QdrantStore, ServerStore
 
-    if not isinstance(client, QdrantClient | AsyncQdrantClient):
+    if not isinstance(client, QdrantClient):
         raise ValueError(
             f"this should be a store (client_from_config, open_store) or a QdrantClient, not {type(client).__name__}"
         )
     options = client.init_options
     if address := _server_of(options):
-        served = _twin(client) if isinstance(client, AsyncQdrantClient) else client
-        return ServerStore(served, RemoteSource(address), str(options["api_key"] or ""))
-    local: Any = _Waiting(client) if isinstance(client, AsyncQdrantClient) else client
-    return QdrantStore(local, place=f"in {options['path']}" if options["path"] else "in memory")
+        return ServerStore(client, RemoteSource(address), str(options["api_key"] or ""))
+    return QdrantStore(client, place=f"in {options['path']}" if options["path"] else "in memory")
 
 
 def _server_of(options: dict[str, Any]) -> str:
@@ -74,27 +68,3 @@ def _server_of(options: dict[str, Any]) -> str:
         return named
     scheme = "https" if options["https"] or (options["https"] is None and options["api_key"]) else "http"
     return f"{scheme}://{named}" + (f":{options['port']}" if options["port"] else "")
-
-
-def _twin(client: AsyncQdrantClient) -> QdrantClient:
-    """Return a client of the same server whose methods wait: the connections of the other one are its loop's."""
-    from qdrant_client import QdrantClient
-
-    if client not in _twins:
-        _twins[client] = QdrantClient(**{**client.init_options, "check_compatibility": False})
-    return _twins[client]
-
-
-class _Waiting:
-    """The methods of an asynchronous client in memory or in a folder, which wait for their results."""
-
-    def __init__(self, client: AsyncQdrantClient) -> None:
-        self._client = client
-
-    def __getattr__(self, name: str) -> Any:
-        return partial(self._wait, name)
-
-    def _wait(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from ..models.chat import run  # loads much
-
-        return run(getattr(self._client, name)(*args, **kwargs))

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import StoreError
 from ..models.addresses import is_loopback, usable_environment
@@ -21,7 +21,7 @@ from .places import KEY_VARIABLE, RemoteSource
 from .points import checked_id, checked_name, checked_points, in_batches
 from .qdrant_errors import client_errors, describe_error, may_pass
 from .ranking import Hit, run_search
-from .vector_store import Point, ScoredPoint, Search, Vector, VectorSpec, Where
+from .vector_store import PayloadIndexes, Point, ScoredPoint, Search, Vector, VectorSpec, VectorStore, Where
 
 if TYPE_CHECKING:
     from qdrant_client import QdrantClient
@@ -71,7 +71,7 @@ def _own_options(url: str) -> dict[str, Any]:
     return {"trust_env": False, "verify": ssl.create_default_context() if url.startswith("https:") else True}
 
 
-class QdrantStore:
+class QdrantStore(VectorStore):
     """The collections of a client.
 
     source: its server, None for those in memory or in a folder of its own; key: what it sends to the
@@ -90,17 +90,9 @@ class QdrantStore:
     # Collections
 
     def collections(self) -> list[str]:
-        """Return the names of all collections, sorted."""
         return sorted(each.name for each in self._ask(self._client.get_collections).collections)
 
-    def create(
-        self,
-        name: str,
-        spec: VectorSpec,
-        metadata: Mapping[str, Any],
-        indexes: Mapping[str, Literal["keyword", "integer"]],
-    ) -> None:
-        """Create a collection. Raise StoreError if there is one of this name."""
+    def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         from qdrant_client import models
 
         if self._is_there(name):
@@ -136,7 +128,6 @@ class QdrantStore:
         }
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata that `create` was given, or None if there is no such collection."""
         if not self._is_there(name):
             self._specs.pop(name, None)
             return None
@@ -147,7 +138,6 @@ class QdrantStore:
         return json.loads(json.dumps(config.metadata or {}))  # type: ignore[no-any-return]
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if it is there."""
         if not self._is_there(name):
             return
         self._specs.pop(name, None)
@@ -171,10 +161,6 @@ class QdrantStore:
             written = [_written_point(point) for point in batch]
             self._ask(partial(self._client.upsert, name, written, wait=True))
 
-    def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        """Write points: a server sees itself to what survives, and what is in memory is not kept."""
-        self.upsert(name, points)
-
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the whole payloads of points, given by id.
 
@@ -195,7 +181,6 @@ class QdrantStore:
                 self._ask(partial(self._client.batch_update_points, name, changes, wait=True))
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
-        """Remove points; unknown ids are ignored."""
         self._spec(name)
         for batch in in_batches([checked_id(at) for at in ids], PAGE):
             self._ask(partial(self._client.delete, name, points_selector=list(batch), wait=True))
@@ -203,7 +188,6 @@ class QdrantStore:
     # Reading
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
-        """Yield all points that fit, by id."""
         from qdrant_client import models
 
         self._spec(name)
@@ -217,7 +201,6 @@ class QdrantStore:
             asked["offset"] = after
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points with these ids in this order; unknown ids are left out."""
         self._spec(name)
         wanted = [checked_id(at) for at in ids]
         found: dict[str, dict[str, Any]] = {}
@@ -227,7 +210,6 @@ class QdrantStore:
         return [ScoredPoint(at, dict(found[at])) for at in wanted if at in found]
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
-        """Return the best points, best first; those with equal scores by id."""
         nearest = partial(self._nearest, name, search.where)
         return run_search(search, self._spec(name), nearest, partial(self.retrieve, name))
 
@@ -246,25 +228,16 @@ class QdrantStore:
         return [[(str(hit.id), hit.score) for hit in each.points] for each in found]
 
     def count(self, name: str, where: Where | None = None) -> int:
-        """Return the exact number of points that fit."""
         from qdrant_client import models
 
         self._spec(name)
         fits = filter_from(where, models)
         return self._ask(lambda: self._client.count(name, count_filter=fits, exact=True)).count
 
-    def count_readable(self, name: str) -> int:
-        """Return the number of points: a server sees to its files itself."""
-        return self.count(name)
-
     def facet(self, name: str, key: str) -> dict[str, int]:
-        """Return the number of points for each value of a keyword in the payload."""
         self._spec(name)
         hits = self._ask(lambda: self._client.facet(name, key=key, limit=ALL, exact=True)).hits
         return {str(hit.value): hit.count for hit in sorted(hits, key=lambda hit: str(hit.value))}
-
-    def sync(self, name: str) -> None:
-        """Do nothing: a server sees to that itself, and what is in memory is not kept."""
 
     def close(self) -> None:
         """Close all connections; collections in memory are lost."""

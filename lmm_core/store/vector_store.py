@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Dense = list[float]
 Vector = Dense | list[Dense] | Sparse
+PayloadIndexes = Mapping[str, Literal["keyword", "integer"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +89,7 @@ class VectorStore(Protocol):
         """Return the names of all collections, sorted."""
         ...
 
-    def create(
-        self,
-        name: str,
-        spec: VectorSpec,
-        metadata: Mapping[str, Any],
-        indexes: Mapping[str, Literal["keyword", "integer"]],
-    ) -> None:
+    def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         """Create a collection.
 
         metadata: JSON values that are kept with it; indexes: the payload keys to be filtered by. Raise
@@ -119,11 +114,11 @@ class VectorStore(Protocol):
         """Write points without vectors that tell what is about to change, and survive a power cut.
 
         They hold again, whatever is written after them, unless the store is closed: of what was
-        written then, a power cut may have taken any part."""
-        ...
+        written then, a power cut may have taken any part. A server sees to that itself."""
+        self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the whole payloads of points, given by id."""
+        """Replace the whole payloads of points, given by id; unknown ids are ignored."""
         ...
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -147,16 +142,18 @@ class VectorStore(Protocol):
         ...
 
     def count_readable(self, name: str) -> int:
-        """Return the number of points whose payload can be read. Raise StoreError if one cannot."""
-        ...
+        """Return the number of points whose payload can be read. Raise StoreError if one cannot.
+
+        A server sees to its files itself."""
+        return self.count(name)
 
     def facet(self, name: str, key: str) -> dict[str, int]:
         """Return the number of points for each value of a keyword in the payload."""
         ...
 
     def sync(self, name: str) -> None:
-        """Wait until what was written to a collection survives a power cut."""
-        ...
+        """Wait until what was written to a collection survives a power cut. A server sees to that itself."""
+        return
 
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""
