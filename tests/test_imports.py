@@ -75,7 +75,7 @@ MOST_LINES = {
     "scan": 5401,
     "serving": 1593,
     "settings": 2047,
-    "store": 2007,
+    "store": 1943,
     "study": 2909,
     "vector_store_qdrant": 183,
 }
