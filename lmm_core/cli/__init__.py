@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,13 @@ from .. import __version__
 from ..ending import end_quickly
 from ..errors import ConfigError, LmmError
 from ..logging import make_output_printable, one_line, printable, say
-from .registry import COMMANDS, GROUPS
+from .registry import COMMANDS, GROUPS, HIDDEN, MORE
+
+
+class _WrongUsage(click.ClickException):
+    """What makes a command impossible, without the line that says how it is used."""
+
+    exit_code = 2
 
 
 @contextmanager
@@ -31,7 +38,7 @@ def _errors_in_sentences() -> Iterator[None]:
         try:
             yield
         except ConfigError as error:
-            raise click.UsageError(str(error)) from None
+            raise _WrongUsage(str(error)) from None
         except LmmError as error:
             raise click.ClickException(str(error)) from None
         except OSError as error:
@@ -66,18 +73,34 @@ class _GroupedCommands(click.Group):
         found = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
         return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] == "help":
+            args = [*args[1:2], "--help"]
+        if args[0] not in {*COMMANDS, "--help"}:
+            near = get_close_matches(args[0], COMMANDS.keys() - HIDDEN.keys(), 1)
+            hint = f"Did you mean {near[0]!r}?" if near else "lmm --help lists the commands."
+            raise _WrongUsage(f"There is no command {args[0]!r}. {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for title, commands in GROUPS.items():
+        shown = {**GROUPS, "More": MORE} if ctx.meta.get("all") else GROUPS
+        for title, commands in shown.items():
             with formatter.section(title):
                 formatter.write_dl([(name, command.help) for name, command in commands.items()])
+        if shown is GROUPS:
+            formatter.write_paragraph()
+            formatter.write_text(f"lmm --help --all lists {len(MORE)} more.")
 
 
 @click.group(cls=_GroupedCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--all", is_flag=True, expose_value=False, help="List all commands (with --help).")
 @click.version_option(__version__, prog_name="lmm")
 def cli() -> None:
-    """Notes in markdown that a writer and a language model work on together.
+    """Make a course of notes in markdown that students can search and ask.
 
-    FILES are markdown files, or folders of them. Only their metadata is changed."""
+    FILES are markdown files, or folders of them."""
 
 
 def main() -> None:

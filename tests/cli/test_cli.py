@@ -16,9 +16,16 @@ def said(done):
     return done.stderr.decode()
 
 
-def test_help_is_grouped_by_what_a_person_wants():
-    shown = run("lmm --help").stdout.decode()
-    assert [title for title in ("Write:", "Publish:", "Set up:") if title not in shown] == []
+def test_help_fits_a_screen_and_lists_the_rest_on_demand():
+    shown, whole = (run(f"lmm --help{all}").stdout.decode() for all in ("", " --all"))
+    assert len(shown.splitlines()) <= 45 and max(map(len, shown.splitlines())) <= 80
+    assert "  rag " in shown and "md-index" not in shown and "  md-index " in whole
+    assert run("lmm help rag").stdout == run("lmm rag --help").stdout
+
+
+def test_a_mistyped_command_is_named_with_the_nearest():
+    done = run("lmm serch oak")
+    assert (done.returncode, said(done)) == (2, "Error: There is no command 'serch'. Did you mean 'search'?\n")
 
 
 @pytest.mark.parametrize("command", ["scan", "rag", "knit", "convert", "doctor"])

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--markdown", is_flag=True, help="Print the documents as they are cut, as markdown.")
 @json_option
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
-    """List the chunks of documents: sizes, places, and what will be embedded."""
+    """List the chunks that would be indexed."""
     from ...index.documents import encode_files
     from ..chunk_page import chunk_page
 

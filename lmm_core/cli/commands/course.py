@@ -43,7 +43,7 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
 @json_option
 def init(folder: Path, quarto: bool | None, vscode: bool, dry_run: bool, as_json: bool) -> None:
-    """Make a course of a folder of notes, or of nothing.
+    """Make a course of a folder of notes, or a new one.
 
     No file that is there is changed: what it may lack is printed to paste."""
     from ...course.create import create_course
@@ -92,11 +92,11 @@ def _print_next(folder: Path, parts: Sequence[CoursePart]) -> None:
 @click.option("--no-quarto", is_flag=True, help="Render by pandoc alone, which runs no code.")
 @json_option
 def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool, as_json: bool) -> None:
-    """Make the site and the index of a course: check the notes, annotate them (if `_quarto.yml` says
-    so, or --steps), render by Quarto or else by pandoc, look for leaks, refresh the index, exchange the site.
+    """Make the site and the index of a course.
 
-    The first step that fails is the last. The published folder is replaced as a whole, and only when
-    all steps have succeeded."""
+    The steps: check the notes, annotate them (if `_quarto.yml` says so, or --steps), render by Quarto or else by
+    pandoc, look for leaks, refresh the index, exchange the site. The first step that fails is the last. The published
+    folder is replaced as a whole, and only when all steps have succeeded."""
     from ...course.run import open_course
 
     logger = ReportPrinter()
@@ -161,7 +161,7 @@ def _print_step(result: StepResult) -> None:
 )
 @json_option
 def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], as_json: bool) -> None:
-    """Search every file of a rendered site for text that is left out of the notes.
+    """Search a rendered site for text left out of the notes.
 
     SOURCES are the documents (default: those of the project that OUTPUT is in). The exit
     status is 1 if something was found."""
@@ -269,7 +269,7 @@ def post_render_command() -> None:
 @click.option("--copy", "only_copy", is_flag=True, help="Copy the course, and do nothing else.")
 @click.option("--remove", is_flag=True, help="Remove the copy.")
 def demo(folder: Path, only_copy: bool, remove: bool) -> None:
-    """Copy the sample course into FOLDER, annotate it, and make its site and index.
+    """Make the sample course, with its site and index.
 
     FOLDER is new or empty, or holds an earlier copy, which is replaced."""
     from ...course.demo import copy_sample, remove_sample

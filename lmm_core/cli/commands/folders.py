@@ -92,7 +92,7 @@ def _describe(done: Indexed) -> str:
 @db_root_option
 @json_option
 def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
-    """Find snippets in folders that lmm md-index has indexed."""
+    """Find snippets in folders indexed by lmm md-index."""
     from ...crawl.catalogue import database_at
     from ...crawl.search import MOST_SHOWN, SHOWN, Indexes
 

@@ -19,7 +19,7 @@ from ..reports import ReportPrinter, exit_with_status, report_failure
 @paths_argument
 @output_option("-o", "--output", help="The file to write, or the folder for several files.", folder=True)
 def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
-    """Make documents of Word, slides, web pages, notebooks, PDF, and other formats.
+    """Make markdown of Word, slides, web pages and PDF.
 
     notes.docx gives notes.md beside it, with its pictures in the folder notes_files. The header says
     that the document is imported (`~imported`). Nothing is fetched from the network."""

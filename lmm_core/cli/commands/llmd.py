@@ -44,7 +44,7 @@ class _EscapingPrinter(ReportPrinter):
 
 @click.group()
 def llmd() -> None:
-    """Work on a project in one document, together with a model.
+    """Work with a model on a project in one document.
 
     The document holds the mission, the files, what has changed, and the conversation.
     Changes that the model proposes are made when you apply them. Nothing is ever run."""

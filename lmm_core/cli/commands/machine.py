@@ -31,7 +31,7 @@ PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as d
 @json_option
 @click.option("--online", is_flag=True, help="Ask each configured model for one token.")
 def doctor(as_json: bool, online: bool) -> None:
-    """Show what is installed, what is found, and which models do what.
+    """Show what is installed, and which models do what.
 
     Each line begins with ok, with -- for what is missing or does not work, or with .. for what is not
     there and optional. The exit status is 1 if there is a line with --."""
@@ -69,7 +69,7 @@ def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
 
 @click.group()
 def config() -> None:
-    """Show or begin a config.toml; prompts, trusted hosts, the cache, completion in shells."""
+    """Show or begin config.toml; prompts, trust, cache."""
 
 
 @config.command("show")

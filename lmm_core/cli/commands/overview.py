@@ -34,7 +34,7 @@ def _codes() -> str:
 @click.option("--strict", is_flag=True, help="Exit with 1 if anything at all was found.")
 @json_option
 def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json: bool) -> None:
-    """Show title, sections, words, what is missing, and mistakes. Nothing is written.
+    """Show sections, what is missing, and mistakes. Nothing is written.
 
     Each mistake is shown as FILE:LINE: CODE and what to do. The exit status is 1 if something is not
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""

@@ -39,7 +39,7 @@ BY_PANDOC = (*WHOLE, ".pdf", ".docx", ".odt", ".epub", ".pptx", ".ipynb", ".icml
 @output_option("-o", "--output", help="The file to write, or the folder for several files.", folder=True)
 @click.option("--keep", multiple=True, metavar="TYPE", help="A type of material to leave in (exercise, …).")
 def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, keep: tuple[str, ...]) -> None:
-    """Write the lecture notes, without metadata and RAG-only material."""
+    """Write the lecture notes, without RAG-only material."""
     logger = ReportPrinter()
     if output is not None and output.suffix.lower() in BY_PANDOC and not output.is_dir():
         command = pandoc_command(paths, finder, output, keep)
@@ -69,7 +69,7 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
 def convert(
     paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
 ) -> None:
-    """Write all metadata blocks as fenced divs, native `---` blocks or HTML comments, in place."""
+    """Change how metadata blocks are written, in place."""
     rewrite(paths, convert_work(to), check, diff, as_json, "converted", finder=finder)
 
 

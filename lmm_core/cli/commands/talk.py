@@ -34,7 +34,7 @@ def chat(
     jobs: int | None,
     quiet: bool,
 ) -> None:
-    """Answer questions (?:) and messages (+:), and propose the requested edits (=:)."""
+    """Answer questions in the text, and propose requested edits."""
     if watch and as_json:
         raise click.UsageError("--watch and --json exclude each other")
     if watch:
@@ -81,7 +81,7 @@ def clear(
     by: By | None,
     corrected: bool,
 ) -> None:
-    """Take questions, messages and answers out of the documents.
+    """Take questions, answers and proposals out of the text.
 
     With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
     byte for byte, what it was before.

@@ -69,7 +69,7 @@ def rag(
     jobs: int | None,
     quiet: bool,
 ) -> None:
-    """Annotate each section with questions and a summary, in place."""
+    """Give each section questions and a summary, in place."""
     if watch and (check or diff or as_json or dry_run or refresh):
         raise click.UsageError("--watch excludes --check, --diff, --json, --dry-run and --refresh")
     chosen = {"questions": questions, "summaries": summaries, "titles": titles}
@@ -114,7 +114,7 @@ def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bo
 def own_pass(
     name: str, paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool
 ) -> None:
-    """Run a pass of your own, a Python function from blocks to blocks."""
+    """Run a pass of your own, a Python function."""
     from ...errors import PassError
     from ...scan.documents.own_pass import Pass, load_pass, run_pass
 
@@ -201,7 +201,7 @@ def _print_sum(plans: Sequence[RagPlan]) -> None:
 @click.option("--before", is_flag=True, help="Write the earlier text instead of the one that pandoc was writing.")
 @click.option("--keep", is_flag=True, help="Leave the file as it is, and forget the other texts.")
 def recover(file: Path, before: bool, keep: bool) -> None:
-    """Restore a file, byte for byte, that pandoc was stopped from writing."""
+    """Restore a file that pandoc was stopped from writing."""
     if before and keep:
         raise click.UsageError("--before and --keep exclude each other")
     logger = ReportPrinter()

@@ -74,7 +74,7 @@ def _indexed_types() -> list[str]:
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would be shown.")
 @json_option
 def ask(question: str | None, kind: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
-    """Answer a question from the notes, with the sources. Without a question, start a session.
+    """Answer a question from the notes, with sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
     from ....errors import RetrieveError

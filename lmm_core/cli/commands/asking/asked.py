@@ -43,7 +43,7 @@ NOTHING_RECORDED = (
 @json_option
 @click.pass_context
 def asked(context: click.Context, output: Path | None, small_groups: bool, as_json: bool) -> None:
-    """Show what students asked, what the notes did not answer, and what nobody needed.
+    """Show what students asked, and what the notes lack.
 
     Without a command, it writes a page for a browser and prints its most important lines. Questions are recorded by
     lmm serve, if record in the section [serve] of config.toml says so."""

@@ -37,7 +37,7 @@ SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 def search(
     query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
 ) -> None:
-    """Find chunks by a question or by words. *exercise* in it puts exercises first."""
+    """Find passages by a question or by words. *exercise* in it puts exercises first."""
     from ....index.collection import afind_documents, chunks_for, find_types
     from ....retrieve.search import search_filter, search_points
     from ....store.threads import run_in_thread

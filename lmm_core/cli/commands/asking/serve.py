@@ -42,7 +42,7 @@ if TYPE_CHECKING:
               help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
 @click.pass_context
 def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
-    """Answer students' questions from a web page: the course site's, or its own.
+    """Answer students' questions on a web page.
 
     The settings are in the section [serve] of config.toml. To demand an access token, put it into LMM_SERVE_TOKEN,
     or make one for each course or group with `lmm serve token add NAME`. The site that `lmm course` has published is
@@ -187,7 +187,7 @@ def _say(message: str) -> None:
 @click.option("--project", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
               help="The folder of the notes, for an agent that starts it elsewhere.")  # fmt: skip
 def mcp(port: int | None, host: str, folder: Path | None) -> None:
-    """Give agents tools to search and read the notes, by the Model Context Protocol.
+    """Give agents tools to search and read the notes (MCP).
 
     The server talks on standard input and output with the agent that starts it. The tools change
     none of your files; one of them makes search indexes of folders, in .md_index."""

@@ -44,7 +44,7 @@ FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in
 @click.option("--summaries", is_flag=True, help="Add the summaries of the sections.")
 @json_option
 def toc(wish: str | None, level: int | None, summaries: bool, as_json: bool) -> None:
-    """List what is in the notes, with reading times, or plan how to study them."""
+    """List contents with reading times, or plan how to study."""
     if wish is not None and (level or summaries):
         raise click.UsageError(
             "--plan excludes --level and --summaries, because a plan has sections and sessions of its own"
@@ -100,9 +100,9 @@ def _width() -> int:
     "-o", "--output", help="The file to write: .apkg, .csv, .md (default: NAME.apkg for anki, else standard output)."
 )
 def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, output: Path | None) -> None:
-    """Make study cards of questions, definitions and exercises, in FILES or else in the index.
+    """Make study cards of questions, definitions and exercises.
 
-    Cards that are imported into Anki again update the earlier ones."""
+    They are made of FILES, or else of the index. Cards that are imported into Anki again update the earlier ones."""
     from ....study.cards import make_cards
     from ....study.outline import course_title
 
