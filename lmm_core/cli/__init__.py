@@ -73,6 +73,10 @@ class _GroupedCommands(click.Group):
         found = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
         return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["all"] = "--all" in args  # --help is done before options after it are read
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
