@@ -53,8 +53,8 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4890,
-    "course": 1668,
+    "cli": 4851,
+    "course": 1253,
     "crawl": 1341,
     "ending": 19,
     "errors": 154,
@@ -68,16 +68,16 @@ MOST_LINES = {
     "lmm_core": 166,
     "logging": 248,
     "markdown": 4186,
-    "models": 4926,
-    "quarto": 3162,
+    "models": 4814,
+    "quarto": 3138,
     "quarto-ext": 94,
     "retrieve": 4380,
     "scan": 5401,
     "serving": 1593,
-    "settings": 2047,
-    "store": 1943,
-    "study": 2909,
-    "vector_store_qdrant": 183,
+    "settings": 2011,
+    "store": 1940,
+    "study": 2543,
+    "vector_store_qdrant": 182,
 }
 # Classes that share their name with another; this may only get shorter.
 SHARED_NAMES = set(
