@@ -36,7 +36,6 @@ FORMAT = 1
 ALL = "all"
 CATALOGUE, TERMS, SNIPPETS, VECTORS = "catalogue.json", "terms.json", "snippets", "vectors"
 INDEXES = "md-indexes"  # the kind of the folder; those in it are of the store's kind
-READER = {"reader": "windows 1"}  # what a collection remembers; another one is made anew
 LONGEST_NAME = 100
 SHORTLIST = 5
 DESCRIPTION = 0.1  # weight of a description's words: as if one snippet in ten had them
@@ -51,11 +50,6 @@ def checked_index_name(name: str) -> str:
         f"{name!r} cannot be the name of an index: use letters, digits, - _ and ., with no . at the start or the end, "
         f"at most {LONGEST_NAME} characters, and not {ALL!r}"
     )
-
-
-def is_outdated(identity: Mapping[str, Any]) -> bool:
-    """Return True if an earlier version made an index with this identity."""
-    return is_earlier(identity) or not READER.items() <= identity.items()
 
 
 def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -73,7 +67,7 @@ def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -
             f"the index {name!r} was made otherwise ({'; '.join(others)}): configure what it was made with "
             "([embeddings] in config.toml), or index its folder under another name"
         )
-    if is_outdated(known):
+    if is_earlier(known):
         return (
             f"the index {name!r} was made by an earlier version of LM markdown: run `lmm md-index` on its folder, "
             "which makes it anew"
@@ -241,10 +235,21 @@ class Database:
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
-    def write_terms(self, name: str, statistics: TermStatistics) -> None:
-        """Write the terms of an index. Raise FolderError or OSError."""
+    def state(self, name: str) -> str:
+        """Return the state of an index (see `state_of`) that its terms and snippets are of, or "" for none."""
+        try:
+            return str(json.loads((self.folder(name) / TERMS).read_bytes())["state"])
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            return ""
+
+    def forget_terms(self, name: str) -> None:
+        """Remove the terms of an index before what they are of changes."""
+        (self.folder(name) / TERMS).unlink(missing_ok=True)
+
+    def write_terms(self, name: str, statistics: TermStatistics, state: str) -> None:
+        """Write the terms of an index in a state. Raise FolderError or OSError."""
         values = {"texts": statistics.texts, "stems": statistics.stems, "languages": sorted(statistics.languages)}
-        self._save(self.folder(name) / TERMS, json.dumps(values))
+        self._save(self.folder(name) / TERMS, json.dumps({**values, "state": state}))
 
     def _save(self, path: Path, text: str) -> None:
         check_inside(self.root, path)  # a link would be followed

@@ -1,9 +1,7 @@
 """Indexing a folder: only files that have changed are cut, embedded and stored.
 
-A file whose size and time are those on record is not read, and one that was merely touched is not cut. The time of a
-file that has just been written is not recorded, since it may be written again within the same tick of the file
-system's clock. A file is recorded as begun before its snippets change, and as done afterwards, so that the next run
-completes one that was interrupted at whatever moment.
+The catalogue and the files of snippets are brought up to date after the index. `terms.json` names the state of the
+index that they are of, and is removed before they change, so that the next run completes one that was interrupted.
 """
 
 from __future__ import annotations
@@ -12,66 +10,46 @@ import asyncio
 import hashlib
 import json
 import re
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from operator import add
 from pathlib import Path
 from typing import Any
 
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped
-from ..index.chunks import Chunk
+from ..index.documents import Encoded, count_chunk_terms
 from ..index.encoding import (
     DENSE,
     VERSION,
     Encoder,
     EncodingModel,
     differing,
-    embedding_source,
     encoding_to_qdrantembedding_model,
     has_dense,
     is_later,
     make_encoder,
     texts_to_encode,
 )
-from ..index.passages import build_material
-from ..index.records import (
-    BATCH,
-    BEGUN,
-    FILES,
-    FileRecord,
-    begin_files,
-    create_records,
-    find_changes,
-    read_records,
-    read_statistics,
-    remove_files,
-    write_changes,
-    write_record,
-    write_statistics,
-)
-from ..index.statistics import TermStatistics, count_terms
+from ..index.records import read_records, read_statistics, state_of
+from ..index.refresh import Refresh
+from ..index.statistics import TermStatistics
 from ..index.stores import project_store
+from ..logging import ListLogger, LoggerBase
 from ..markdown.blocks import HeadingBlock, header_content
+from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
-from ..models.addresses import shown_address
-from ..models.embedders.bm25 import USUAL_LANGUAGE
-from ..models.languages.stemming import Stemmers, language_code
 from ..models.names import DEFAULT
 from ..settings.models import Models
+from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 from ..store.folder_lock import FolderLock
-from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
-from .catalogue import READER, SNIPPETS, TERMS, CatalogueEntry, Database, checked_index_name, is_outdated, why_unlike
-from .snippets import remove_other_snippets, remove_snippets, write_snippets
+from ..store.vector_store import Point, VectorStore
+from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, why_unlike
+from .snippets import sync_snippets
 from .walk import CrawledFile, crawl, read
 from .windows import VERSION as WINDOWS
 from .windows import cut_windows
-
-INDEXES: dict[str, Any] = {"docid": "keyword", "source": "keyword"}
-JUST_WRITTEN = 2_000_000_000  # nanoseconds: no file system's clock ticks more slowly
 
 README = 100_000  # characters of a README that are searched for its heading
 
@@ -82,9 +60,9 @@ Count = Callable[[int], None]
 class Indexed:
     """The result of a run.
 
-    files: in the index now; read: whose text was read; unchanged: not changed; removed: gone; written, dropped:
+    files: in the index now; read: new or changed; unchanged: not changed; removed: gone; written, dropped:
     snippets; snippets: in the index now; skipped: files left out although no rule ignores them; large: files that
-    should be split, each with the advice; rebuilt: whether an earlier version had made the index."""
+    should be split, each with the advice."""
 
     name: str
     description: str
@@ -97,7 +75,6 @@ class Indexed:
     snippets: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     large: list[Skipped] = field(default_factory=list)
-    rebuilt: bool = False
 
 
 async def index_folder(
@@ -107,16 +84,15 @@ async def index_folder(
     name: str = "",
     description: str = "",
     ignore: Sequence[str] = (),
-    max_fibers: int = 25,
     expect: Count = lambda count: None,
     progress: Count = lambda count: None,
+    logger: LoggerBase | None = None,
 ) -> Indexed:
     """Index the markdown files under a folder, or bring their index up to date.
 
     name: by default that of the folder; description: by default that of the run before, or the first heading of the
-    folder's README; ignore: patterns as in `.gitignore`; max_fibers: the number of files read at the same time;
-    expect, progress: told how many snippets are to be written, and how many were. Raise CrawlError, StoreError or
-    ModelError; what was done by then is kept."""
+    folder's README; ignore: patterns as in `.gitignore`; expect, progress: see `Refresh`. Raise CrawlError, StoreError
+    or ModelError; what was done by then is kept."""
     name = checked_index_name(name or default_name(root))
     before = database.entries().get(name)
     description = description or (before.description if before else read_description(root))
@@ -128,9 +104,8 @@ async def index_folder(
     try:
         store = await asyncio.to_thread(project_store, database.project_of(name))
         done = Indexed(name, description.encode("utf-8", "replace").decode("utf-8"))
-        run = _Run(database, models, root, store, done, expect, progress)
-        await run.prepare()
-        await run.index(ignore, max_fibers)
+        run = _Run(database, models, root.resolve(), store, done, logger or ListLogger())
+        await run.index(ignore, expect, progress)
         await run.finish()
     except FolderError as error:
         raise CrawlError(str(error)) from error
@@ -206,177 +181,93 @@ def encoding_without_annotations(configured: str) -> str:
 
 
 @dataclass
+class WindowReader:
+    """A reader of any markdown: cuts it into windows. name: of the index; language: of texts that name none."""
+
+    name: str
+    root: Path
+    project: Project
+
+    def __post_init__(self) -> None:
+        self.language = self.project.embeddings.language or quarto_language(self.project.root)
+
+    def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
+        """Return the hash of a file's text and of what its windows depend on besides."""
+        settings = json.dumps([VERSION, WINDOWS, self.language, encoder.identity()])
+        return hashlib.blake2b(f"{settings}\0{file.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    def docid(self, file: MarkdownFile) -> str:
+        """Return the id of a file's windows."""
+        return f"{self.name}/{file.path.relative_to(self.root).as_posix()}"
+
+    def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded:
+        """Return a file's windows."""
+        source, docid = file.path.relative_to(self.root).as_posix(), self.docid(file)
+        assert encoder.encoding is not None
+        chunks = cut_windows(file.text, docid, source, encoder.encoding, self.language)
+        return Encoded(docid, source, chunks, [], statistics=count_chunk_terms(chunks, self.project).packed())
+
+
 class _Run:
     """A run of the indexer over a folder."""
 
-    database: Database
-    models: Models
-    root: Path
-    store: VectorStore
-    done: Indexed
-    expect: Count
-    progress: Count
-
-    def __post_init__(self) -> None:
-        project = self.database.project
-        self.name, self.collection = self.done.name, self.database.project_of(self.done.name).database.collection_name
-        self.snippets = self.database.folder(self.name) / SNIPPETS
-        self.language = language_code(project.embeddings.language or quarto_language(project.root))
-        self.stemmers = Stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE)
-        self.records: dict[str, FileRecord] = {}
-        self.left: dict[str, FileRecord] = {}  # of files not met in this run, so far
-        self.unsure: set[str] = set()  # files that an interrupted run has begun
-        self.waiting: list[tuple[FileRecord, list[Chunk]]] = []  # files to be written, with their chunks
+    def __init__(
+        self, database: Database, models: Models, root: Path, store: VectorStore, done: Indexed, logger: LoggerBase
+    ) -> None:
+        self.database, self.models, self.root, self.store = database, models, root, store
+        self.done, self.name, self.logger = done, done.name, logger
+        project = database.project
+        encoding: Any = encoding_without_annotations(project.embeddings.encoding)
+        embeddings = replace(project.embeddings, encoding=encoding)
+        self.project = replace(database.project_of(self.name), root=root, embeddings=embeddings, models=project.models)
+        self.collection = self.project.database.collection_name
         self.vectors: list[float] = []  # the sum of the new dense vectors
-        # What snippets depend on besides the text. Each file's fingerprint begins with it.
-        settings = json.dumps([VERSION, WINDOWS, self.language])
-        self.settings = hashlib.blake2b(settings.encode(), digest_size=4).hexdigest()
 
-    # Preparing
-
-    async def prepare(self) -> None:
-        """Find the encoder, make the collections that are missing, and read the records of files."""
-        store, name = self.store, self.collection
-        known = await asyncio.to_thread(store.metadata, name)
-        self.encoder = self._make_encoder(known or {})
+    async def index(self, ignore: Sequence[str], expect: Count, progress: Count) -> None:
+        """Store what has changed, and remove what is gone or can no longer be read."""
+        known = await asyncio.to_thread(self.store.metadata, self.collection)
+        self.encoder = make_encoder(self.project, self.models, known or {}, self.project.embeddings.encoding)
         identity = self.encoder.identity()
         if known is not None and (is_later(known) or differing(known, identity)):
             raise CrawlError(why_unlike(self.name, known, identity))
-        spec = await self.encoder.spec()
-        if known is not None and is_outdated(known):
-            self.done.rebuilt, known = True, None
-            await asyncio.to_thread(store.drop, name + FILES)
-            await asyncio.to_thread(store.drop, name)
-        if await asyncio.to_thread(store.metadata, name + FILES) is None:
-            await asyncio.to_thread(create_records, store, name)
-        self.records = await asyncio.to_thread(read_records, store, name, True)
-        if known is None:  # recorded before the collection is made, which would hide it
-            await asyncio.to_thread(begin_files, store, name, self.records.values())
-            await asyncio.to_thread(store.create, name, spec, identity | READER, INDEXES)
-        self._doubt(await asyncio.to_thread(store.facet, name, "source"))
-        self.left = dict(self.records)
+        documents = await asyncio.to_thread(self._read, ignore)
+        refresh = Refresh(
+            self.project, self.store, self.models, logger=self.logger, expect=expect, progress=progress,
+            is_left_out=self._is_left_out, reader=WindowReader(self.name, self.root, self.database.project),
+            written=self._add_vectors, repairs=True,
+        )  # fmt: skip
+        counts = await refresh.index(documents, [*self.present])
+        dropped = await asyncio.to_thread(refresh.remove, self._is_left_out)
+        self.records = await asyncio.to_thread(read_records, self.store, self.collection)
+        done = self.done
+        done.read, done.unchanged, done.removed = (
+            counts.documents,
+            counts.same,
+            len(refresh.records - self.records.keys()),
+        )
+        done.written, done.dropped = counts.written, counts.removed + dropped
+        done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
 
-    def _make_encoder(self, known: Mapping[str, object]) -> Encoder:
-        """Return the encoder; say first where texts are sent."""
-        project = self.database.project
-        encoding = encoding_without_annotations(project.embeddings.encoding)
-        encoder = make_encoder(project, self.models, known, encoding)
-        source = embedding_source(encoder, project)
-        if source is not None and not source.local and encoder.embedder is not None:
-            where = shown_address(source.base_url)
-            self.models.inform(f"embedding with {encoder.embedder.name}: new and changed texts are sent to {where}")
-        return encoder
-
-    def _doubt(self, stored: Mapping[str, int]) -> None:
-        """Take files for begun whose records do not fit what is stored. stored: the number of snippets of each."""
-        has_files = next(self.snippets.iterdir(), None) is not None
-        for source in self.records.keys() | stored.keys():
-            record, count = self.records.get(source), stored.get(source, 0)
-            if record is None or record.fingerprint == BEGUN or record.count != count or (count and not has_files):
-                self.records[source] = FileRecord(source, self._docid(source), BEGUN, count)
-                self.unsure.add(source)
-
-    def _docid(self, source: str) -> str:
-        return f"{self.name}/{source}"
-
-    # Changed files
-
-    async def index(self, ignore: Sequence[str], max_fibers: int) -> None:
-        """Store what has changed, and remove what is gone."""
-        async for file, text in self._read(ignore, max_fibers):
+    def _read(self, ignore: Sequence[str]) -> list[MarkdownFile]:
+        """Return the files of the folder; those that are left out are noted."""
+        self.present: set[Path] = set()
+        documents: list[MarkdownFile] = []
+        for file in crawl(self.root, ignore, without=[self.database.root]):
+            text = file if isinstance(file, Skipped) else read(file)
             if isinstance(text, Skipped):
                 self.done.skipped.append(text)
-                if text.torn:
-                    self.left.pop(text.doc_path, None)
-            else:
-                await self._take(file, text)
-            if sum(len(chunks) for _, chunks in self.waiting) >= BATCH:
-                await self._write()
-        await self._write()
-        await self._remove_left()
-        if self.unsure:
-            stored = await asyncio.to_thread(lambda: [*self.store.scroll(self.collection, keys=["source"])])
-            await asyncio.to_thread(remove_other_snippets, self.snippets, {point.id for point in stored})
+            elif isinstance(file, CrawledFile):
+                documents.append(MarkdownFile(file.path, text, b""))
+                if file.advice:
+                    self.done.large.append(Skipped(file.doc_path, file.advice))
+        self.present = {file.path for file in documents}
+        self.present |= {self.root / one.doc_path for one in self.done.skipped if one.torn}
+        return documents
 
-    async def _read(self, ignore: Sequence[str], at_once: int) -> AsyncIterator[tuple[CrawledFile, str | Skipped]]:
-        """Yield the files that may have changed with their texts, or why they are left out."""
-        files = self._to_read(ignore)
-        while batch := list(islice(files, at_once)):
-            texts = await asyncio.gather(*(asyncio.to_thread(read, file) for file in batch))
-            for pair in zip(batch, texts, strict=True):
-                yield pair
-
-    def _to_read(self, ignore: Sequence[str]) -> Iterator[CrawledFile]:
-        """Yield the files whose size or time has changed."""
-        for file in crawl(self.root, ignore, without=[self.database.root]):
-            if isinstance(file, Skipped):
-                self.done.skipped.append(file)
-                self._keep_below(file.doc_path)
-                continue
-            record = self.records.get(file.doc_path)
-            same = record is not None and (record.size, record.mtime_ns) == (file.size, file.mtime_ns)
-            if same and record is not None and record.fingerprint.startswith(self.settings):
-                self.done.unchanged += 1
-                self.left.pop(file.doc_path, None)
-            else:
-                is_new = time.time_ns() - file.mtime_ns < JUST_WRITTEN
-                yield replace(file, mtime_ns=-1) if is_new else file
-
-    def _keep_below(self, folder: str) -> None:
-        """Keep what is indexed of a folder that cannot be looked into now."""
-        if folder.endswith("/"):
-            for source in [source for source in self.left if folder == "./" or source.startswith(folder)]:
-                del self.left[source]
-
-    async def _take(self, file: CrawledFile, text: str) -> None:
-        """Cut a file, unless it was merely touched."""
-        self.done.read += 1
-        if file.advice:
-            self.done.large.append(Skipped(file.doc_path, file.advice))
-        fingerprint = self.settings + hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
-        before = self.left.pop(file.doc_path, None)
-        if before is not None and before.fingerprint == fingerprint:
-            self.done.unchanged += 1
-            touched = replace(before, size=file.size, mtime_ns=file.mtime_ns)
-            await asyncio.to_thread(write_record, self.store, self.collection, touched)
-            return
-        source, docid = file.doc_path, self._docid(file.doc_path)
-        assert self.encoder.encoding is not None
-        chunks = await asyncio.to_thread(cut_windows, text, docid, source, self.encoder.encoding, self.language)
-        material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
-        statistics = count_terms(material, self.stemmers).packed()
-        record = FileRecord(
-            source, docid, fingerprint, len(chunks), file.size, file.mtime_ns, time.time(), statistics=statistics
-        )
-        self.waiting.append((record, chunks))
-        self.expect(len(chunks))
-
-    # Writing
-
-    async def _write(self) -> None:
-        """Store the files that wait: their points, then the files of their snippets, then their records."""
-        if not self.waiting:
-            return
-        records, chunks = [record for record, _ in self.waiting], [one for _, many in self.waiting for one in many]
-        await asyncio.to_thread(self._begin, records)
-        docids = [record.docid for record in records]
-        changes = await asyncio.to_thread(find_changes, self.store, self.collection, docids, [], chunks)
-        await asyncio.to_thread(remove_snippets, self.snippets, changes.gone)
-        self._add_vectors(await write_changes(self.store, self.collection, self.encoder, changes, self.progress))
-        self.progress(len(changes.moved) + changes.unchanged)
-        again = [chunk for record, many in self.waiting if record.source in self.unsure for chunk in many]
-        changed = {chunk.uuid: chunk for chunk in [*changes.new, *changes.moved, *again]}
-        await asyncio.to_thread(write_snippets, self.snippets, self.name, changed.values())
-        await asyncio.to_thread(write_record, self.store, self.collection, *records)
-        self.records |= {record.source: record for record in records}
-        self.done.written += len(changes.new)
-        self.done.dropped += len(changes.gone)
-        self.waiting.clear()
-
-    def _begin(self, records: Sequence[FileRecord]) -> None:
-        """Record that the snippets of files are about to change, and that the catalogue is not up to date."""
-        (self.database.folder(self.name) / TERMS).unlink(missing_ok=True)
-        begin_files(self.store, self.collection, records)
+    def _is_left_out(self, path: Path) -> bool:
+        """Return True if a file is not there (any more); of a folder that cannot be looked into now, all stays."""
+        closed = [self.root / one.doc_path for one in self.done.skipped if one.doc_path.endswith("/")]
+        return path not in self.present and not any(path.is_relative_to(folder) for folder in closed)
 
     def _add_vectors(self, points: Sequence[Point]) -> None:
         for point in points:
@@ -384,42 +275,31 @@ class _Run:
             if isinstance(vector, list):
                 self.vectors = list(map(add, self.vectors or [0.0] * len(vector), vector))
 
-    async def _remove_left(self) -> None:
-        """Remove what is stored of files that are gone or can no longer be read."""
-        if not self.left:
-            return
-        records = list(self.left.values())
-        await asyncio.to_thread(self._begin, records)
-        where = Where({"source": list(self.left)})
-        points = await asyncio.to_thread(lambda: [*self.store.scroll(self.collection, where, ["source"])])
-        await asyncio.to_thread(remove_snippets, self.snippets, [point.id for point in points])
-        self.done.dropped += await asyncio.to_thread(remove_files, self.store, self.collection, records)
-        self.done.removed += len(records)
-        for source in self.left:
-            del self.records[source]
-
     # The catalogue
 
     async def finish(self) -> None:
-        """Bring the catalogue up to date."""
-        done, database, root = self.done, self.database, self.database.from_root(self.root)
-        done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
+        """Bring the files of snippets and the catalogue up to date."""
+        done, database = self.done, self.database
         before = (await asyncio.to_thread(database.entries)).get(self.name)
-        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets)
-        same = before is not None and replace(before, identity={}, centroid=[], said=[]) == entry
-        if same and (database.folder(self.name) / TERMS).exists():
+        root = database.from_root(self.root)
+        identity = self.encoder.identity()
+        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets, identity)
+        same = before is not None and replace(before, centroid=[], said=[]) == entry
+        snippets, state = database.folder(self.name) / SNIPPETS, state_of(self.records.values())
+        is_lost = done.snippets > 0 and next(snippets.iterdir(), None) is None
+        if same and not is_lost and database.state(self.name) == state:
             return
-        await asyncio.to_thread(write_statistics, self.store, self.collection)
+        database.forget_terms(self.name)
+        await asyncio.to_thread(lambda: sync_snippets(snippets, self.name, self.store.scroll(self.collection)))
         read = await asyncio.to_thread(read_statistics, self.store, self.collection, self.records.values())
         statistics = read or TermStatistics()
-        await asyncio.to_thread(database.write_terms, self.name, statistics)
         entry = replace(
             entry,
-            identity=self.encoder.identity() | READER,
             centroid=self._centroid(before),
             said=await self._embed(done.description or self.name, statistics.language),
         )
         await asyncio.to_thread(database.write, entry)
+        await asyncio.to_thread(database.write_terms, self.name, statistics, state)
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
         """Return the mean of the dense vectors, where those that were removed count as average ones."""

@@ -26,13 +26,11 @@ MADE_BY_TOOLS = (
 class CrawledFile:
     """A file to be indexed.
 
-    doc_path: relative to the root, with `/`; size: in bytes; mtime_ns: its time when it was
-    found, in nanoseconds."""
+    doc_path: relative to the root, with `/`; size: in bytes."""
 
     path: Path
     doc_path: str
     size: int
-    mtime_ns: int
 
     @property
     def advice(self) -> str:
@@ -89,7 +87,7 @@ def _found(one: WalkedFile) -> CrawledFile | Skipped:
     except OSError as error:
         return Skipped(one.name, because(error))
     reason = _size_problem(stat.st_size)
-    return Skipped(one.name, reason) if reason else CrawledFile(one.path, one.name, stat.st_size, stat.st_mtime_ns)
+    return Skipped(one.name, reason) if reason else CrawledFile(one.path, one.name, stat.st_size)
 
 
 def _size_problem(size: int) -> str:

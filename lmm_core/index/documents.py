@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -14,12 +14,9 @@ from ..errors import ConfigError, MarkdownError
 from ..logging import ConsoleLogger, LoggerBase, in_file
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, Problem, TextBlock, header_content
-from ..markdown.edits import restore_originals
 from ..markdown.files import MarkdownDocument, MarkdownFile, read_markdown
 from ..markdown.metadata.lmm_options import report_refused
 from ..markdown.parse import parse_markdown_text
-from ..markdown.tree import Node, TextNode, blocks_to_tree, sections, titles_path
-from ..markdown.visibility import is_indexed
 from ..models.embedders.bm25 import USUAL_LANGUAGE
 from ..models.embedders.embedder import Embedder
 from ..models.languages.recognize import recognize_language
@@ -45,40 +42,29 @@ if TYPE_CHECKING:
     from ..scan.documents.passes import Work
     from ..settings.config import ConfigSettings
 
-_TITLES = "titles"  # a document has its own path of titles
-
 
 @dataclass(frozen=True)
 class Encoded:
     """A document ready to be stored: its chunks, and the larger texts that they are parts of.
 
-    too_long: how many of the chunks the embedding model cuts, since they exceed its window; language:
-    its code, "" if it is not known; named_by: what says so, see `language_of`; system: the system message in
-    its header; statistics: see `FileRecord`."""
+    too_long: how many of the chunks the embedding model cuts, since they exceed its window; system: the system message
+    in its header; statistics: see `FileRecord`."""
 
     docid: str
     source: str
     chunks: list[Chunk]
     documents: list[Chunk]
     too_long: int = 0
-    language: str = ""
-    named_by: str = ""
     system: str = ""
     statistics: str = ""
 
 
-def language_of(blocks: Sequence[Block], project: Project) -> tuple[str, str]:
-    """Return the code of a document's language, and by what it is known.
+def language_of(blocks: Sequence[Block], usual: str) -> str:
+    """Return the code of a document's language: that of its header, or the usual one, or else the one recognized.
 
-    That is "lang" of its header, "project" (`[embeddings] language`, or `lang` of Quarto's project), or
-    else "recognized". Both are "" if the text does not tell plainly."""
-    if said := language_code(str(header_content(blocks).get("lang") or "")):
-        return said, "lang"
-    if said := language_code(project.embeddings.language or quarto_language(project.root)):
-        return said, "project"
-    text = "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
-    found = recognize_language(text)
-    return found, "recognized" if found else ""
+    It is "" if the text does not tell plainly."""
+    known = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
+    return known or recognize_language("\n\n".join(block.content for block in blocks if isinstance(block, TextBlock)))
 
 
 def blocklist_encode(
@@ -104,7 +90,7 @@ def blocklist_encode(
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
     split = split_blocks(blocks, opts, window, logger)
-    language, named_by = language_of(blocks, project)
+    language = language_of(blocks, project.embeddings.language or quarto_language(project.root))
     chunks = make_chunks(
         split.blocks,
         encoding,
@@ -120,14 +106,13 @@ def blocklist_encode(
     too_long = sum(not window.holds_all(chunk.texts.dense) for chunk in chunks) if window else 0
     docid = docid_in(header) or docid
     documents = document_chunks(split.documents, docid, source, EncodingModel.NONE)
-    said = document_annotations(blocks, split.documents, _annotation_names(annotations))
-    documents = [replace(one, payload={**own, **one.payload}) for one, own in zip(documents, said, strict=True)]
     chunks = _linked(chunks, split.documents, documents)
-    statistics = _count_terms(chunks, project).packed()
-    return Encoded(docid, source, chunks, documents, too_long, language, named_by, project.system, statistics)
+    statistics = count_chunk_terms(chunks, project).packed()
+    return Encoded(docid, source, chunks, documents, too_long, project.system, statistics)
 
 
-def _count_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
+def count_chunk_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
+    """Return the statistics of the words of a document's chunks."""
     material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
     return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
 
@@ -171,10 +156,6 @@ def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
 
 def _annotation_model(project: Project) -> AnnotationModel:
     return AnnotationModel(project.embeddings.annotations, project.embeddings.own_annotations)
-
-
-def _annotation_names(model: AnnotationModel) -> list[str]:
-    return [*model.inherited_properties, *model.own_properties, SUMMARY]
 
 
 def split_blocks(blocks: Sequence[Block], opts: SplitOpts, window: Window | None, logger: LoggerBase) -> Split:
@@ -359,61 +340,3 @@ def _with_remarks(blocks: list[Block]) -> list[Block]:
             shown.append(TextBlock(f"{gap}<!-- chunk: lines {lines}, {size} characters -->\n\n"))
         shown.append(block)
     return shown
-
-
-# What is said of documents
-
-
-def document_annotations(
-    blocks: Sequence[Block], documents: Sequence[ParentDocument], names: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return, for each document, the annotations of the texts and sections that it is made of.
-
-    Those of a section are about each of the documents that it is cut into. A document of several sections has those of
-    all of them. blocks: of the file; names: of the annotations. Nothing of what `skip: true` leaves out is returned."""
-    tree = blocks_to_tree(restore_originals(blocks).blocks)
-    texts = [(*_lines(node), node) for section in sections(tree) for node in section.texts if node.block is not None]
-    texts = [one for one in texts if is_indexed(one[2])]
-    firsts, lasts = [first for first, _, _ in texts], [last for _, last, _ in texts]  # both ascend
-    made = []
-    for document in documents:
-        around = texts[bisect_left(lasts, document.line) : bisect_right(firsts, document.line_end)]
-        made.append(_annotations(list(_sources(document, around)), names))
-    return made
-
-
-def _lines(node: TextNode) -> tuple[int, int]:
-    """Return the first and the last line of a text in its file, from 1."""
-    line = node.block.line if node.block is not None else 1
-    return line, line + node.content.count("\n")
-
-
-def _sources(document: ParentDocument, texts: Sequence[tuple[int, int, TextNode]]) -> Iterator[Node]:
-    """Yield the texts that a document is made of, each after its section, and each section once.
-
-    texts: those on its lines, with their own."""
-    seen: set[int] = set()
-    for first, last, node in texts:
-        if _stands_between(document, first, last, node):
-            continue
-        for one in (node.parent, node):
-            if one is not None and id(one) not in seen:
-                seen.add(id(one))
-                yield one
-
-
-def _stands_between(document: ParentDocument, first: int, last: int, node: TextNode) -> bool:
-    """Return True if a text with a type or metadata of its own is not the document, but lies between its lines."""
-    whole = document.line <= first and last <= document.line_end
-    return whole and node.content not in document.text and tuple(titles_path(node)) == document.titles
-
-
-def _annotations(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys(name for name in names if name != _TITLES):
-        values = [value for node in nodes if (value := node.get(name)) not in (None, "", [])]
-        if len(values) == 1:
-            found[name] = values[0]
-        elif values:
-            found[name] = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return found

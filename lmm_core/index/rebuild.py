@@ -12,97 +12,46 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside
-from ..logging import counted
 from ..store.vector_store import VectorStore
 from .collection import ainitialize_collection
-from .encoding import Encoder, compare_choices, is_earlier
-from .records import BEGUN, FILES, FileRecord, begin_files, create_records, read_records
+from .encoding import Encoder
+from .records import FILES, FileRecord, begin_files, create_records
 
 if TYPE_CHECKING:
     from ..store.qdrant_store import ServerStore
 
-SHOWN = 3  # names in a sentence
 NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 
 
-def are_earlier(store: VectorStore, encoders: Mapping[str, Encoder]) -> bool:
-    """Return True if an earlier version made any of the collections, which are given with their encoders.
-
-    Raise StoreError if they were made otherwise."""
-    found = False
-    for name, encoder in encoders.items():
-        if (known := store.metadata(name)) is not None:
-            compare_choices(name, known, encoder.identity())
-            found |= is_earlier(known)
-    return found
-
-
-async def make_collections(store: VectorStore, name: str, encoders: Mapping[str, Encoder], anew: bool) -> None:
+async def make_collections(
+    store: VectorStore, name: str, encoders: Mapping[str, Encoder], records: Sequence[FileRecord], anew: bool
+) -> None:
     """Make the collections that are missing, or, with `anew`, all.
 
-    name: the one whose files are recorded. Raise StoreError and ModelError; the old collections are
+    name: the one whose files are recorded; records: of these. Raise StoreError and ModelError; the old collections are
     removed only when it is sure that the embedding model answers."""
     if anew:
         for encoder in encoders.values():
             await encoder.spec()
-        await asyncio.to_thread(_drop, store, name, encoders)
+        await asyncio.to_thread(_drop, store, name, encoders, records)
     for one, encoder in encoders.items():
         await ainitialize_collection(store, one, encoder)
     if await asyncio.to_thread(store.metadata, name + FILES) is None:
         await asyncio.to_thread(create_records, store, name)
 
 
-def _drop(store: VectorStore, name: str, collections: Iterable[str]) -> None:
-    begin_files(store, name, read_records(store, name).values())
+def _drop(store: VectorStore, name: str, collections: Iterable[str], records: Sequence[FileRecord]) -> None:
+    if records:
+        begin_files(store, name, [replace(record, fingerprint="") for record in records])
+    else:  # or they could not be read
+        store.drop(name + FILES)
     for one in collections:
         store.drop(one)
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """The recorded files that a run has to index although they were not named: those that a run
-    began and did not end, and all of a collection of an earlier version.
-
-    paths: those that can be read; missing: the sources of the others."""
-
-    paths: list[Path]
-    missing: list[str]
-
-    def describe(self, named: int, dry_run: bool) -> str:
-        """Return the sentence that an index of an earlier version is made anew from these files and the named ones."""
-        made = "would be made" if dry_run else "is made"
-        said = f"the index was made by an earlier version of LM markdown, and {made} anew from "
-        said += counted(named + len(self.paths), "file")
-        if not self.missing:
-            return said
-        more = ", …" if len(self.missing) > SHOWN else ""
-        names = ", ".join(self.missing[:SHOWN])
-        return (
-            f"{said}, without {counted(len(self.missing), 'document')} that the project no longer has ({names}{more})"
-        )
-
-
-def find_unfinished(records: Mapping[str, FileRecord], named: Collection[str], root: Path) -> Unfinished:
-    """Return the recorded files to be indexed beside those that are named by their sources.
-
-    Only documents in the project are read, since a record may name any file. root: the project's."""
-    begun = sorted(record.source for record in records.values() if record.fingerprint == BEGUN)
-    found = Unfinished([], [])
-    for source in begun:
-        if source not in named:
-            found.paths.append(root / source) if _is_own(root / source, root) else found.missing.append(source)
-    return found
-
-
-def _is_own(path: Path, root: Path) -> bool:
-    return path.suffix.lower() in {*INDEXED, *TEXT_SUFFIXES} and path.is_file() and is_inside(path, root)
 
 
 # On a server: new collections beside those in service

@@ -79,9 +79,13 @@ class Counts:
         )
 
     def describe(self, dry_run: bool = False) -> str:
-        """Return in words what a run has done to the chunks, or would do."""
+        """Return in words what a run has done, or would do."""
+        would = "would be " if dry_run else ""
+        if not self.documents:
+            removed = f", {counted(self.removed, 'chunk')} {would}removed" if self.removed else ""
+            return f"{counted(self.same, 'document')} unchanged{removed}" if self.same else f"no documents{removed}"
         moved = f", {self.moved} moved" if self.moved else ""
-        written = f"{counted(self.written, 'chunk')} {'would be ' if dry_run else ''}written"
+        written = f"{counted(self.documents, 'document')}, {counted(self.written, 'chunk')} {would}written"
         return f"{written}, {self.removed} removed{moved}, {self.unchanged} unchanged"
 
 
@@ -157,10 +161,9 @@ async def write_changes(
 class FileRecord:
     """A record of what a file's chunks were made from.
 
-    `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of
-    chunks. `size` (bytes) and `mtime_ns` (nanoseconds) are those of the file system, or -1 if they
-    were not asked for. `written` is when the chunks were, in seconds since 1970, 0 if that is not known.
-    `system` is the system message in the file's header, "" for none; `statistics` those of its words (see
+    `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of chunks.
+    `written` is when the chunks were, in seconds since 1970, 0 if that is not known. `system` is the
+    system message in the file's header, "" for none; `statistics` those of its words (see
     `TermStatistics.packed`), "" if they were not asked for.
     """
 
@@ -168,8 +171,6 @@ class FileRecord:
     docid: str
     fingerprint: str
     count: int
-    size: int = -1
-    mtime_ns: int = -1
     written: float = 0.0
     system: str = ""
     statistics: str = ""
@@ -191,7 +192,7 @@ def read_statistics(store: VectorStore, collection: str, records: Iterable[FileR
     """Return the statistics of a collection's words, or None if some file has none. records: of all files, without
     theirs. Raise StoreError."""
     whole = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
-    if whole and whole[0].payload.get(_WHOLE) == _state_of(records):
+    if whole and whole[0].payload.get(_WHOLE) == state_of(records):
         return unpack_statistics(whole[0].payload["statistics"])
     return _add_statistics(read_records(store, collection, statistics=True).values())
 
@@ -209,11 +210,11 @@ def write_statistics(store: VectorStore, collection: str) -> None:
     """Keep the statistics of all files together, so that a search reads them at once. Raise StoreError."""
     records = read_records(store, collection, statistics=True).values()
     if (whole := _add_statistics(records)) is not None:
-        payload = {_WHOLE: _state_of(records), "statistics": whole.packed()}
+        payload = {_WHOLE: state_of(records), "statistics": whole.packed()}
         store.upsert(collection + FILES, [Point(_record_id(_WHOLE), {}, payload)])
 
 
-def _state_of(records: Iterable[FileRecord]) -> str:
+def state_of(records: Iterable[FileRecord]) -> str:
     """Return what stands for the contents of files: it is another one when one of them was written or removed."""
     lines = sorted(f"{record.source}\0{record.fingerprint or record.written}" for record in records)
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -226,8 +227,6 @@ def _record(point: ScoredPoint) -> FileRecord:
         str(payload.get("docid")),
         str(payload.get("fingerprint")),
         int(payload.get("count", 0)),
-        int(payload.get("size", -1)),
-        int(payload.get("mtime_ns", -1)),
         float(payload.get("written", 0.0)),
         str(payload.get("system") or ""),
         str(payload.get("statistics") or ""),
@@ -248,11 +247,7 @@ def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecor
 
     A file counts as changed until it is recorded anew and the store is closed. Raise StoreError.
     """
-    begun = [
-        replace(one, fingerprint=BEGUN, size=-1, mtime_ns=-1, statistics="")
-        for one in records
-        if one.fingerprint != BEGUN
-    ]
+    begun = [replace(one, fingerprint=BEGUN, statistics="") for one in records if one.fingerprint != BEGUN]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))
 

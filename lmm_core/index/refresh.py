@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,29 +16,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import StoreError
-from ..files.walk import is_inside, name_from
+from ..files.walk import INDEXED, TEXT_SUFFIXES, is_inside, name_from
 from ..logging import ConsoleLogger, LoggerBase, counted
 from ..markdown.blocks import Block
 from ..markdown.files import MarkdownFile
 from ..markdown.visibility import KnitRules
 from ..models.addresses import shown_address
-from ..models.sources import ModelSource
 from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
-from ..store.vector_store import VectorStore, is_server
-from .encoding import Encoder, EncodingModel, compare_identity, embedding_source, make_encoder
-from .rebuild import (
-    are_earlier,
-    find_unfinished,
-    make_collections,
-    new_names,
-    put_in_service,
-    remove_unused,
+from ..store.vector_store import Point, VectorStore, is_server
+from .encoding import (
+    Encoder,
+    EncodingModel,
+    compare_choices,
+    compare_identity,
+    embedding_source,
+    is_earlier,
+    make_encoder,
 )
+from .rebuild import make_collections, new_names, put_in_service, remove_unused
 from .records import (
     BATCH,
     BEGUN,
+    FILES,
     Changes,
     Counts,
     FileRecord,
@@ -51,16 +51,8 @@ from .records import (
     write_record,
     write_statistics,
 )
-from .sources import (
-    STDIN,
-    annotate_document,
-    check_docids,
-    hash_document,
-    indexed_settings,
-    is_gone,
-    read_indexed,
-)
-from .stores import collection_names, drop_collections
+from .sources import STDIN, NotesReader, Reader, annotate_document, check_docids, is_gone, read_indexed
+from .stores import collection_names
 
 if TYPE_CHECKING:  # what cuts texts is loaded where there are texts to cut
     from .chunks import Chunk
@@ -76,15 +68,14 @@ class Refresh:
     """One run of indexing files; see `markdown_upload`.
 
     expect, progress: are told how many chunks there are, and how many more are written (if none is embedded, which is
-    soon done, how many documents);
-    rules_of: returns the knit rules of a file, if they are not those of the project; is_left_out: tells
-    of a file in the index whether it shall be there no more; tokens: how many a
-    dry run would send to an embedding model that has a price; languages:
-    how many of the files that were read are in which, and what names it; rebuild: make the
-    collections anew. The encoders and
-    records are set when the run starts, and whether an earlier version of the program made the
-    collections; collections: on a server, the new one for each name while all are made anew; `project` has the new
-    names then."""
+    soon done, how many documents); rules_of: returns the knit rules of a file, if they are not those of the project;
+    is_left_out: tells of a file in the index whether it shall be there no more; rebuild: make the collections anew;
+    reader: makes chunks of files, by default those of notes; written: is given the points that were embedded; repairs:
+    make an index anew that is damaged.
+
+    The encoders (by collection) and records are set when the run starts; anew: whether all is made anew, because an
+    earlier version of the program made the collections, or `rebuild` asks for it; collections: on a server, the new one
+    for each name then; `project` has the new names."""
 
     project: Project
     store: VectorStore
@@ -97,14 +88,14 @@ class Refresh:
     rules_of: Callable[[Path], KnitRules] | None = None
     is_left_out: Callable[[Path], bool] = lambda path: False
     rebuild: bool = False
-    tokens: int = field(default=0, init=False)
+    reader: Reader | None = None
+    written: Callable[[Sequence[Point]], None] = lambda points: None
+    repairs: bool = False
     encoder: Encoder | None = field(default=None, init=False)
     companion: Encoder | None = field(default=None, init=False)
     records: dict[str, FileRecord] = field(default_factory=dict, init=False)
-    languages: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
-    is_earlier: bool = field(default=False, init=False)
+    anew: bool = field(default=False, init=False)
     collections: dict[str, str] = field(default_factory=dict, init=False)
-    _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)  # see `indexed_settings`
     _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
 
     def __post_init__(self) -> None:
@@ -112,30 +103,32 @@ class Refresh:
 
     async def run(self, paths: Sequence[Path]) -> Counts:
         """Index files. Raise StoreError, ModelError and ConfigError."""
+        return await self.index(read_indexed(paths, self._source_of, self.logger), paths)
+
+    async def index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
+        """Index files that were read. paths: of all that were named. Raise StoreError, ModelError and ConfigError."""
         try:
-            return await self._run(paths)
+            return await self._index(documents, paths)
         finally:
             if self.collections and is_server(self.store):
                 with suppress(StoreError):  # the next run that makes the index anew removes them
                     remove_unused(self.store, self.collections)
 
-    async def _run(self, paths: Sequence[Path]) -> Counts:
-        documents = read_indexed(paths, self._source_of, self.logger)
-        if self.rebuild and not self.dry_run:
-            check_docids(self._docids(documents), {}, self.project.root)  # while the old index is still there
-            await self._start_anew()
+    async def _index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
         await self._prepare()
         if self.annotate and not self.dry_run:
             documents = [await annotate_document(file, self.models, self.logger) for file in documents]
-        documents += read_indexed(self._unfinished(paths), self._source_of, self.logger)
-        if self.is_earlier and not self.dry_run and is_server(self.store):
-            await self._start_anew()
-            self.is_earlier = False
+        is_none = self.rebuild and not documents
+        documents = [*documents, *read_indexed(self._unfinished(paths), self._source_of, self.logger)]
+        if is_none or (self.anew and not documents):
+            raise StoreError("None of the files could be indexed: the index stays as it was.")
+        if self.anew and not self.dry_run and is_server(self.store):
+            self._use_new_collections()
         records = [self._same_record(file) for file in documents]
         same = [record for record in records if record is not None]
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
-        counts += await self._index(changed)
+        counts += await self._write_all(changed)
         if counts.documents and not self.dry_run:
             await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
         if self.collections and is_server(self.store):
@@ -144,7 +137,7 @@ class Refresh:
             await asyncio.to_thread(put_in_service, self.store, self.collections)
         return counts
 
-    async def _index(self, documents: Sequence[MarkdownFile]) -> Counts:
+    async def _write_all(self, documents: Sequence[MarkdownFile]) -> Counts:
         """Write what is made of files. Raise StoreError and ModelError.
 
         Two files may have the same id: that is found out first, by their headers."""
@@ -163,21 +156,14 @@ class Refresh:
             counts += await self._write(group)
         return counts
 
-    async def _start_anew(self) -> None:
-        """Work on new collections from now on. Raise StoreError.
-
-        On a server, they are filled beside those in service, and removed if the run fails; elsewhere the old ones
-        are removed first."""
-        if not is_server(self.store):
-            encoder = make_encoder(self.project, self.models, {}, self.project.embeddings.encoding)
-            await encoder.spec()  # an embedding model that does not answer is found out while the old index is there
-            await asyncio.to_thread(drop_collections, self.store, self.project)
-            return
+    def _use_new_collections(self) -> None:
+        """Fill new collections on a server beside those in service; they are removed if the run fails."""
         names, database = collection_names(self.project), self.project.database
         collection, companion = new_names(database.collection_name, database.companion_collection)
         database = replace(database, collection_name=collection, companion_collection=companion)
         self.project = replace(self.project, database=database)
         self.collections = dict(zip(names, collection_names(self.project), strict=True))
+        self.anew = False
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
         """Index one document by its blocks; `docid` is used if its header names none.
@@ -203,17 +189,17 @@ class Refresh:
         return counts
 
     async def _prepare(self) -> None:
-        """Find the encoders and the records."""
+        """Find the encoders and the records, and whether the collections are to be made anew."""
         database = self.project.database
         self.encoder = await self._make_encoder(database.collection_name, self.project.embeddings.encoding)
         self.companion = await self._make_encoder(database.companion_collection, EncodingModel.NONE)
-        self._settings.clear()
-        self.is_earlier = await asyncio.to_thread(are_earlier, self.store, self._encoders())
+        self.reader = self.reader or NotesReader(self.project, self.rules_of)
+        self.anew = self.rebuild
         await asyncio.to_thread(self._read_records)
 
     async def _make_encoder(self, collection: str, encoding: str) -> Encoder:
-        known = await asyncio.to_thread(self.store.metadata, collection) or {}
-        return make_encoder(self.project, self.models, known, encoding)
+        known = {} if self.rebuild else await asyncio.to_thread(self.store.metadata, collection)
+        return make_encoder(self.project, self.models, known or {}, encoding)
 
     def _encoders(self) -> dict[str, Encoder]:
         """Return the encoders by collection."""
@@ -224,83 +210,82 @@ class Refresh:
         }
 
     def _read_records(self) -> None:
-        """Read the records of indexed files.
+        """Read the records of indexed files. Raise StoreError, also if the collections were made otherwise.
 
-        If a collection is missing, none of the files is stored. That is recorded first, since
-        making the collection would hide it."""
-        database = self.project.database
-        store = self.store
-        self.records = read_records(store, database.collection_name)
-        is_whole = (
-            store.metadata(database.collection_name) is not None
-            and store.metadata(database.companion_collection) is not None
-        )
-        if is_whole and not self.is_earlier:
-            self._check_stored()
+        If a collection is missing, or made anew, none of the files is stored. That is recorded first, since making the
+        collection would hide it."""
+        name = self.project.database.collection_name
+        with suppress(*[StoreError] if self.rebuild else []):  # what is damaged is made anew without them
+            self.records = read_records(self.store, name)
+        known = {} if self.rebuild else {one: self.store.metadata(one) for one in self._encoders()}
+        for one, identity in known.items():
+            if identity is not None:
+                compare_choices(one, identity, self._encoders()[one].identity())
+                self.anew |= is_earlier(identity)
+        if not self.anew and None not in known.values() and self._is_stored():
             return
-        if not (self.dry_run or self.is_earlier):
-            begin_files(store, database.collection_name, self.records.values())
+        if not (self.dry_run or self.anew):
+            begin_files(self.store, name, self.records.values())
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
-    def _check_stored(self) -> None:
-        """Raise StoreError if a collection cannot be read, or has lost chunks, though none of its files has changed.
+    def _is_stored(self) -> bool:
+        """Return True if all that is recorded is stored. Raise StoreError if the collections are damaged.
 
-        All payloads are read: 10 ms for 1,000 chunks."""
+        One that cannot be read, or has lost chunks, is made anew if that is wanted. All payloads are read: 10 ms for
+        1,000 chunks."""
         name, companion = self.project.database.collection_name, self.project.database.companion_collection
         written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
-        stored = self.store.count_readable(name)
-        self.store.count_readable(companion)
-        if stored < written:
-            raise StoreError(
-                f"The collection {name!r} is damaged: it has {stored} of the {counted(written, 'chunk')} that were "
-                "written. Run `lmm index --rebuild` on the folder of your documents."
-            )
+        try:
+            stored = self.store.count_readable(name)
+            self.store.count_readable(companion)
+            if stored < written or (self.repairs and self.store.metadata(name + FILES) is None):
+                raise StoreError(
+                    f"The collection {name!r} is damaged: it has {stored} of the {counted(written, 'chunk')} that were "
+                    "written. Run `lmm index --rebuild` on the folder of your documents."
+                )
+        except StoreError:
+            if not self.repairs:
+                raise
+            self.rebuild = self.anew = True
+        return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return the files to index that were not named, see `Unfinished`.
-
-        That an earlier version made the index is said."""
+        """Return recorded files to be indexed beside those that were named: those that a run began and did not end, and
+        all of an index that is made anew, if they are documents of the project (a record may name any file)."""
         self._named = {self._source_of(path): path for path in paths}
-        found = find_unfinished(self.records, self._named, self.project.root)
-        found = replace(found, paths=[path for path in found.paths if not self.is_left_out(path)])
-        if self.is_earlier:
-            self.logger.warning(found.describe(len(self._named), self.dry_run))
-        return found.paths
+        root = self.project.root
+        begun = sorted({one.source for one in self.records.values() if one.fingerprint == BEGUN} - self._named.keys())
+        own = [path for source in begun if _is_own(path := root / source, root) and not self.is_left_out(path)]
+        if self.anew and not self.rebuild:
+            missing = [source for source in begun if not _is_own(root / source, root)]
+            lost = f"{counted(len(missing), 'document')} that the project no longer has ({_names(missing)})"
+            self.logger.warning(
+                f"the index was made by an earlier version of LM markdown, and {'would be' if self.dry_run else 'is'} "
+                f"made anew from {counted(len(self._named) + len(own), 'file')}{f', without {lost}' if missing else ''}"
+            )
+        return own
 
     def _same_record(self, file: MarkdownFile) -> FileRecord | None:
         """Return the record of a document that is indexed as it is now, else None."""
         record = self.records.get(self._source_of(file.path))
         return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
-    def _project_of(self, path: Path) -> Project:
-        return replace(self.project, rules=self.rules_of(path)) if self.rules_of is not None else self.project
-
     def _fingerprint(self, file: MarkdownFile) -> str:
-        project = self._project_of(file.path)
-        if project.rules not in self._settings:
-            self._settings[project.rules] = indexed_settings(project, self.encoder)
-        return hash_document(file, self._settings[project.rules])
+        assert self.reader is not None and self.encoder is not None
+        return self.reader.fingerprint(file, self.encoder)
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
         """Yield the documents to be written; a wrong setting in a header is reported."""
-        if not documents:
-            return
-        from .documents import encode_document
-
-        assert self.encoder is not None
+        assert self.reader is not None and self.encoder is not None
         for file in documents:
-            project = self._project_of(file.path)
-            if (document := encode_document(file, project, self.encoder, self.logger)) is not None:
+            if (document := self.reader.encode(file, self.encoder, self.logger)) is not None:
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
         """Return the ids of the documents to be written, by source."""
-        if not documents:
-            return {}
-        from .documents import find_docid
-
-        found = {self._source_of(file.path): find_docid(file, self._project_of(file.path)) for file in documents}
-        return {source: docid for source, docid in found.items() if docid is not None}
+        assert self.reader is not None
+        docids = {self._source_of(file.path): self.reader.docid(file) for file in documents}
+        return {source: docid for source, docid in docids.items() if docid is not None}
 
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
         """Yield the documents in groups, each of which is written at once.
@@ -313,13 +298,11 @@ class Refresh:
             await self._report_sent([document for document, _ in prepared])
             self.expect(sum(len(document.chunks) for document, _ in prepared))
             for one in prepared:
-                self.languages[one[0].language, one[0].named_by] += 1
                 yield [one]
             return
         group: list[Prepared] = []
         count = 0
         for document, fingerprint in self._encode(documents):
-            self.languages[document.language, document.named_by] += 1
             if group and count + len(document.chunks) > BATCH:
                 yield group
                 group, count = [], 0
@@ -341,16 +324,15 @@ class Refresh:
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
         """Say how much is sent to an embedding model that is not on this machine, before it is sent."""
         source = embedding_source(self.encoder, self.project)
-        if source is None or source.local or self.dry_run or not documents:
+        if source is None or source.local or not documents:
             return
-        changes, around = await asyncio.to_thread(self._changes, documents)
-        assert self.encoder is not None and self.encoder.embedder is not None and self.companion is not None
-        chunks = [*changes.new, *(around.new if self.companion.has_meaning else [])]
-        tokens = sum(count_tokens(text) for chunk in chunks for text in chunk.texts.dense)
-        if chunks:
+        changes, _ = await asyncio.to_thread(self._changes, documents)
+        assert self.encoder is not None and self.encoder.embedder is not None
+        tokens = sum(count_tokens(text) for chunk in changes.new for text in chunk.texts.dense)
+        if changes.new:
             self.logger.info(
-                f"embedding {counted(len(chunks), 'chunk')} with {self.encoder.embedder.name}, about {tokens:,} tokens "
-                f"to {shown_address(source.base_url)}"
+                f"{'would embed' if self.dry_run else 'embedding'} {counted(len(changes.new), 'chunk')} with "
+                f"{self.encoder.embedder.name}, about {tokens:,} tokens to {shown_address(source.base_url)}"
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
@@ -358,18 +340,17 @@ class Refresh:
 
         These are the files to index, and those that had their ids before (the old name of a
         renamed file). docids: by source. Raise StoreError."""
-        ids = {*docids.values()}
+        if self.dry_run:
+            return
+        name, ids = self.project.database.collection_name, {*docids.values()}
         begun = {source: record for source, record in self.records.items() if record.docid in ids}
         for source, docid in docids.items():
             before = self.records.get(source)
             begun[source] = FileRecord(source, docid, "", before.count if before else 0)
-        if not self.dry_run:
-            await make_collections(self.store, self.project.database.collection_name, self._encoders(), self.is_earlier)
-            if self.collections and self.records:  # what is missing now may come back
-                await asyncio.to_thread(
-                    write_record, self.store, self.project.database.collection_name, *self.records.values()
-                )
-            await asyncio.to_thread(begin_files, self.store, self.project.database.collection_name, begun.values())
+        await make_collections(self.store, name, self._encoders(), [*self.records.values()], self.anew)
+        if self.collections and self.records:  # what is missing now may come back
+            await asyncio.to_thread(write_record, self.store, name, *self.records.values())
+        await asyncio.to_thread(begin_files, self.store, name, begun.values())
 
     async def _write(self, group: Sequence[Prepared]) -> Counts:
         """Bring the points of documents to their new state, and record their files as done."""
@@ -379,12 +360,11 @@ class Refresh:
         counts = replace(changes.counts, documents=len(group))
         assert self.encoder is not None and self.companion is not None
         if self.dry_run:
-            self.tokens += self._tokens(self.encoder, changes.new) + self._tokens(self.companion, around.new)
             return counts
         around_gone, around.gone = around.gone, []  # removed last, since stored chunks still refer to them
         await write_changes(store, database.companion_collection, self.companion, around)
         embedded = self.progress if self._is_embedding() else lambda count: None
-        await write_changes(store, database.collection_name, self.encoder, changes, embedded)
+        self.written(await write_changes(store, database.collection_name, self.encoder, changes, embedded))
         embedded(len(changes.moved) + changes.unchanged)
         if around_gone:
             await asyncio.to_thread(store.delete, database.companion_collection, around_gone)
@@ -397,16 +377,6 @@ class Refresh:
     def _is_embedding(self) -> bool:
         return self.encoder is not None and self.encoder.embedder is not None
 
-    def priced_source(self) -> ModelSource | None:
-        """Return the source of the embedding model, None if it has no price."""
-        source = embedding_source(self.encoder, self.project)
-        return source if source is not None and source.price else None
-
-    def _tokens(self, encoder: Encoder, chunks: Sequence[Chunk]) -> int:
-        """Return how many tokens of chunks are embedded; they are not counted if they have no price."""
-        texts = [text for chunk in chunks for text in chunk.texts.dense] if self.priced_source() else []
-        return sum(map(count_tokens, texts)) if encoder.has_meaning else 0
-
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
         """Return the changes that documents need: those of their chunks, and those of the texts around these."""
         database = self.project.database
@@ -418,7 +388,7 @@ class Refresh:
         self, collection: str, documents: Sequence[Encoded], chunks: Iterable[Sequence[Chunk]]
     ) -> Changes:  # fmt: skip
         all_chunks = [*chain.from_iterable(chunks)]
-        if self.store.metadata(collection) is None or (self.dry_run and self.is_earlier):
+        if self.store.metadata(collection) is None or (self.dry_run and self.anew):
             return Changes(all_chunks, [], [], 0)
         docids, sources = [one.docid for one in documents], [one.source for one in documents if one.source]
         return find_changes(self.store, collection, docids, sources, all_chunks)
@@ -430,9 +400,9 @@ class Refresh:
 
         folders: only of files that were in these; by default anywhere. Raise StoreError."""
         if folders is None:
-            return self._remove(is_gone)
+            return self.remove(is_gone)
         there = [folder for folder in folders if folder.is_dir()]
-        return self._remove(lambda path: any(is_inside(path, folder) for folder in there) and is_gone(path))
+        return self.remove(lambda path: any(is_inside(path, folder) for folder in there) and is_gone(path))
 
     def report_gone(self) -> None:
         """Say which indexed files are gone, and how their chunks are removed. Raise StoreError."""
@@ -442,10 +412,9 @@ class Refresh:
             if not source.startswith(STDIN) and is_gone(self.project.root / source)
         ]
         if sources:
-            names = ", ".join(sources[:SHOWN]) + (", …" if len(sources) > SHOWN else "")
             self.logger.warning(
-                f"{counted(len(sources), 'indexed file')} {'is' if len(sources) == 1 else 'are'} gone ({names}). "
-                "Run `lmm index` on the folder to remove what was stored."
+                f"{counted(len(sources), 'indexed file')} {'is' if len(sources) == 1 else 'are'} gone "
+                f"({_names(sources)}). Run `lmm index` on the folder to remove what was stored."
             )
 
     def drop_left_out(self) -> int:
@@ -453,9 +422,10 @@ class Refresh:
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
         others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}
-        return self._remove(left_out.__contains__) if left_out else 0
+        return self.remove(left_out.__contains__) if left_out else 0
 
-    def _remove(self, is_meant: Callable[[Path], bool]) -> int:
+    def remove(self, is_meant: Callable[[Path], bool]) -> int:
+        """Remove the chunks of some of the files. Return their number. Raise StoreError."""
         database = self.project.database
         store, root = self.store, self.project.root
         records = read_records(store, database.collection_name).items()
@@ -466,6 +436,14 @@ class Refresh:
         if gone:
             write_statistics(store, database.collection_name)
         return removed
+
+
+def _is_own(path: Path, root: Path) -> bool:
+    return path.suffix.lower() in {*INDEXED, *TEXT_SUFFIXES} and path.is_file() and is_inside(path, root)
+
+
+def _names(sources: Sequence[str]) -> str:
+    return ", ".join(sources[:SHOWN]) + (", …" if len(sources) > SHOWN else "")
 
 
 def _record(document: Encoded, fingerprint: str) -> FileRecord:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import MarkdownError, StoreError
 from ..files.walk import name_problem, shown_name
@@ -15,12 +16,16 @@ from ..logging import LoggerBase, in_file
 from ..markdown.blocks import serialize_blocks
 from ..markdown.files import NOT_ANNOTATED, MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
+from ..markdown.visibility import KnitRules
 from ..scan.documents.document import reporting
 from ..settings.models import Models
 from ..settings.project import Project
 from ..settings.quarto_project import quarto_language
 from .encoding import VERSION, Encoder
 from .records import BEGUN, FileRecord
+
+if TYPE_CHECKING:
+    from .documents import Encoded
 
 _CONTENT_HASH = 20  # bytes
 STDIN = "stdin:"  # before the id of a document that has no file
@@ -58,21 +63,59 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
     return file
 
 
-def hash_document(file: MarkdownFile, settings: bytes) -> str:
-    """Return the hash of everything that a file's chunks depend on. settings: see `indexed_settings`."""
-    kind = b"notebook" if is_notebook(file.path) else b""  # a notebook has another text than its bytes
-    content = hashlib.sha256(file.data).digest()[:_CONTENT_HASH]
-    return hashlib.blake2b(settings + b"\0" + kind + content, digest_size=16).hexdigest()
+class Reader(Protocol):
+    """What makes chunks of files."""
+
+    def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
+        """Return the hash of everything that a file's chunks depend on."""
+
+    def docid(self, file: MarkdownFile) -> str | None:
+        """Return the id that a file's chunks will have, or None if it will have none."""
+
+    def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
+        """Return a file's chunks, or None if it has none, which is reported."""
 
 
-def indexed_settings(project: Project, encoder: Encoder | None) -> bytes:
+@dataclass
+class NotesReader:
+    """A reader of notes. rules_of: returns the knit rules of a file, if they are not those of the project."""
+
+    project: Project
+    rules_of: Callable[[Path], KnitRules] | None = None
+    _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)
+
+    def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
+        """Return the hash of everything that a file's chunks depend on."""
+        project = self._project_of(file.path)
+        if project.rules not in self._settings:
+            self._settings[project.rules] = _settings_of(project, encoder)
+        kind = b"notebook" if is_notebook(file.path) else b""  # a notebook has another text than its bytes
+        content = hashlib.sha256(file.data).digest()[:_CONTENT_HASH]
+        return hashlib.blake2b(self._settings[project.rules] + b"\0" + kind + content, digest_size=16).hexdigest()
+
+    def docid(self, file: MarkdownFile) -> str | None:
+        """Return the id that a file's chunks will have, or None if a setting in its header is wrong."""
+        from .documents import find_docid
+
+        return find_docid(file, self._project_of(file.path))
+
+    def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
+        """Return a file's chunks, or None if a setting in its header is wrong, which is reported."""
+        from .documents import encode_document
+
+        return encode_document(file, self._project_of(file.path), encoder, logger)
+
+    def _project_of(self, path: Path) -> Project:
+        return replace(self.project, rules=self.rules_of(path)) if self.rules_of is not None else self.project
+
+
+def _settings_of(project: Project, encoder: Encoder) -> bytes:
     """Return all that a file's chunks depend on beside the file. project: with the knit rules of the file."""
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
     split = {key: value for key, value in asdict(project.split).items() if key != "rules"}
     language = project.embeddings.language or quarto_language(project.root)
     annotations = [project.embeddings.annotations, project.embeddings.own_annotations]
-    identity = encoder.identity() if encoder else ""
-    settings = [split, annotations, rules, VERSION, language, identity, RECORDED]
+    settings = [split, annotations, rules, VERSION, language, encoder.identity(), RECORDED]
     return json.dumps(settings, default=str, sort_keys=True).encode()
 
 

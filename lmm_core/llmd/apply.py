@@ -44,7 +44,10 @@ class Proposal:
         for one, other in combinations(changes, 2):
             if one.path == other.path or is_same_file(opened.root / one.path, opened.root / other.path):
                 raise LlmdError(f"{one.path}: this file is named by two paths; nothing was applied")
-        _change_files(opened, changes, self.plan.document, self.entry.number, fingerprint(self.entry))
+        journal = Journal(opened.root)
+        document = change(opened.root, opened.path, opened.file.data, self.plan.document.text.encode("utf-8"))
+        with journal.lock():
+            journal.apply([*changes, document], opened.name, self.entry.number, fingerprint(self.entry))
 
 
 def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
@@ -64,9 +67,8 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
 
 def is_applied(proposal: Proposal) -> bool:
     """Return True if this very reply was applied and not undone."""
-    wanted = (proposal.entry.number, fingerprint(proposal.entry))
-    done = Journal(proposal.opened.root).done(proposal.opened.name)
-    return any((one.entry, one.reply) == wanted for one in done)
+    last = Journal(proposal.opened.root).last(proposal.opened.name)
+    return last is not None and (last.entry, last.reply) == (proposal.entry.number, fingerprint(proposal.entry))
 
 
 def fingerprint(entry: ThreadEntry) -> str:
@@ -113,14 +115,6 @@ def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None,
     return change(opened.root, opened.files(allow).locate(path), before, after)
 
 
-def _change_files(opened: OpenedDocument, changes: Sequence[JournalChange], llmd: Llmd, entry: int, reply: str) -> None:
-    """Change files and document through the journal. Raise LlmdError and OSError."""
-    journal = Journal(opened.root)
-    document = change(opened.root, opened.path, opened.file.data, llmd.text.encode("utf-8"))
-    with journal.lock():
-        journal.apply([*changes, document], opened.name, entry, reply)
-
-
 # Check, sync, undo
 
 
@@ -160,17 +154,12 @@ def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
     return made
 
 
-def save_synced(opened: OpenedDocument, llmd: Llmd) -> None:
-    """Write the document that `sync` returned, in a way that `undo` can take back. Raise LlmdError and OSError."""
-    _change_files(opened, [], llmd, 0, "")
-
-
 def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
     """Return the root of a document, and what was applied last for it, or None. Raise LlmdError and OSError."""
     root = root_of(path)
     recover(root, logger)
     document = path.resolve().relative_to(root).as_posix()
-    return root, next(Journal(root).done(document), None)
+    return root, Journal(root).last(document)
 
 
 def undo(root: Path, applied: Applied) -> None:

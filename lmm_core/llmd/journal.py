@@ -1,8 +1,8 @@
 """A journal of changes of several files: all are made or none, even if the process is killed, and can be undone.
 
-Each application is one file: NUMBER.open while its changes are made or undone (the next run undoes them if the process
-was killed), NUMBER.done when they are made, NUMBER.left if they could not be undone completely. They lie in the user's
-cache folder, since anything that comes with a project may be somebody else's.
+It has one entry, the changes that were made last: `changes.open` while they are made or undone (the next run undoes
+them if the process was killed), `changes.done` when they are made, `changes-….left` if they could not be undone
+completely. They lie in the user's cache folder, since anything that comes with a project may be somebody else's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,21 +24,15 @@ from ..files.user import cache_folder
 from ..files.writing import remove_leftovers, replace_file, sync_folder
 from .files import read_bytes
 
-KEPT = 20  # how many applied replies can be undone
-
 
 @dataclass(frozen=True, slots=True)
 class JournalChange:
-    """A file before and after, None for no file.
-
-    path: from the root, without links; mode: the permissions before; folders: those that have to
-    be made for it, outermost first."""
+    """A file before and after, None for no file. path: from the root, without links; mode: the permissions before."""
 
     path: str
     old: bytes | None
     new: bytes | None
     mode: int | None = None
-    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +45,6 @@ class Applied:
     entry: int
     reply: str
     changes: tuple[JournalChange, ...]
-    file: Path
 
 
 def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
@@ -59,10 +53,7 @@ def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> Jou
     mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
     if mode is not None and not mode & 0o222:
         raise LlmdError(f"{path}: the file is read-only")
-    missing = [folder for folder in place.parents if folder.is_relative_to(root) and not folder.exists()]
-    return JournalChange(
-        path, old, new, mode, tuple(folder.relative_to(root).as_posix() for folder in reversed(missing))
-    )
+    return JournalChange(path, old, new, mode)
 
 
 class Journal:
@@ -72,6 +63,7 @@ class Journal:
         self.root = Path(os.path.realpath(root))
         name = hashlib.blake2b(os.fsencode(self.root), digest_size=16).hexdigest()
         self.folder = cache_folder() / "llmd" / name
+        self.open, self.done = self.folder / "changes.open", self.folder / "changes.done"
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -96,14 +88,6 @@ class Journal:
         finally:
             lock.release()
 
-    @property
-    def unfinished(self) -> list[Path]:
-        """The entries that a killed run left."""
-        return self._entries(".open")
-
-    def _entries(self, state: str) -> list[Path]:
-        return sorted(self.folder.glob(f"*{state}"), key=lambda path: int(path.stem))
-
     def apply(self, changes: Sequence[JournalChange], document: str, entry: int = 0, reply: str = "") -> None:
         """Make all changes, or none if one cannot be made.
 
@@ -111,30 +95,26 @@ class Journal:
         for one in changes:
             if self._state(one) != "old" and one.old != one.new:
                 raise LlmdError(f"{one.path}: changed on disk meanwhile; nothing was applied: run again")
-        numbers = [int(path.stem) for path in self.folder.iterdir() if path.stem.isdecimal()]
-        file = self.folder / f"{max(numbers, default=0) + 1:04}.open"
-        _write(Applied(document, entry, reply, tuple(changes), file))
+        _write(Applied(document, entry, reply, tuple(changes)), self.open)
         try:
             for one in changes:
                 if self._state(one) == "other":  # an earlier change made it so
                     raise LlmdError(f"{one.path}: cannot be written beside the other changes")
                 self._put(one, one.new)
         except (OSError, LlmdError):
-            self._undo(file)
+            self._undo()
             raise
-        self._rename(file, "done")
-        for old in self._entries(".done")[:-KEPT]:
-            old.unlink()
+        self._rename(self.open, self.done)
 
-    def recover(self) -> list[str]:
-        """Undo what a killed run left in progress, and return what was done. Raise LlmdError and OSError."""
-        return [self._undo(file) or "a run was stopped on its way: all is as before it" for file in self.unfinished]
+    def recover(self) -> str:
+        """Undo what a killed run left. Return what was done, "" for nothing. Raise LlmdError and OSError."""
+        return (self._undo() or "a run was stopped on its way: all is as before it") if self.open.exists() else ""
 
-    def done(self, document: str) -> Iterator[Applied]:
-        """Yield what was applied for a document and not undone, newest first. Raise LlmdError if it cannot be read."""
-        for file in reversed(self._entries(".done")):
-            if (applied := _read(file)).document == document:
-                yield applied
+    def last(self, document: str) -> Applied | None:
+        """Return what was applied last, if that was for a document and is not undone. Raise LlmdError if it cannot be
+        read."""
+        applied = _read(self.done) if self.done.exists() else None
+        return applied if applied is not None and applied.document == document else None
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
         """Return the files that are not as they were left: path, bytes then and bytes now.
@@ -153,10 +133,9 @@ class Journal:
         Raise LlmdError if a file changed since, and OSError; the next run then goes on."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
-        changes = tuple(map(self._with_end, applied.changes))
-        if changes != applied.changes:
-            _write(replace(applied, changes=changes))
-        self._undo(self._rename(applied.file, "open"))
+        _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
+        self._rename(self.done, self.open)
+        self._undo()
 
     def _with_end(self, one: JournalChange) -> JournalChange:
         """Return a change with what stands behind its new text now in both of its texts."""
@@ -167,22 +146,22 @@ class Journal:
 
     # Steps
 
-    def _undo(self, file: Path) -> str:
+    def _undo(self) -> str:
         """Undo the changes that were made, and return "" or what is left.
 
         What somebody changed since stays, and the old texts stay in the journal."""
-        applied = _read(file)
+        applied = _read(self.open)
         left = [one.path for one in applied.changes if self._state(one) == "other"]
         for one in reversed(applied.changes):
             if (place := self._place(one.path)).parent.is_dir():
                 remove_leftovers(place)
             if one.path not in left:
                 self._put(one, one.old)
-            self._remove_folders(one)
         if not left:
-            file.unlink()
+            self.open.unlink()
             return ""
-        kept = self._rename(file, "left")
+        kept = self.folder / f"changes-{time.time_ns()}.left"
+        self._rename(self.open, kept)
         return f"not applied: {', '.join(left)} changed meanwhile (what was there before is kept in {kept})"
 
     def _state(self, one: JournalChange) -> Literal["old", "new", "other"]:
@@ -207,13 +186,6 @@ class Journal:
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(place)) from None
 
-    def _remove_folders(self, one: JournalChange) -> None:
-        """Remove the folders that were made, if they are empty."""
-        for name in reversed(one.folders if one.old is None else ()):
-            folder = self._place(name)
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
-
     def _place(self, path: str) -> Path:
         """Return the place of a path in the journal. Raise LlmdError if it has become a link since."""
         place = self.root / path
@@ -221,17 +193,14 @@ class Journal:
             raise LlmdError(f"{path}: has become a link since, so it is not touched; see {self.folder}")
         return place
 
-    def _rename(self, file: Path, state: str) -> Path:
-        renamed = file.with_suffix(f".{state}")
-        file.rename(renamed)
+    def _rename(self, file: Path, name: Path) -> None:
+        file.replace(name)
         sync_folder(self.folder)
-        return renamed
 
 
-def _write(applied: Applied) -> None:
+def _write(applied: Applied, file: Path) -> None:
     changes = [{**asdict(one), "old": _encode(one.old), "new": _encode(one.new)} for one in applied.changes]
-    record = {"document": applied.document, "entry": applied.entry, "reply": applied.reply, "changes": changes}
-    replace_file(applied.file, json.dumps(record, indent=1).encode())
+    replace_file(file, json.dumps({**asdict(applied), "changes": changes}, indent=1).encode())
 
 
 def _read(file: Path) -> Applied:
@@ -239,13 +208,13 @@ def _read(file: Path) -> Applied:
     try:
         record = json.loads(file.read_bytes())
         changes = tuple(map(_read_change, record["changes"]))
-        return Applied(record["document"], record["entry"], record["reply"], changes, file)
+        return Applied(record["document"], record["entry"], record["reply"], changes)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise LlmdError(f"{file}: cannot be read ({error}): move it away to go on without it") from None
 
 
 def _read_change(one: dict[str, Any]) -> JournalChange:
-    return JournalChange(one["path"], _decode(one["old"]), _decode(one["new"]), one["mode"], tuple(one["folders"]))
+    return JournalChange(one["path"], _decode(one["old"]), _decode(one["new"]), one["mode"])
 
 
 def _encode(data: bytes | None) -> str | None:

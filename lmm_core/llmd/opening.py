@@ -61,10 +61,10 @@ def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
 def recover(root: Path, logger: LoggerBase) -> None:
     """Finish what a killed run has left. Raise LlmdError and OSError."""
     journal = Journal(root)
-    if journal.unfinished:
+    if journal.open.exists():
         with journal.lock():
-            for said in journal.recover():
-                logger.warning(said)
+            if message := journal.recover():
+                logger.warning(message)
 
 
 # New

@@ -91,11 +91,10 @@ class Writes:
         """Count from now on: each batch of points, each request that changes something on a
         server, each file that is opened to be written, made, renamed or removed, and the
         middle of a file."""
-        from lmm_core.crawl import indexer
-        from lmm_core.index import records
+        from lmm_core.index import records, refresh
         from lmm_core.store import edge_store, qdrant_store
 
-        records.BATCH = indexer.BATCH = SMALL
+        records.BATCH = refresh.BATCH = SMALL
         edge_store.in_batches, qdrant_store.in_batches = self._batches, _small_batches
         edge_store.EdgeStore._settle = self._before(edge_store.EdgeStore._settle)
         self._count_requests()
@@ -104,11 +103,9 @@ class Writes:
 
     def count_records(self):
         """Count the writes that say of a file that its points are in place."""
-        from lmm_core.crawl import indexer
         from lmm_core.index import refresh
 
-        for module in (refresh, indexer):
-            module.write_record = self._before(module.write_record)
+        refresh.write_record = self._before(refresh.write_record)
 
     def _batches(self, things, size):
         for batch in _small_batches(things, size):

@@ -78,7 +78,7 @@ def test_what_is_skipped_is_listed_with_the_reason():
     fill("docs", trees=page("oak"), draft=page("elm"), large=page(*(f"word{at}" for at in range(2200))))
     Path("docs/latin.md").write_bytes(b"caf\xe9\n")
     write("docs/empty.md", "")
-    _, told = lmm("md-index --root docs --ignore 'draft.*' --max-fibers 2")
+    _, told = lmm("md-index --root docs --ignore 'draft.*'")
     assert "docs/empty.md: warning: skipped: empty\n" in told
     assert "docs/latin.md: warning: skipped: line 1 is not UTF-8 (byte 3, 0xe9)" in told
     assert re.search(r"docs/large\.md: warning: the file has 1\.\d MiB: split it", told)
@@ -130,7 +130,7 @@ def test_where_texts_are_sent_is_said_before(monkeypatch):
     with EmbeddingServer() as server:
         monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
         said = lmm("md-index --root docs")[1]
-    assert said.startswith("embedding with openai/small: new and changed texts are sent to http://models.example/v1\n")
+    assert said.startswith("embedding 1 chunk with openai/small, about 129 tokens to http://models.example/v1\n")
 
 
 def test_without_the_key_of_its_model_an_index_is_searched_by_words(monkeypatch):

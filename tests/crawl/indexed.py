@@ -82,9 +82,7 @@ def made(name="docs", database=DATABASE):
         store.close()
     return {
         "points": points,
-        "records": sorted(
-            (one["source"], one["fingerprint"], one["count"], one["size"]) for one in records if "source" in one
-        ),
+        "records": sorted((one["source"], one["fingerprint"], one["count"]) for one in records if "source" in one),
         "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
         "terms": json.loads((database.folder(name) / TERMS).read_bytes()),
         "entry": database.entries()[name],

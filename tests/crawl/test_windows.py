@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from lmm_core.crawl.snippets import snippet_file, title_of
 from lmm_core.crawl.windows import LEAST, MOST, cut_windows
 from lmm_core.index.encoding import EncodingModel
+from lmm_core.index.passages import read_passage
 from lmm_core.models.tokens import count_tokens
+from lmm_core.store.vector_store import ScoredPoint
 from tests.crawl.indexed import read_snippet_file
 from tests.strategies import markdown
 
@@ -284,7 +286,7 @@ def test_all_of_a_text_is_in_its_windows(text):
 @pytest.mark.parametrize("title", ["T: x", 'ä – "q" \x85?', "--- # no"])
 def test_a_snippet_file_is_readable_yaml_and_the_raw_text(title):
     (one,) = cut(f"---\ntitle: {title!r}\nlang: de\n---\n\n# Raw {{#a}}\r\n\n---\r\nEnd.", 'a "b".md')
-    text = snippet_file("docs", one)
+    text = snippet_file("docs", read_passage(ScoredPoint(one.uuid, one.payload)))
     _, head, body = text.split("---\n", 2)
     expected = {"index": "docs", "doc_path": 'a "b".md', "title": one.payload["titles"][0], "line_start": 6}
     expected |= {"line_end": 9, "header": one.annotations, "language": "de"}

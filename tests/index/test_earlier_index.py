@@ -10,11 +10,13 @@ import pytest
 from lmm_core.errors import StoreError
 from lmm_core.index.api import blocklist_upload, client_from_config, global_client_from_config
 from lmm_core.index.encoding import VERSION, differing, is_earlier
-from lmm_core.index.rebuild import find_unfinished
 from lmm_core.index.records import BEGUN, FileRecord
+from lmm_core.index.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
+from lmm_core.store.opening import open_store
 from tests.commands import write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import (
@@ -80,11 +82,12 @@ def test_only_documents_of_the_project_are_read_whatever_a_record_names(tmp_path
         "done.md",
     )
     records = {name: FileRecord(name, name, BEGUN if name != "done.md" else "fit", 1) for name in names}
-    found = find_unfinished(records, {"named.md"}, Path.cwd())
-    assert [path.name for path in found.paths] == ["own.md"]
-    assert sorted(found.missing) == sorted(set(names) - {"own.md", "named.md", "done.md"})
-    said = found.describe(1, False)
-    assert "from 2 files, without 5 documents" in said and said.endswith(", …)")
+    logger = ListLogger()
+    refresh = Refresh(load_project(Path.cwd() / "-"), open_store(":memory:"), Models(), logger=logger)
+    refresh.records, refresh.anew = records, True
+    assert [path.name for path in refresh._unfinished([Path("named.md")])] == ["own.md"]
+    [report] = logger.reports
+    assert "from 2 files, without 5 documents" in report.message and report.message.endswith(", …)")
 
 
 def test_a_dry_run_changes_nothing(earlier):
@@ -177,11 +180,10 @@ def make_folder_earlier():
     for path in Path(".md_index").rglob("collection.json"):
         record = json.loads(path.read_text())
         record["metadata"].pop("version", None)
-        record["metadata"].pop("reader", None)
         path.write_text(json.dumps(record))
     catalogue = json.loads(Path(".md_index/catalogue.json").read_text())
     for entry in catalogue["indexes"].values():
-        del entry["identity"]["version"], entry["identity"]["reader"]
+        del entry["identity"]["version"]
         entry["identity"]["sparse"] = "bm25/of another time"
     Path(".md_index/catalogue.json").write_text(json.dumps(catalogue))
 
@@ -197,9 +199,7 @@ def test_a_folders_index_is_made_anew():
     _, told = lmm("md-search --query alpha", status=1)
     assert "left out: the index 'docs' was made by an earlier version" in told
     _, told = lmm("md-index --root docs")
-    assert told.startswith(
-        "warning: the index 'docs' was made by an earlier version of LM markdown, and was made anew\n"
-    )
+    assert told.startswith(f"{ANEW}2 files\n")
     assert "2 files (2 read, 0 unchanged)" in told
     assert lmm("md-search --query alpha")[0] == before
     assert "earlier" not in lmm("md-index --root docs")[1]

@@ -295,16 +295,16 @@ def test_counts_add_up_one_by_one():
 
 def test_a_record_is_read_as_it_was_written(store):
     create_records(store, "chunks")
-    records = [FileRecord("a.md", "a", "f", 3, 120, 7), FileRecord("b.md", "b", BEGUN, 1)]
+    records = [FileRecord("a.md", "a", "f", 3, 7.0), FileRecord("b.md", "b", BEGUN, 1)]
     write_record(store, "chunks", *records)
     assert read_records(store, "chunks") == {"a.md": records[0], "b.md": records[1]}
 
 
 def test_a_file_whose_points_are_about_to_change_is_recorded_so(store):
     create_records(store, "chunks")
-    record = FileRecord("a.md", "a", "f", 3, 120, 7)
+    record = FileRecord("a.md", "a", "f", 3, 7.0)
     begin_files(store, "chunks", [record])
-    assert read_records(store, "chunks") == {"a.md": FileRecord("a.md", "a", BEGUN, 3)}
+    assert read_records(store, "chunks") == {"a.md": FileRecord("a.md", "a", BEGUN, 3, 7.0)}
     unwritable = FailingStore(store, 0, ("write_ahead",))
     begin_files(unwritable, "chunks", read_records(store, "chunks").values())
 

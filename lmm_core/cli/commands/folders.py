@@ -35,33 +35,26 @@ db_root_option = click.option(
 @click.option("--description", default="", metavar="TEXT",
               help="What it is about (default: the first heading of its README).")  # fmt: skip
 @click.option("--ignore", multiple=True, metavar="PATTERN", help="Leave files out, as a line of .gitignore would.")
-@click.option("--max-fibers", type=click.IntRange(1), default=25, show_default=True, help="Files read at once.")
 @db_root_option
 @quiet_option
 @json_option
 def md_index(
-    root: Path, name: str, description: str, ignore: tuple[str, ...], max_fibers: int, db_root: Path, quiet: bool,
-    as_json: bool,
+    root: Path, name: str, description: str, ignore: tuple[str, ...], db_root: Path, quiet: bool, as_json: bool
 ) -> None:  # fmt: skip
     """Index any folder of markdown. Only what has changed is read."""
     from ...crawl.catalogue import database_at
     from ...crawl.indexer import index_folder
 
     began, logger, models, project = time.monotonic(), ReportPrinter(quiet), Models(warn=warn), project_at(None)
-    models.inform = logger.info
 
     async def work() -> Indexed:
         with ProgressBar(quiet) as bar:
             database = database_at(project, db_root)
-            return await index_folder(
-                database, models, root, name, description, ignore, max_fibers, bar.expect, bar.add
-            )
+            return await index_folder(database, models, root, name, description, ignore, bar.expect, bar.add, logger)
 
     done = _run_and_close(work, models, logger)
     if done is None:
         sys.exit(1)
-    if done.rebuilt:
-        logger.warning(f"the index {done.name!r} was made by an earlier version of LM markdown, and was made anew")
     for one in done.skipped:
         logger.report(Report("warning", f"skipped: {one.reason}", str(root / one.doc_path)))
     for one in done.large:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,18 +13,17 @@ import click
 
 from ...errors import StoreError
 from ...files.walk import INDEXED
-from ...logging import counted, one_line, say
+from ...logging import one_line, say
 from ...models.names import DEFAULT, NO_MODEL
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import exclude_option, find_documents, json_option, project_at, quiet_option, searched_project
-from ..reports import ProgressBar, ReportPrinter, at_most, exit_with_status, print_json, warn
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, warn
 from ..running import run_or_report
 
 if TYPE_CHECKING:
     from ...index.encoding import Encoder
     from ...index.records import Counts
-    from ...models.sources import ModelSource
     from ..session import Saved
 
 ONLY_WORDS = (
@@ -85,9 +83,7 @@ def index(
         sys.exit(1)
     seconds = time.monotonic() - began
     if as_json:
-        priced = {} if (money := run.money()) is None else {"tokens": run.tokens, "most_cost": money}
-        report = {**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped, **priced}
-        print_json(report)
+        print_json({**asdict(counts), "seconds": round(seconds, 2), "dry_run": dry_run, "skipped": skipped})
     elif not quiet:
         run.print_counts(counts, seconds)
     exit_with_status(logger)
@@ -95,10 +91,7 @@ def index(
 
 @dataclass
 class _IndexRun:
-    """One run of `lmm index`, with its options.
-
-    languages: of the files that were read; encoder: the one that was used; tokens, source: to be
-    embedded in a dry run, and of the model that has a price."""
+    """One run of `lmm index`, with its options. encoder: the one that was used; named_model: the configured one."""
 
     paths: tuple[Path, ...]
     finder: DocumentFinder
@@ -106,11 +99,8 @@ class _IndexRun:
     prune: bool
     rebuild: bool = False
     dry_run: bool = False
-    languages: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
     encoder: Encoder | None = field(default=None, init=False)
     named_model: str = field(default="", init=False)
-    tokens: int = field(default=0, init=False)
-    source: ModelSource | None = field(default=None, init=False)
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
@@ -131,11 +121,10 @@ class _IndexRun:
                 counts.removed += refresh.drop_left_out() + refresh.prune(None if self.prune else self.paths)
                 if not self.prune:
                     refresh.report_gone()
-                self.languages, self.encoder = refresh.languages, refresh.encoder
+                self.encoder = refresh.encoder
                 settings = project.embeddings
                 by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
                 self.named_model = settings.dense_model if by_meaning else ""
-                self.tokens, self.source = refresh.tokens, refresh.priced_source()
                 return counts
 
         return run_or_report(work(), logger)
@@ -144,34 +133,7 @@ class _IndexRun:
         """Print what was done, and how to get search by meaning if there is no embedding model."""
         if self.encoder is not None and self.encoder.embedder is None:
             say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
-        done = f"{counted(counts.documents, 'document')}, {counts.describe(self.dry_run)}"
-        for line in filter(None, [f"{done}, {seconds:.1f} s", _describe_languages(self.languages), self._money()]):
-            say(line, err=True)
-
-    def money(self) -> float | None:
-        """Return what the tokens of a dry run cost at most, None without a price: vectors in the cache cost nothing."""
-        return self.source.money(self.tokens) if self.source is not None and self.dry_run else None
-
-    def _money(self) -> str:
-        money = self.money()
-        if money is None or self.source is None:
-            return ""
-        return f"about {self.tokens:,} tokens to embed: {at_most(money, [self.source.name])}"
-
-
-def _describe_languages(numbers: Mapping[tuple[str, str], int]) -> str:
-    """Return in words the languages of documents, given by code and by what names them, with their numbers.
-
-    Only those that were recognized are marked, since they may be wrong."""
-    from ...models.languages.stemming import language_name
-
-    shown = Counter[str]()
-    for (code, named_by), count in numbers.items():
-        mark = ", recognized" if named_by == "recognized" else ""
-        shown[f"{language_name(code) if code else 'unknown'} ({{}}{mark})"] += count
-    order = sorted(shown.items(), key=lambda one: (-one[1], one[0]))
-    listed = [name.format(counted(count, "file")) for name, count in order]
-    return f"languages: {', '.join(listed)}" if listed else ""
+        say(f"{counts.describe(self.dry_run)}, {seconds:.1f} s", err=True)
 
 
 def _print_info(as_json: bool) -> None:
@@ -199,5 +161,5 @@ def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
     done = is_done(lambda: counts.append(run.index(saved.paths, ReportPrinter(quiet))))
     for one in counts:
         if one is not None and (one.written or one.moved or one.removed) and not quiet:
-            say_at(f"{counted(one.documents, 'document')}, {one.describe()}")
+            say_at(one.describe())
     return done and None not in counts

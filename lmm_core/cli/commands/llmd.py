@@ -15,6 +15,7 @@ import click
 from ...errors import MarkdownError
 from ...files.outputs import MARKDOWN
 from ...logging import LocatedLogger, LoggerBase, Report, counted, say, visible
+from ...markdown.files import write_markdown
 from ...settings.models import Models
 from ..arguments import asking_options, check_written
 from ..diffs import print_diff
@@ -211,7 +212,7 @@ def check(document: Path) -> None:
 @_document
 def sync(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...llmd.apply import save_synced, sync
+    from ...llmd.apply import sync
     from ...llmd.opening import open_document
 
     logger = _EscapingPrinter()
@@ -222,9 +223,9 @@ def sync(document: Path) -> None:
         if made.text == opened.llmd.text:
             say(f"{document}: nothing to refresh", err=True)
             return
-        save_synced(opened, made)
+        write_markdown(document, made.text, opened.file)
         print_diff(str(document), opened.llmd.text, made.text)
-        say(f"refreshed: {document} ({_command_line('undo', document)} takes it back)", err=True)
+        say(f"refreshed: {document}", err=True)
 
     _reporting(document, logger, work)
 
@@ -255,7 +256,7 @@ def undo(document: Path) -> None:
             return
         undo(root, applied)
         names = ", ".join(one.path for one in applied.changes)
-        say(f"undone{f': entry {applied.entry}' if applied.entry else ''}: {names}", err=True)
+        say(f"undone: entry {applied.entry}: {names}", err=True)
 
     _reporting(document, logger, work)
 
