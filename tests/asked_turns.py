@@ -58,7 +58,7 @@ def overview_of(folder, turns, **options):
         project = load_project(folder / "-")
         library = await open_library(project, Models())
         try:
-            return await make_overview(folder, library, turns, print, **options)
+            return await make_overview(folder, library, turns, **options)
         finally:
             library.store.close()
 

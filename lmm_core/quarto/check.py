@@ -46,7 +46,6 @@ def check_project(folder: Path) -> list[ProjectFinding]:
         _check_filters(settings),
         *_check_options(settings),
         *_check_spelling(folder),
-        _check_ignored(folder),
     ]
 
 
@@ -107,15 +106,3 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
         yield ProjectFinding("spelling", False, f"{sentence} run:" if is_command else sentence, command)
     if not problems:
         yield ProjectFinding("spelling", True, "no native blocks")
-
-
-def _check_ignored(folder: Path) -> ProjectFinding:
-    """Check that git ignores `.lmm`: it holds the index, which is large and made from the sources."""
-    for place in (folder, *folder.resolve().parents):
-        file = place / ".gitignore"
-        lines = file.read_text("utf-8", "replace").split("\n") if file.is_file() else []
-        if any(line.strip().strip("/") in (".lmm", "**/.lmm", ".lmm/index") for line in lines):
-            return ProjectFinding(".gitignore", True, ".lmm")
-        if (place / ".git").exists():
-            break
-    return ProjectFinding(".gitignore", False, "has no line for .lmm, the folder of the index", "/.lmm/")

@@ -12,12 +12,16 @@ from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
 from ..index.passages import Material, Passage, Section, place, split_questions
+from ..models.annotators.prose import split_sentences
+from ..models.languages.words import find_words
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
 from ..retrieve.merging import merge
 from ..retrieve.plain_text import plain_title
 from ..scan.knit import slug
 
 QUESTION = "question"
+MOST_WORDS = 60  # of a short answer
+_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":::", "    ")  # how code, tables, figures and the like begin
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _TERM = re.compile(
     r"\s*(?:(?:the|an?|der|die|das|eine?|les?|la|une?|el|los|las|una|il|lo|i|gli|uno)[ ]|l['’])?"
@@ -75,10 +79,9 @@ def _drafts(material: Material) -> Iterator[_Draft]:
     documents = {document.docid: number for number, document in enumerate(material.documents)}
     for section in material.walk():
         for question in section.questions:
-            passages = _answers(section, question)
-            if passages:
+            if passages := _answers(section, question):
                 order = (documents[section.docid], passages[0].sequence)
-                back = "\n\n".join(filter(None, [_summary(section, passages), without_fences(merge(passages))]))
+                back = _short_answer(section, question, passages)
                 yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
     for item in find_typed_parts(material):
         if item.kind in (DEFINITION, EXERCISE):
@@ -100,9 +103,24 @@ def _has(passage: Passage, question: str) -> bool:
     return any(question in split_questions(text) for text in passage.questions)
 
 
-def _summary(section: Section, passages: Sequence[Passage]) -> str:
-    """Return the section's summary, as the short answer, if the passages begin with its own text."""
-    return section.summary if section.summary and passages[0].path == section.path else ""
+def _short_answer(section: Section, question: str, passages: Sequence[Passage]) -> str:
+    """Return the sentences that have most of a question's words, with the section's summary where there is space."""
+    asked = set(find_words(question.casefold()))
+
+    def shared(text: str) -> int:
+        return len(asked.intersection(find_words(text.casefold())))
+
+    paragraphs = [one.strip() for one in without_fences(merge(passages)).split("\n\n")]
+    prose = [one for one in paragraphs if one and not one.startswith(_NO_PROSE)] or paragraphs
+    sentences = split_sentences(max(prose, key=shared))
+    at = max(range(len(sentences)), key=lambda number: shared(sentences[number]))
+    answer = sentences[at]
+    for sentence in sentences[at + 1 :]:
+        if len(f"{answer} {sentence}".split()) > MOST_WORDS:
+            break
+        answer += f" {sentence}"
+    summary = section.summary if passages[0].path == section.path else ""
+    return f"{summary}\n\n{answer}" if summary and len(f"{summary} {answer}".split()) <= MOST_WORDS else answer
 
 
 def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:

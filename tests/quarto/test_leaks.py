@@ -748,8 +748,8 @@ def test_a_comment_of_metadata_is_found_however_short_it_is():
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 1
     assert done.stdout.decode().splitlines() == [
-        'site/notes.epub (text/ch1.xhtml): notes.md:9: "<!-- lmm k: v…"',
-        'site/notes.html: notes.md:9: "<!-- lmm k: v…"',
+        'site/notes.epub (text/ch1.xhtml): site/notes.epub:2: "<!-- lmm k: v…"',
+        'site/notes.html: site/notes.html:2: "<!-- lmm k: v…"',
         'site/other.html: site/other.html:2: "<!--lmm type: exercise…"',
     ]
 

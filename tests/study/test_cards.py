@@ -54,13 +54,16 @@ Roll it twice. What is the sum?
 """
 
 
+DIE = "![A die.](die.svg){#fig-die width=80%}"
+
+
 def cards(text):
     return make_cards(material(text))
 
 
 def test_cards():
     question, second, definition, exercise, unsolved = cards(NOTES)
-    back = "Six sides, with pips.\n\nA die has six sides, with pips on them.\n\n![A die.](die.svg){#fig-die width=80%}"
+    back = "Six sides, with pips.\n\nA die has six sides, with pips on them."
     assert (question.front, question.back) == ("How many sides has a die?", back)
     assert (second.front, second.back) == ("What is a pip?", back)
     assert definition.front == "Fair die"
@@ -72,12 +75,22 @@ def test_cards():
     assert question.source == "Dice > Sides > notes.md:12-14"
 
 
-def test_no_text_of_an_answering_passage_or_item_is_lost(sample_book):
+def test_an_answer_is_short_and_of_the_question():
+    text = (
+        "Nothing of it here. " * 30
+        + "\n\n```{r}\n#| echo: false\nx\n```\n\nThe *mode* is the value that is most frequent. "
+        + "More. " * 90
+    )
+    (card,) = cards(f"---\ntitle: T\n---\n\n---\nquestions: What is a mode?\n---\n\n# Modes\n\n{text}\n")
+    assert card.back.startswith("The *mode* is the value that is most frequent. More.")
+    assert len(card.back.split()) <= 60 and "echo" not in card.back
+
+
+def test_no_text_of_a_definition_or_exercise_is_lost(sample_book):
     read = material(*sorted(sample_book.glob("0*")))
     said = "\n".join(card.front + "\n" + card.back for card in make_cards(read))
     for passage in read.passages.values():
-        asked = read.section_of(passage).questions and not passage.kinds
-        if asked or {"exercise", "definition"} & set(passage.kinds):
+        if {"exercise", "definition"} & set(passage.kinds):
             for line in passage.text.split("\n"):
                 assert line.startswith(":::") or line in said, line
 
@@ -175,7 +188,8 @@ def test_a_name_makes_no_decks_in_decks():
 
 
 def test_a_package():
-    made = cards(NOTES)
+    first, *others = cards(NOTES)
+    made = [replace(first, back=DIE), *others]
     notes, decks, images = package(made)
     assert list(notes) == [card.id for card in made] and "Dice" in decks and images == {}
     fields, tags = notes[made[2].id]
@@ -205,7 +219,7 @@ def test_images_come_along_and_nothing_else():
     Path("book/part").mkdir(parents=True)
     Path("book/part/die.svg").write_text("<svg/>")
     Path("secret.png").write_text("secret")
-    card = replace(cards(NOTES)[0], folder="part")
+    card = replace(cards(NOTES)[0], back=DIE, folder="part")
     stolen = replace(card, id="1" * 20, back="![a](../../secret.png) ![b](/etc/passwd) ![c](http://x.org/c.png)")
     notes, _, images = package([card, stolen], "book")
     ((name, data),) = images.items()

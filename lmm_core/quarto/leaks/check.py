@@ -19,7 +19,7 @@ from ...scan.left_out import texts_in
 from ...settings.project import Project
 from ..ask_box.scripts import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
-from .comments import comment_leaks, find_comments
+from .comments import comment_leaks
 from .figures import makes_figures, named_figures, unused_figures
 from .findings import Findings, Leak
 from .notes import PublishedNotes
@@ -56,7 +56,7 @@ def look_for_leaks(
     notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None, index)
     search = _LeakSearch([secret for document in own for secret in document.secrets()], notes, index)
     for file in (file for folder in outputs for file in find_files(folder)):
-        search.look_into(file, sources, logger)
+        search.look_into(file, logger)
     if pdfs := search.unsearched["PDF"]:
         logger.warning(f"{counted(pdfs, 'PDF file')} not searched: pdftotext is not on PATH. Install poppler-utils.")
     leaks = [*search.leaks, *(leak for folder in outputs for leak in search.unused_figures(folder, project))]
@@ -101,7 +101,7 @@ class _LeakSearch:
             self._short.names.setdefault(name, at)
         return needles or dict.fromkeys(beside_others(secret))
 
-    def look_into(self, file: Path, sources: Sequence[Path], logger: LoggerBase) -> None:
+    def look_into(self, file: Path, logger: LoggerBase) -> None:
         """Add the leaks of a file, each once. Report what cannot be read."""
         try:
             data = file.read_bytes()
@@ -117,8 +117,7 @@ class _LeakSearch:
             is_read = True
             for at, words in sorted(self._find(text, file), key=itemgetter(0)):
                 leaks.setdefault(at, _leak(file, text.member, self.secrets[at], words))
-            if left := find_comments(text):
-                comments += comment_leaks(file, text.member, left, sources, [*leaks.values()])
+            comments += [] if leaks else comment_leaks(file, text)
             self._figures.update(named_figures(text.source) if self._cells else ())
         self.leaks += [*leaks.values(), *comments]
         self.files += is_read

@@ -6,56 +6,23 @@ They are found as such and not by their words, of which a short one (`type: exer
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
-from ...errors import MarkdownError
-from ...markdown.files import read_markdown
 from .findings import Leak
 from .site_text import PAGES, Text
 
 _OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
-_REACH = 300  # characters of a comment by which it is told from others
+MOST = 20  # comments of a page that are reported
+_REACH = 300  # characters of a comment that are looked at
 
 
-def find_comments(text: Text) -> dict[str, int]:
-    """Return the comments of metadata in a page, by their first words, each with its line there."""
-    return dict(_comments_in(text.source)) if text.suffix in PAGES and "<!--" in text.source else {}
-
-
-def _comments_in(source: str) -> Iterator[tuple[str, int]]:
-    line, at = 1, 0
-    for found in _OPEN.finditer(source):
-        line += source.count("\n", at, found.start())
-        at = found.start()
-        comment = source[at : at + _REACH].partition("-->")[0]
-        yield " ".join(comment.split()), line
-
-
-def comment_leaks(
-    file: Path, member: str, comments: dict[str, int], sources: Iterable[Path], known: Sequence[Leak]
-) -> Iterator[Leak]:
-    """Yield a leak for each comment of metadata in a file, but for those in which words were found.
-
-    Its place is that in the source, or in the page if no source has it. known: the leaks that were
-    found by their words."""
-    reported = {(leak.source, leak.line) for leak in known}
-    places = _places(sources, comments)
-    for comment, line in comments.items():
-        source = places.get(comment, (file, line))
-        if source not in reported:
-            yield Leak(file, *source, " ".join(comment.split()[:8]), member)
-
-
-def _places(sources: Iterable[Path], comments: dict[str, int]) -> dict[str, tuple[Path, int]]:
-    """Return the source and the line of each comment that a source has."""
-    places: dict[str, tuple[Path, int]] = {}
-    for path in sources:
-        try:
-            text = read_markdown(path).text
-        except (OSError, MarkdownError):  # reported before
-            continue
-        for comment, line in _comments_in(text):
-            if comment in comments:
-                places.setdefault(comment, (path, line))
-    return places
+def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
+    """Yield a leak for each comment of metadata in a page, at its line there."""
+    if text.suffix not in PAGES or "<!--" not in text.source:
+        return
+    for found in islice(_OPEN.finditer(text.source), MOST):
+        comment = text.source[found.start() : found.start() + _REACH].partition("-->")[0]
+        line = text.source.count("\n", 0, found.start()) + 1
+        yield Leak(file, file, line, " ".join(comment.split()[:8]), text.member)

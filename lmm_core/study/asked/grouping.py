@@ -1,8 +1,8 @@
 """Recorded questions in groups that mean about the same.
 
 Two questions belong together as far as the product of their rows is large. A row holds a question's words
-and, if the notes answered it, the sections that were found; otherwise its meaning, if the index has an
-embedding model. What was found for a question without an answer says nothing.
+and, if the notes answered it, the sections that were found. What was found for a question without an answer
+says nothing.
 """
 
 from __future__ import annotations
@@ -10,25 +10,21 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import ModelError
 from ...models.embedders.bm25 import Bm25Encoder
 from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
-from .turns import RecordedTurn, found_sections, is_answered
+from .turns import RecordedTurn, found_sections
 
 FEWEST = 3  # conversations of a group that is shown, or for which something is proposed
 THRESHOLD = 0.25  # the mean product with a group's rows from which a question belongs to it
 MOST_COMPARED = 2_000  # different questions whose words and sections count, those asked most often
-# The shares of words, sections and meaning in the product of a row with itself.
-WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4
-WORDS_WITH_MEANING, MEANING = 0.35, 0.35
+WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # their shares in the product of a row with itself
 OTHER_QUESTIONS = 200  # that are assumed beside those that are compared, for the rarity of words
-MOST_TITLES = 200  # whose mean vector is taken off the questions' vectors
 
-Row = Mapping[str, float]  # by what a question has: a word, a section, a direction of meaning
+Row = Mapping[str, float]  # by what a question has: a word, a section
 
 
 @dataclass(frozen=True)
@@ -57,48 +53,19 @@ def count_askers(turns: Sequence[RecordedTurn]) -> int:
 # The rows
 
 
-async def make_rows(library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]) -> list[Row]:
-    """Return the row of each turn's question.
-
-    warn: is told why the embedding model of the index could not be asked; then words alone are compared. Raise
-    StoreError and RetrieveError."""
-    unanswered = sorted({turn.question for turn in turns if not is_answered(turn)})
-    try:
-        meaning = await _embed(library, unanswered)
-    except ModelError as error:
-        warn(f"questions are grouped by their words alone: {error}")
-        meaning = {}
+async def make_rows(library: Library, turns: Sequence[RecordedTurn]) -> list[Row]:
+    """Return the row of each turn's question. Raise StoreError and RetrieveError."""
     languages = sorted(filter(None, (await library.material()).languages))
-    return await asyncio.to_thread(_make_rows, turns, library.language, languages, meaning)
+    return await asyncio.to_thread(_make_rows, turns, library.language, languages)
 
 
-async def _embed(library: Library, questions: Sequence[str]) -> dict[str, list[float]]:
-    """Return the vectors of questions, none without an embedding model. Raise ModelError.
-
-    All vectors of a model have something in common. The mean vector of the sections' titles is taken off, so
-    that 0 means that two texts have nothing to do with each other."""
-    encoder = library.encoder
-    if encoder.embedder is None or not encoder.has_meaning or not questions:
-        return {}
-    titles = sorted({section.title for section in (await library.material()).walk()})
-    titles = titles[:: len(titles) // MOST_TITLES + 1]
-    vectors = await encoder.embedder.embed([*questions, *titles])
-    mean = [sum(numbers) / len(titles) for numbers in zip(*vectors[len(questions) :], strict=True)]
-    return {
-        question: [number - common for number, common in zip(vector, mean, strict=True)]
-        for question, vector in zip(questions, vectors, strict=False)
-    }
-
-
-def _make_rows(
-    turns: Sequence[RecordedTurn], language: str, languages: Sequence[str], meaning: Mapping[str, Sequence[float]]
-) -> list[Row]:
+def _make_rows(turns: Sequence[RecordedTurn], language: str, languages: Sequence[str]) -> list[Row]:
     encoder, words = Bm25Encoder(language), {}
     for question in {turn.question for turn in turns}:
         vector = encoder.encode_query(" ".join(asked_words(question, language)), languages)
         words[question] = dict(zip(vector.indices, vector.values, strict=True))
     rarity = _rarity(words[turn.question] for turn in turns)
-    return [make_row(turn, words[turn.question], rarity, meaning.get(turn.question, ())) for turn in turns]
+    return [make_row(turn, words[turn.question], rarity) for turn in turns]
 
 
 def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
@@ -112,19 +79,13 @@ def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
     return {word: math.sqrt(math.log(1 + (size - count + 0.5) / (count + 0.5))) for word, count in counts.items()}
 
 
-def make_row(
-    turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float], meaning: Sequence[float] = ()
-) -> Row:
+def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float]) -> Row:
     """Return the row of a question. words: their weights; rarity: how much each of them says."""
     weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
-    if sections := found_sections(turn):
-        found = {f"section {address}": weight for address, weight in sections.items()}
-        return _scaled(weighed, WORDS_OF_ANSWERED) | _scaled(found, SECTIONS)
-    if is_answered(turn) or not meaning:
+    sections = {f"section {address}": weight for address, weight in found_sections(turn).items()}
+    if not sections:
         return _scaled(weighed, 1.0)
-    return _scaled(weighed, WORDS_WITH_MEANING) | _scaled(
-        {f"meaning {at}": one for at, one in enumerate(meaning)}, MEANING
-    )
+    return _scaled(weighed, WORDS_OF_ANSWERED) | _scaled(sections, SECTIONS)
 
 
 def _scaled(row: Row, share: float) -> dict[str, float]:

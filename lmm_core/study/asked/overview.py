@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -80,13 +80,13 @@ class AskedOverview:
 
 
 async def make_overview(
-    root: Path, library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None], fewest: int = FEWEST
+    root: Path, library: Library, turns: Sequence[RecordedTurn], fewest: int = FEWEST
 ) -> AskedOverview:
     """Return the overview of recorded questions.
 
-    root: the project's folder; warn: is told what had to be done without; fewest: conversations of a group that is
-    shown. Raise StoreError, ModelError and RetrieveError."""
-    failures, subjects = await group_failures(library, turns, warn)
+    root: the project's folder; fewest: conversations of a group that is shown. Raise StoreError, ModelError and
+    RetrieveError."""
+    failures, subjects = await group_failures(library, turns)
     cited = Counter(source.section for turn in turns for source in turn.sources if source.cited)
     shown: dict[str, ShownSection] = {}
     for section in (await library.material()).walk():

@@ -77,18 +77,14 @@ class Proposals:
 
 
 async def decide(
-    library: Library,
-    turns: Sequence[RecordedTurn],
-    proposed: frozenset[str],
-    warn: Callable[[str], None],
-    numbers: Sequence[int] = (),
+    library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str], numbers: Sequence[int] = ()
 ) -> Proposals:
     """Return what is to be done about the questions that the notes did not answer.
 
     proposed: the ids of turns that were in a proposal before; a group is left alone unless more conversations asked
     it since than had asked it then. numbers: of the only groups to look at, from 1. Raise StoreError, ModelError
     and RetrieveError."""
-    failures, every = await group_failures(library, turns, warn)
+    failures, every = await group_failures(library, turns)
     words = CourseWords(await library.material(), library.language, library.synonyms)
     decider = _Decider(Retriever(library), words, *await _sections(library, every))
     found = Proposals(groups=len(failures))
@@ -107,10 +103,10 @@ async def decide(
 
 
 async def group_failures(
-    library: Library, turns: Sequence[RecordedTurn], warn: Callable[[str], None]
+    library: Library, turns: Sequence[RecordedTurn]
 ) -> tuple[list[QuestionGroup], list[QuestionGroup]]:
     """Return the groups of the turns that failed, and those of all, the largest first. See `make_rows`."""
-    rows = await make_rows(library, turns, warn)
+    rows = await make_rows(library, turns)
     failed = [(turn, row) for turn, row in zip(turns, rows, strict=True) if is_failure(turn)]
     return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
 

@@ -17,19 +17,19 @@ def turn(question, *found, number=0, outcome=None, conversation=""):
     return RecordedTurn(str(number), conversation, "2026-11-22T14", question, outcome=outcome, sources=sources)
 
 
-def groups_of(turns, meanings=None):
-    """The groups of turns. meanings: vectors by question."""
+def groups_of(turns):
+    """The groups of turns."""
     words = {}
     for one in turns:
         found = ENCODER.encode_query(one.question)
         words[one.question] = dict(zip(found.indices, found.values, strict=True))
     rarity = _rarity(words[one.question] for one in turns)
-    rows = [make_row(one, words[one.question], rarity, (meanings or {}).get(one.question, ())) for one in turns]
+    rows = [make_row(one, words[one.question], rarity) for one in turns]
     return group_turns(turns, rows)
 
 
-def grouped(turns, meanings=None):
-    return {group.name: {one.question for one in group.turns} for group in groups_of(turns, meanings)}
+def grouped(turns):
+    return {group.name: {one.question for one in group.turns} for group in groups_of(turns)}
 
 
 BAYES = ["what is bayesian statistics", "bayesian statistics in R", "is bayesian statistics in the exam"]
@@ -59,13 +59,6 @@ def test_what_was_found_for_a_refused_question_does_not_count():
     found = ("05.md#line", 8.0)
     made = grouped([turn("neural networks", found, outcome="refused"), turn("time series", found, outcome="refused")])
     assert len(made) == 2
-
-
-def test_meaning_brings_questions_together_that_share_no_word():
-    turns = [turn("car", number=1), turn("automobile", number=2), turn("tree", number=3)]
-    meanings = {"car": [1.0, 0.1], "automobile": [1.0, 0.0], "tree": [-0.2, 1.0]}
-    found = list(grouped(turns, meanings).values())
-    assert {"car", "automobile"} in found and {"tree"} in found
 
 
 def test_a_group_has_the_name_of_its_most_central_question():

@@ -73,7 +73,7 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
     from ....study.asked.overview import make_overview
 
     async def work(library: Library) -> AskedOverview:
-        return await make_overview(project.root, library, turns, warn, 1 if small_groups else FEWEST)
+        return await make_overview(project.root, library, turns, 1 if small_groups else FEWEST)
 
     overview = with_library(project, Models(warn=warn), work, ReportPrinter())
     if overview is None:
@@ -200,7 +200,7 @@ def _decide(
     from ....study.asked.proposals import decide
 
     async def work(library: Library) -> Proposals:
-        return await decide(library, turns, before, warn, numbers)
+        return await decide(library, turns, before, numbers)
 
     found = with_library(searched_project(), Models(warn=warn), work, logger)
     if found is None:
