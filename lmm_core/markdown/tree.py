@@ -55,8 +55,7 @@ class Node:
         """Return the value from the nearest of this node and the sections around it."""
         node: Node | None = self
         while node is not None:
-            properties = node.properties
-            if (found := find_key(properties, key)) is not None:
+            if node.metadata and (found := find_key(properties := node.properties, key)) is not None:
                 return properties[found]
             node = node.parent
         return default

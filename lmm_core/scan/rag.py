@@ -29,7 +29,7 @@ from ..markdown.tree import (
     tree_to_blocks,
 )
 from ..markdown.visibility import KnitRules
-from ..models.annotators.annotator import Annotation, Annotator
+from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection
 from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
@@ -306,7 +306,7 @@ class RagRun:
         """Return the annotations of a section, or None if the annotator fails."""
         self.tally.names.add(self.annotator.name)
         try:
-            annotation = await self.annotator.annotate(needs.section, needs.wanted, needs.instead)
+            annotation = await self.annotator.annotate(self._shown(needs), needs.wanted, needs.instead)
         except ModelError as error:
             self._failed.append((node.line, error))
             self.tally.failed += 1
@@ -320,12 +320,15 @@ class RagRun:
         self._count(node, needs, said)
         return said
 
+    def _shown(self, needs: SectionNeeds) -> AnnotatorSection:
+        return needs.own_section if self.annotator.name == STAND_IN else needs.section
+
     def _count(self, node: HeadingNode, needs: SectionNeeds, said: dict[str, Any]) -> None:
         if any(value is not DELETED for value in said.values()):
             self._made.add(id(node))
             self.tally.written += 1
         elif self.annotator.name == STAND_IN:
-            self.tally.empty += bool(node.heading or needs.section.lead)
+            self.tally.empty += bool(node.heading or self._shown(needs).lead)
 
     # Step 3: the report and the names of annotators
 

@@ -81,7 +81,7 @@ class Cut:
 
 def has_marks(text: str) -> bool:
     """Return True if a text may hold parts: divs, or metadata in any spelling."""
-    return ":::" in text or _MARK.search(text) is not None
+    return ":::" in text or (("<" in text or "---" in text) and _MARK.search(text) is not None)
 
 
 class Explorer:

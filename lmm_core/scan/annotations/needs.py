@@ -10,7 +10,7 @@ from typing import Any
 
 from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.ownership import hash_pair
-from ...markdown.tree import HeaderNode, HeadingNode, Node
+from ...markdown.tree import HeaderNode, HeadingNode, Node, titles_path
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
 from ...settings.tables import ScanOpts
@@ -37,13 +37,24 @@ class SectionNeeds:
     which only a model may write again.
     """
 
-    section: AnnotatorSection
+    node: HeadingNode
+    texts: SectionTexts
     marks: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
     instead: str = ""
     stale: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+
+    @cached_property
+    def section(self) -> AnnotatorSection:
+        """The section as a model is asked about it."""
+        return self.texts.section(self.node)
+
+    @cached_property
+    def own_section(self) -> AnnotatorSection:
+        """The section as the stand-in sees it."""
+        return self.texts.own_section(self.node)
 
     @cached_property
     def source(self) -> str:
@@ -73,8 +84,7 @@ class NeedsFinder:
 
     def needs_of(self, node: HeadingNode) -> SectionNeeds:
         """Return the present needs of a section."""
-        section = self.texts.section(node)
-        needs = SectionNeeds(section, {key: self._mark(key) or "" for key, _ in self.keys(node)})
+        needs = SectionNeeds(node, self.texts, {key: self._mark(key) or "" for key, _ in self.keys(node)})
         for key, threshold in self.keys(node):
             self._sort_key(node, key, threshold, needs)
         if self.opts.titles and not isinstance(node, HeaderNode):
@@ -123,7 +133,7 @@ class NeedsFinder:
         return part is not None and id(part) not in self.closed
 
     def _add_titles(self, node: HeadingNode, needs: SectionNeeds) -> None:
-        path = " - ".join(needs.section.titles)
+        path = " - ".join(titles_path(node))
         state = key_state(node.properties, "titles", "")
         if state in (State.MISSING, State.CURRENT, State.OUTDATED) and node.properties.get("~titles") != path:
             needs.values["titles"] = path

@@ -71,7 +71,7 @@ def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: set
     part = texts.only_part(node)
     if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
         return found
-    has_hashes = any(hash_pair(node.properties, key) for key in ("questions", "summary"))
+    has_hashes = node.metadata and any(hash_pair(node.properties, key) for key in ("questions", "summary"))
     source = source_hash(texts.section(node)) if has_hashes else ""
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
     for key, wanted, threshold in (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...markdown.metadata.ownership import digest
 from ...markdown.regions import split_fences
-from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
+from ...markdown.tree import HeadingNode, Node, TextNode, sections, titles_path
 from ...markdown.visibility import KnitRules, is_hidden, types_of
 from ...models.annotators.annotator import AnnotatorSection
 from ...models.languages.words import count_words
@@ -40,15 +40,25 @@ class SectionTexts:
         self.node_texts: dict[int, str] = {}
         self.words: dict[int, int] = {}
         self.own_words: dict[int, int] = {}  # of the texts of a section, with what is left out of them
-        for node in reversed(list(traverse(tree))):
-            if isinstance(node, TextNode):
-                content = node.content
-                text = self.node_texts[id(node)] = strip_divs(content, rules).strip("\n")
-                words = self.words[id(node)] = count_words(text)
-                above = self.own_words.setdefault(id(node.parent), 0)
-                self.own_words[id(node.parent)] = above + (words if text == content else count_words(content))
-            elif isinstance(node, HeadingNode):
-                self.words[id(node)] = sum(self.words[id(child)] for child in node.children if not is_hidden(child))
+        self.with_own_text: set[int] = set()  # the sections with a text that is not left out
+        for section in sections(tree, post=True):
+            own = words = 0
+            for child in section.children:
+                if isinstance(child, TextNode):
+                    own += self._add_text(child, rules)
+                if not is_hidden(child):
+                    words += self.words[id(child)]
+                    if isinstance(child, TextNode) and self.node_texts[id(child)]:
+                        self.with_own_text.add(id(section))
+            self.own_words[id(section)], self.words[id(section)] = own, words
+
+    def _add_text(self, node: TextNode, rules: KnitRules) -> int:
+        """Take in a text, and return the number of its words with those that are left out of it."""
+        content = node.content
+        text = strip_divs(content, rules)
+        self.node_texts[id(node)] = text.strip("\n")
+        words = self.words[id(node)] = count_words(text)
+        return words if text is content else count_words(content)
 
     def content(self, section: HeadingNode) -> SectionContent:
         """Return the content of a section."""
@@ -69,18 +79,24 @@ class SectionTexts:
         return content
 
     def section(self, node: HeadingNode) -> AnnotatorSection:
-        """Return a section as the annotator is asked about it."""
+        """Return a section as a model is asked about it."""
         content = self.content(node)
+        return replace(self.own_section(node), text=content.text, summaries=tuple(content.summaries))
+
+    def own_section(self, node: HeadingNode) -> AnnotatorSection:
+        """Return a section as the stand-in sees it: it reads the section's own text alone."""
         language, kinds = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         lead = "\n\n".join(self._own_texts(node))
-        return AnnotatorSection(tuple(titles_path(node)), content.text, tuple(content.summaries), language, lead, kinds)
+        return AnnotatorSection(tuple(titles_path(node)), "", (), language, lead, kinds)
 
     def only_part(self, section: HeadingNode) -> HeadingNode | None:
         """Return the subsection that is all there is of a section, or None.
 
         What is to be said of both is said of the subsection."""
+        if id(section) in self.with_own_text:
+            return None
         parts = [part for part in section.sections if not is_hidden(part)]
-        return parts[0] if len(parts) == 1 and not self._own_texts(section) else None
+        return parts[0] if len(parts) == 1 else None
 
     def _own_texts(self, section: HeadingNode) -> list[str]:
         shown = (node for node in section.texts if not is_hidden(node))
@@ -125,14 +141,9 @@ def closed_parts(tree: HeadingNode) -> set[int]:
 
 def flagged_parts(tree: HeadingNode, key: str) -> set[int]:
     """Return the `id`s of the sections under `key: true`, the nearest value winning."""
-    flags: dict[int, bool] = {}
-    for node in traverse(tree):
-        if isinstance(node, HeadingNode):
-            outer = node.parent is not None and flags[id(node.parent)]
-            flags[id(node)] = _flag(node, key, outer)
-    return {part for part, flag in flags.items() if flag}
-
-
-def _flag(node: Node, key: str, inherited: bool) -> bool:
-    value = node.get(key)
-    return value if isinstance(value, bool) else inherited
+    flagged: set[int] = set()
+    for node in sections(tree):
+        value = node.get(key)
+        if value if isinstance(value, bool) else id(node.parent) in flagged:
+            flagged.add(id(node))
+    return flagged

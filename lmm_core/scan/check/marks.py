@@ -108,15 +108,16 @@ def _native_under_text(place: Place) -> int:
 
 def _comment(place: Place) -> int:
     """Take a comment named `lmm`, or nearly so and with a key of ours, or with our keys alone."""
-    text, at = place.text, place.at
-    is_one = (at in text.prose or at in text.comments) and "<!--" in _CODE_SPAN.sub("", place.line)
-    if not is_one or text.is_code_in_item(at):
+    text, at, found = place.text, place.at, place.found
+    end = text.padded.find("-->", found.end())
+    inside = text.padded[found.end() : end if end >= 0 else None]
+    if not found["name"] and not any(key in inside for key in DECIDING):  # as most comments
         return 0
-    inside = text.padded[place.found.end() :].partition("-->")[0]
     body = re.sub(r"^[ \t>]*", "", inside, flags=re.M).strip() + "\n"
-    is_ours = _holds_ours(body) if place.found["name"] else _are_ours(body)
-    is_ours = is_ours or COMMENT_OPEN.match(text.padded, place.found.start()) is not None
-    return text.comments.get(at, at) + 1 if is_ours else 0
+    is_ours = _holds_ours(body) if found["name"] else _are_ours(body)
+    is_ours = is_ours or COMMENT_OPEN.match(text.padded, found.start()) is not None
+    is_comment = (at in text.prose or at in text.comments) and "<!--" in _CODE_SPAN.sub("", place.line)
+    return text.comments.get(at, at) + 1 if is_ours and is_comment and not text.is_code_in_item(at) else 0
 
 
 def _fence_with_keys(place: Place) -> int:
