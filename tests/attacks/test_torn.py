@@ -26,7 +26,6 @@ COMMANDS = [
     "lmm reject notes.md",
     "lmm clear notes.md",
     "lmm clear --annotations notes.md",
-    "lmm clear --key topic notes.md",
     "lmm index notes.md",
     "lmm chunks notes.md",
     "lmm chunks --markdown notes.md",

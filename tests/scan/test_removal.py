@@ -8,7 +8,6 @@ from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import broken_edits
 from lmm_core.models.annotators.lazy import stand_in
-from lmm_core.models.sources import STAND_IN_NAME
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.removal import Removal
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files, spread
@@ -23,9 +22,9 @@ DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n"
 COMMENT = "<!-- lmm\n{}\n-->\n"
 
 
-def cleared(text, logger=None, keys=(), by="", corrected=False):
+def cleared(text, logger=None, corrected=False):
     """The text after its annotations were taken out."""
-    removal = Removal(frozenset(keys), by, corrected, logger or ListLogger())
+    removal = Removal(corrected, logger or ListLogger())
     return serialize_blocks(removal.apply(parse_markdown_text(text)))
 
 
@@ -152,13 +151,11 @@ def test_a_native_block_under_a_heading_gets_the_blank_line_that_pandoc_wants():
     assert "# A\n\n---\nskip: false\n~questions:" in made
     assert "\n~~tight: true\n---\n## B\n" in made
     assert annotate(made) == made
-    assert "~~tight: true\n" in cleared(made, keys=["summary"])
 
 
 def test_a_block_that_was_empty_is_kept_and_known():
     made = annotate(f"---\n---\n\n# A\n\n{LONG}\n")
     assert "~~empty: true\n" in made
-    assert "~~empty: true\n" in cleared(made, keys=["summary"])
     assert annotate(made) == made
 
 
@@ -249,80 +246,6 @@ def test_a_key_that_an_own_pass_wrote_with_a_hash_goes_too():
     made = OURS.replace("~~hash: {text:", "~keywords: [a]\n~~hash: {keywords: [x, a37a6d4a2a], text:")
     assert "~keywords" in cleared(made)  # by hand: its hash is another
     assert cleared(made, corrected=True) == PLAIN
-
-
-# Which go
-
-
-def test_only_the_chosen_keys_go_and_are_asked_for_again():
-    made = annotate(PLAIN, opts=EVERYTHING)
-    for key, again in (("summary", True), ("questions", True), ("titles", False), ("title", False)):
-        less = cleared(made, keys=[key])
-        assert f"~{key}" not in annotations_in(less)
-        assert set(annotations_in(made)) - set(annotations_in(less)) <= {f"~{key}"}
-        annotator = CountingAnnotator()
-        assert contents(annotate(less, annotator, EVERYTHING)) == contents(made)
-        assert bool(annotator.calls) is again
-
-
-def test_an_empty_reply_that_is_remembered_is_asked_for_again():
-    made = annotate(PLAIN, CountingAnnotator(questions=False))
-    annotator = CountingAnnotator(questions=False)
-    annotate(made, annotator)
-    assert not annotator.calls
-    annotate(cleared(made, keys=["questions"]), annotator)
-    assert annotator.calls == 2
-
-
-def test_clearing_key_by_key_is_clearing_everything():
-    made = annotate(PLAIN.removeprefix(HEADER), opts=WITH_IDS)
-    for key in ("titles", "docid", "textUUID", "summary", "textid", "questions", "title", "headingid"):
-        made = cleared(made, keys=[key])
-    assert made == PLAIN.removeprefix(HEADER)
-
-
-class Signed(CountingAnnotator):
-    """An annotator that signs as the stand-in does."""
-
-    name = STAND_IN_NAME
-
-
-def by_both():
-    """A document with two sections by the stand-in and two by a model, whose name is in the header."""
-    text = annotate(PLAIN.split("# A")[0] + "# C\n\n" + LONG + "\n\n## D\n\n" + LONG + "\n", CountingAnnotator())
-    return annotate(f"{text}\n# A\n\n{LONG}\n\n## B\n\nOf B. {LONG}\n", Signed())
-
-
-def test_only_what_the_stand_in_wrote_goes():
-    both = by_both()
-    made = cleared(both, by="stand-in")
-    assert both.count("extractive/default") == 2
-    assert "extractive/default" not in made
-    assert made.count("~~annotator: test/counting") == 1
-    assert annotate(made, Signed()) == both
-
-
-def test_only_what_a_model_wrote_goes():
-    both = by_both()
-    made = cleared(both, by="model")
-    assert "test/counting" not in made
-    assert made.count("~~annotator: extractive/default") == 2
-    assert made.count("~summary") == 2
-    assert cleared(made) == cleared(both)
-
-
-def test_titles_and_ids_are_by_no_annotator():
-    made = annotate(PLAIN.removeprefix(HEADER), Signed(), WITH_IDS)
-    less = cleared(made, by="stand-in")
-    kinds = {"~title", "~docid", "~titles", "~~hash", "~~textid", "~~textUUID", "~~headingid"}
-    assert set(annotations_in(less)) == kinds
-    assert cleared(made, by="model") == made
-
-
-def test_what_nobody_signed_counts_as_a_models():
-    unsigned = OURS.replace("~~annotator: test/counting\n", "")
-    assert cleared(unsigned, by="stand-in") == unsigned
-    assert cleared(unsigned, by="model") == PLAIN
 
 
 # What cannot be taken out

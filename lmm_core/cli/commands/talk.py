@@ -7,17 +7,14 @@ from pathlib import Path
 
 import click
 
-from ...scan.annotations.removal import REMOVABLE, By
 from ...scan.documents.passes import AnnotationClearing
-from ...scan.documents.talk import ConversationWork, KeyClearing, clear_work, decide
+from ...scan.documents.talk import ConversationWork, clear_work, decide
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import asking_options, find_documents, folders_argument, json_option, writing_options
 from ..files import FileOutcome, exit_with_outcomes, for_each, rewrite
 from ..reports import ReportPrinter, TerminalScreen, warn
 from ..session import SavedFiles, at_every_save, is_done, say_at
-
-_KEYS = "Take this key out of all metadata instead, whoever wrote it; with --annotations, only as rag wrote it."
 
 
 @click.command()
@@ -66,8 +63,6 @@ def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
 @writing_options
 @click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
 @click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
-@click.option("--key", "keys", multiple=True, metavar="KEY", help=f"{_KEYS} Repeatable.")
-@click.option("--by", type=click.Choice(["stand-in", "model"]), help="Only questions and summaries by this annotator.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
 def clear(
     paths: tuple[Path, ...],
@@ -77,34 +72,19 @@ def clear(
     as_json: bool,
     edits: bool,
     annotations: bool,
-    keys: tuple[str, ...],
-    by: By | None,
     corrected: bool,
 ) -> None:
     """Take questions, answers and proposals out of the text.
 
     With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
-    byte for byte, what it was before.
-
-    With --key KEY: exactly this key, as it is spelled in the header and the blocks ('~summary')."""
-    if edits and (annotations or keys):
-        raise click.UsageError("--edits excludes --annotations and --key")
-    if not annotations and (by or corrected):
-        raise click.UsageError("--by and --all are about annotations: add --annotations")
-    if annotations and (wrong := [key for key in keys if key not in REMOVABLE]):
-        raise click.UsageError(f"--annotations takes out {', '.join(REMOVABLE)}, and no key {wrong[0]!r}")
-    if by and not {"questions", "summary"}.issuperset(keys):
-        raise click.UsageError("--by is about questions and summaries alone")
+    byte for byte, what it was before."""
+    if edits and annotations:
+        raise click.UsageError("--edits and --annotations exclude each other")
+    if corrected and not annotations:
+        raise click.UsageError("--all is about annotations: add --annotations")
     if annotations:
-        work = AnnotationClearing(keys, by or "", corrected)
+        work = AnnotationClearing(corrected)
         rewrite(paths, work.finish, check, diff, as_json, "cleared", details=work.details, finder=finder)
-    elif keys:
-        named = KeyClearing(keys)
-        try:
-            rewrite(paths, named.finish, check, diff, as_json, "cleared", details=named.details, finder=finder)
-        finally:
-            for said in named.unknown():
-                warn(said)
     else:
         rewrite(paths, clear_work(edits), check, diff, as_json, "cleared", finder=finder)
 

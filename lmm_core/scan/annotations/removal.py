@@ -7,9 +7,9 @@ hand is kept, with its hash.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ...errors import MarkdownError
 from ...logging import LoggerBase
@@ -20,76 +20,27 @@ from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashe
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
 from ...markdown.tree import HeadingNode, Node, blocks_to_tree, sections, traverse
-from ...models.sources import STAND_IN_NAME
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .identify import IDENTITIES
-from .needs import MAKER, maker_of
+from .needs import MAKER
 from .sections import flagged_parts
 
-By = Literal["", "stand-in", "model"]
-
-SAID = ("questions", "summary")  # by an annotator
-PROTECTED = (*SAID, "titles")  # by `frozen: true`
+BY_ANNOTATOR = ("questions", "summary")
+PROTECTED = (*BY_ANNOTATOR, "titles")  # by `frozen: true`
 PUBLIC = (*PROTECTED, "title", "docid")
-PRIVATE = {name.removeprefix("~~"): name for name in IDENTITIES}
-REMOVABLE = (*PUBLIC, *PRIVATE)
 SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
 _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
-
-
-def take_from_block(
-    block: MetadataBlock,
-    changes: dict[str, Any],
-    edited: dict[int, MetadataBlock | None],
-    tight: set[int],
-    logger: LoggerBase,
-) -> None:
-    """Put a block with changes into `edited`, by its `id`: None if nothing is left in it.
-
-    tight: gets its `id` if no blank line stood before it. One that cannot be edited is reported."""
-    try:
-        body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
-    except MarkdownError as error:
-        logger.error(f"not cleared: {error}", block.line)
-        return
-    if changes.get(TIGHT) is DELETED:
-        tight.add(id(block))
-    edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
-
-
-def take_out_edited(
-    blocks: Sequence[Block],
-    edited: Mapping[int, MetadataBlock | None],
-    tight: Collection[int],
-    counts: Mapping[int, int],
-    logger: LoggerBase,
-) -> tuple[list[Block], int]:
-    """Return a document with edited blocks (see `take_out`), and how many entries left it.
-
-    counts: those that leave each block, by its `id`. What cannot be taken out is reported."""
-    try:
-        made, stayed = take_out(blocks, edited, tight)
-    except MarkdownError as error:
-        logger.error(f"not cleared: {error}")
-        return list(blocks), 0
-    for block in stayed:
-        logger.error("this block is kept: without it, what follows would be read as something else", block.line)
-    return made, sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
 
 
 @dataclass
 class Removal:
     """Takes annotations, titles and ids out of a document.
 
-    `keys` are those of `REMOVABLE` that go, all if there are none. `by` leaves what the stand-in (or
-    everybody else) wrote, and all that no annotator writes; what nobody signed counts as a
-    model's. `corrected` takes out, too, what was corrected by hand or is frozen. `count` is the
-    number of values that were taken out.
+    `corrected` takes out, too, what was corrected by hand or is frozen. `count` is the number of
+    values that were taken out.
     """
 
-    keys: frozenset[str]
-    by: By
     corrected: bool
     logger: LoggerBase
     count: int = field(default=0, init=False)
@@ -113,11 +64,30 @@ class Removal:
         for node in nodes:
             for block in node.metadata:
                 changes = {} if id(block) in originals.regions else self._changes(node, block)
-                if changes:
-                    take_from_block(block, changes, edited, self._tight, self.logger)
+                if changes and self._edit(block, changes, edited):
                     counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
-        made, self.count = take_out_edited(blocks, edited, self._tight, counts, self.logger)
+        try:
+            made, stayed = take_out(blocks, edited, self._tight)
+        except MarkdownError as error:
+            self.logger.error(f"not cleared: {error}")
+            return list(blocks)
+        for kept in stayed:
+            self.logger.error("this block is kept: without it, what follows would be read as something else", kept.line)
+        self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
         return made
+
+    def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> bool:
+        """Put a block with changes into `edited`, None if nothing is left in it. Return False if it cannot be edited,
+        which is reported."""
+        try:
+            body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
+        except MarkdownError as error:
+            self.logger.error(f"not cleared: {error}", block.line)
+            return False
+        if changes.get(TIGHT) is DELETED:
+            self._tight.add(id(block))
+        edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
+        return True
 
     # Which values go
 
@@ -126,20 +96,9 @@ class Removal:
         hashes = read_hashes(node.properties)
         for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
             values = [block for block in node.metadata if f"~{name}" in block.content]
-            if not (values or name in hashes) or not self._is_chosen(name, node):
-                continue
             kept = [] if self.corrected else [block for block in values if self._is_kept(name, node, block)]
-            if not kept:
+            if (values or name in hashes) and not kept:
                 yield name
-        for name, key in PRIVATE.items():
-            if key in node.properties and self._is_chosen(name, node):
-                yield name
-
-    def _is_chosen(self, name: str, node: Node) -> bool:
-        if self.keys and name not in self.keys:
-            return False
-        by_stand_in = maker_of(node, self._tree) == STAND_IN_NAME
-        return not self.by or (name in SAID and by_stand_in == (self.by == "stand-in"))
 
     def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
         """Return True if a value is frozen or was written by hand, which is reported."""
@@ -161,11 +120,11 @@ class Removal:
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
         """Return the changes of a block."""
         there, leaving = block.content, self._leaving[id(node)]
-        gone = {PRIVATE.get(name, f"~{name}") for name in leaving} & there.keys()
+        gone = {*IDENTITIES, *(f"~{name}" for name in leaving)} & there.keys()
         if MAKER in there and not self._is_signature_needed(node):
             gone.add(MAKER)
         hashes = {key: pair for key, pair in read_hashes(there).items() if key not in leaving}
-        if HASHES in there and not hashes and (read_hashes(there) or not self.keys):
+        if HASHES in there and not hashes:
             gone.add(HASHES)
         changes: dict[str, Any] = dict.fromkeys(gone, DELETED)
         if hashes and hashes != read_hashes(there):
@@ -177,8 +136,6 @@ class Removal:
 
     def _is_signature_needed(self, node: Node) -> bool:
         """Return True if something is left that the signature in a node's metadata is about."""
-        if self.keys.isdisjoint(SAID) and self.keys:
-            return True
         if node is not self._tree:
             return self._has_left(node)
         unsigned = (section for section in sections(self._tree) if not section.properties.get(MAKER))
@@ -187,7 +144,7 @@ class Removal:
     def _has_left(self, node: Node) -> bool:
         """Return True if values of an annotator are left in a node's metadata."""
         hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
-        return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in SAID)
+        return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in BY_ANNOTATOR)
 
     # What is not touched
 

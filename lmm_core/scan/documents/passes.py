@@ -28,7 +28,7 @@ from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder
 from ...settings.quarto_inputs import included_finder
 from ...settings.tables import ScanOpts
-from ..annotations.removal import By, Removal
+from ..annotations.removal import Removal
 from ..annotations.tally import Tally
 from ..check.near_misses import find_near_misses
 from ..header import report_errors, scan
@@ -199,14 +199,12 @@ class AnnotationClearing:
 
     details: how much was taken out of each file."""
 
-    keys: Sequence[str] = ()
-    by: By = ""
     corrected: bool = False
     details: dict[Path, str] = field(default_factory=dict, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         """Return the blocks without it."""
-        removal = Removal(frozenset(self.keys), self.by, self.corrected, logger)
+        removal = Removal(self.corrected, logger)
         cleared = removal.apply(blocks)
         self.details[file.path] = counted(removal.count, "annotation")
         return cleared

@@ -10,19 +10,17 @@ from pathlib import Path
 from ...arguments import validated
 from ...errors import ChangedError, MarkdownError, ModelError
 from ...files.walk import UNMERGED
-from ...logging import ConsoleLogger, LoggerBase, counted, in_file
+from ...logging import ConsoleLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
 from ...models.own_prompts import own_prompt
 from ...settings.models import Models
 from ...settings.project import Project, load_project
-from ..annotations.keys import KeyRemoval
 from ..chat import ChatRun
 from ..check.document import CheckedDocument
 from ..check.finding import report_findings
 from ..check.mistakes import UNREAD, find_mistakes
-from ..check.words import nearest
 from ..edit import EditRun, requests_in
 from ..exchange.decisions import Decision, accept_edits, reject_edits
 from ..exchange.record import clear_messages, pending_messages
@@ -232,36 +230,6 @@ def clear_work(edits: bool = False) -> Work:
         return clear_messages(blocks, edits, logger)
 
     return work
-
-
-@dataclass
-class KeyClearing:
-    """The work that takes keys out of all metadata of files, whoever wrote them.
-
-    details: how much was taken out of each file; known: the keys that there were."""
-
-    keys: Sequence[str]
-    details: dict[Path, str] = field(default_factory=dict, init=False)
-    known: set[str] = field(default_factory=set, init=False)
-
-    async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Return the blocks without them."""
-        removal = KeyRemoval(self.keys, logger)
-        cleared = removal.apply(blocks)
-        self.details[file.path] = counted(removal.count, "key")
-        self.known |= removal.known
-        return cleared
-
-    def unknown(self) -> list[str]:
-        """Return a sentence for each key that no file has."""
-        missing = [key for key in self.keys if key not in self.known] if self.details else []
-        return [f"no metadata here has the key {key!r}{self._meant(key)}" for key in missing]
-
-    def _meant(self, key: str) -> str:
-        """Return which key may be meant: another spelling of it, or one that is nearly the same."""
-        same = [one for one in sorted(self.known) if one.strip("~=") == key.strip("~=")]
-        meant = same[0] if same else nearest(key, self.known)
-        return f"; did you mean {meant!r}?" if meant else ""
 
 
 def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) -> list[Block] | None:
