@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import PromptError
-from ..markdown.metadata.ownership import digest
 from .prompts import (
     ANNOTATIONS,
     ANSWER,
@@ -95,15 +94,3 @@ def own_prompt(name: str, own: Mapping[str, str]) -> Prompt:
     """Return the prompt of a name, with the own text (a template) in place of ours if there is one."""
     prompt = _PROMPTS[name]
     return replace(prompt, system=own[name]) if name in own else prompt
-
-
-def prompt_marks(own: Mapping[str, str]) -> dict[str, str]:
-    """Return for each annotation the hash of the own texts by which it is made; none for ours.
-
-    White space does not count: wrapping a text otherwise is no change."""
-    marks = {}
-    for key in ("questions", "summary"):
-        texts = [" ".join(own[name].split()) if name in own else "" for name in (key, "annotations")]
-        if any(texts):
-            marks[key] = digest(texts)
-    return marks

@@ -7,7 +7,7 @@ whose source has changed are made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -104,7 +104,7 @@ class RagRun:
     """One run over a document, in three steps: `start`, `ask` and `finish`.
 
     The second step waits for the annotator, and is not needed if nothing is `open`. The fields up
-    to `logger` are the arguments of `scan_rag`; `marks` are those of own prompts, see `NeedsFinder`.
+    to `logger` are the arguments of `scan_rag`.
 
     name: of the document, if its header is to be completed (see `scan`), which is done with the first
     annotation and never alone; is_included: tells whether other files include this one, which then gets
@@ -120,7 +120,6 @@ class RagRun:
     refresh: bool
     logger: LoggerBase
     progress: Progress | None = None
-    marks: Mapping[str, str] | None = None
     name: str | None = None
     is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
@@ -158,7 +157,7 @@ class RagRun:
         self._prepare(tree)
         self._closed = closed_parts(tree)
         texts = SectionTexts(tree, self.rules)
-        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed, self.marks)
+        self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that show a summary which is still to be made
         for node in sections(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
@@ -215,7 +214,7 @@ class RagRun:
 
     def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
         is_new = any(value is not DELETED for value in values.values())
-        inputs = dict.fromkeys(values, needs.source) | needs.inputs if is_new else {}
+        inputs = dict.fromkeys(values, needs.source) if is_new else {}
         self._write(node, set_values(node.properties, values, inputs) if values else {})
         self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)

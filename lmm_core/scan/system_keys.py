@@ -29,7 +29,6 @@ from ..markdown.metadata.ownership import HASHES, digest, find_key, hash_pair, r
 from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
-MARK = "-"  # between the hash of a source and that of the own prompt by which a key was made
 FLOW_KEYS = frozenset({HASHES})
 EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
 TIGHT = "~~tight"  # the same, in a block that had no blank line before it
@@ -46,20 +45,10 @@ class State(Enum):
     STALE = auto()  # corrected, and the text has changed since
 
 
-def marked(input_hash: str, mark: str) -> str:
-    """Return the hash of a source with the mark of the own prompt that shows it, "" for ours."""
-    return f"{input_hash}{MARK}{mark}" if mark else input_hash
-
-
-def key_state(properties: Mapping[str, Any], key: str, input_hash: str, mark: str | None = None) -> State:
-    """Return the state of `key` among a part's properties.
-
-    `input_hash` is the hash of its source today, `mark` that of the prompt that would make it; None
-    if it does not matter which prompt did. What was corrected depends on the source alone.
-    """
+def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
+    """Return the state of `key` among a part's properties. input_hash: the hash of its source today."""
     spelled, pair = find_key(properties, key), hash_pair(properties, key)
-    is_same_text = pair is not None and pair[0].partition(MARK)[0] == input_hash
-    is_same = is_same_text and (mark is None or (pair is not None and pair[0] == marked(input_hash, mark)))
+    is_same = pair is not None and pair[0] == input_hash
     if spelled is None:
         return State.CURRENT if is_same and pair is not None and pair[1] == digest(None) else State.MISSING
     if spelled != f"~{key}":
@@ -67,7 +56,7 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str, mark: st
     if pair is None:
         return State.CORRECTED
     if digest(properties[spelled]) != pair[1]:
-        return State.CORRECTED if is_same_text else State.STALE
+        return State.CORRECTED if is_same else State.STALE
     return State.CURRENT if is_same else State.OUTDATED
 
 

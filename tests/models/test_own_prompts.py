@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import PromptError
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.annotators.model_annotator import make_request
-from lmm_core.models.own_prompts import KNOWN, as_written, own_prompt, prompt_marks, read_prompt
+from lmm_core.models.own_prompts import KNOWN, as_written, own_prompt, read_prompt
 from lmm_core.models.prompts import RULES, fields_in
 
 SECTION = AnnotatorSection(("Notes", "Residuals"), "A residual is a distance.", language="en")
@@ -78,11 +78,3 @@ def test_any_braces_are_text_or_a_field(tmp_path_factory, parts):
     assert set(fields_in(template)) <= {"titles"}
     assert as_written(template) == text.strip()
     template.format_map({"titles": "T"})
-
-
-def test_a_prompt_has_a_mark_that_its_words_alone_decide():
-    assert prompt_marks({}) == prompt_marks({"answer": "x"}) == {}
-    marks = prompt_marks({"questions": "Ask  three\nquestions."})
-    assert marks.keys() == {"questions"} and marks == prompt_marks({"questions": "Ask three questions."})
-    assert marks != prompt_marks({"questions": "Ask two questions."})
-    assert prompt_marks({"annotations": "Reply."}).keys() == {"questions", "summary"}

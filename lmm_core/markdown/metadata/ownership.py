@@ -53,8 +53,9 @@ def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
     """Return the two hashes that `~~hash` holds for `~key`, or None.
 
-    They are the hashes of the input and of the value that the system wrote."""
+    They are the hashes of the input and of the value that the system wrote. (Earlier versions put that of an own
+    prompt behind the first, after a hyphen.)"""
     pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:
-        return str(pair[0]), str(pair[1])
+        return str(pair[0]).partition("-")[0], str(pair[1])
     return None

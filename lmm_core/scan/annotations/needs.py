@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,7 @@ from ...markdown.tree import HeaderNode, HeadingNode, Node, titles_path
 from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
 from ...settings.tables import ScanOpts
-from ..system_keys import State, key_state, marked
+from ..system_keys import State, key_state
 from .sections import SectionTexts, source_hash
 
 MAKER = "~~annotator"
@@ -30,7 +29,6 @@ def maker_of(node: Node, tree: HeadingNode) -> str:
 class SectionNeeds:
     """The annotations that a section needs.
 
-    `marks` are those of the own prompts by key.
     `values` are keys to be written as they are (or, for `DELETED`, removed). `wanted` are keys to
     ask the annotator for; `instead` names the values that they replace although the text is the
     same. `stale` are corrected keys whose text has changed. `kept` are keys written by a model,
@@ -39,7 +37,6 @@ class SectionNeeds:
 
     node: HeadingNode
     texts: SectionTexts
-    marks: dict[str, str] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
     instead: str = ""
@@ -61,18 +58,12 @@ class SectionNeeds:
         """The hash of the section's text, which takes longer than all else: most sections need none."""
         return source_hash(self.section)
 
-    @property
-    def inputs(self) -> dict[str, str]:
-        """The hash of the section by key, with the mark of the custom prompt."""
-        return {key: marked(self.source, mark) for key, mark in self.marks.items()}
-
 
 @dataclass(frozen=True)
 class NeedsFinder:
     """Finds the needs of a document's sections, for one run.
 
-    closed: the `id`s of the sections that get no annotations; marks: those of own prompts by
-    annotation, None if it is not known which prompts are used."""
+    closed: the `id`s of the sections that get no annotations."""
 
     tree: HeadingNode
     texts: SectionTexts
@@ -80,11 +71,10 @@ class NeedsFinder:
     annotator: Annotator
     refresh: bool
     closed: AbstractSet[int]
-    marks: Mapping[str, str] | None = None
 
     def needs_of(self, node: HeadingNode) -> SectionNeeds:
         """Return the present needs of a section."""
-        needs = SectionNeeds(node, self.texts, {key: self._mark(key) or "" for key, _ in self.keys(node)})
+        needs = SectionNeeds(node, self.texts)
         for key, threshold in self.keys(node):
             self._sort_key(node, key, threshold, needs)
         if self.opts.titles and not isinstance(node, HeaderNode):
@@ -94,7 +84,7 @@ class NeedsFinder:
     def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
         """Put a key where it belongs among the needs."""
         pair = hash_pair(node.properties, key)
-        state = key_state(node.properties, key, needs.source if pair else "", self._mark(key))
+        state = key_state(node.properties, key, needs.source if pair else "")
         by_stand_in = self.maker(node) == STAND_IN_NAME
         if state is State.CURRENT and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
             state = State.OUTDATED  # a model replaces what the stand-in wrote
@@ -110,13 +100,7 @@ class NeedsFinder:
             needs.kept.append(key)
         elif state in (State.MISSING, State.OUTDATED):
             needs.wanted.append(key)
-            needs.instead += pair[1] if pair and pair[0] == needs.inputs[key] and not by_stand_in else ""
-
-    def _mark(self, key: str) -> str | None:
-        """Return the mark of the prompt for an annotation; None if no prompt is used that is known."""
-        if self.marks is None or self.annotator.name == STAND_IN_NAME:
-            return None
-        return self.marks.get(key, "")
+            needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
 
     def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
         """Return the annotations that a section may get, each with the least number of words for it."""
@@ -154,5 +138,5 @@ class NeedsFinder:
         return [
             key
             for key, threshold in self.keys(node)
-            if words >= threshold and key_state(node.properties, key, source, self._mark(key)) is State.CURRENT
+            if words >= threshold and key_state(node.properties, key, source) is State.CURRENT
         ]

@@ -60,7 +60,7 @@ def new_rag_run(
     docid, name = (docid_of(path), path.stem) if path is not None else ("", "")
     return RagRun(
         project.opts, annotator, docid, project.spelling, project.rules, True, False, logger,
-        marks=_marks(project.prompts), name=name,
+        name=name,
         is_included=lambda: path is not None and (finder or _is_included)(path),
     )  # fmt: skip
 
@@ -69,15 +69,6 @@ def _is_included(path: Path) -> bool:
     from ...settings.quarto_inputs import included_finder  # few documents have to be looked up
 
     return included_finder()(path)
-
-
-def _marks(prompts: Mapping[str, str]) -> dict[str, str]:
-    """Return the marks of own prompts; our own have none."""
-    if not prompts:
-        return {}
-    from ...models.own_prompts import prompt_marks
-
-    return prompt_marks(prompts)
 
 
 def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
