@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import ErrorBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import ErrorBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.header import find_errors
@@ -62,15 +62,6 @@ def test_other_lists_are_text(text):
     blocks = parse_markdown_text(text)
     assert not any(isinstance(block, ErrorBlock) for block in blocks)
     assert find_near_misses(blocks, KnitRules()) == []
-
-
-def test_a_list_that_may_be_metadata_stays_and_is_told():
-    blocks = parse_markdown_text("Text.\n\n---\n- note: secret\n---\n")
-    assert type(blocks[1]) is TextBlock
-    (problem,) = find_near_misses(blocks, KnitRules())
-    assert problem.line == 3
-    assert "write it as a mapping" in problem.message
-    assert find_near_misses(blocks, KnitRules(allowed=frozenset({"note"}))) == []
 
 
 def test_it_is_not_in_the_notes():

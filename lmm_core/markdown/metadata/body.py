@@ -23,7 +23,6 @@ CLOSED = "--"  # see `dump_entry`
 WIDTH = 88  # columns after which a long value goes on in a new line, at its next blank
 MAX_DEPTH = 64
 MAX_ALIASES = 20
-MAX_REPEATED = 10_000  # values that aliases repeat, all together
 
 _MESSAGE = re.compile(r"^(\?|\+|=|query|message|edit):(?:[ \t]+(?=\S)([^\r\n]*))?[ \t]*\r?$", re.M)
 _DEEP_INDENT = re.compile(rf"^[ \t?:-]{{{MAX_DEPTH}}}", re.M)
@@ -168,50 +167,22 @@ def _dangerous(body: str) -> str:
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not ("*" in body and _ALIAS.search(body)):
         return ""
-    seen = _Aliases()
+    anchors: list[str | None] = []  # of the collections around an event
+    aliases = 0
     for event in yaml.parse(body, _Loader):
-        if reason := seen.refusal(event):
-            return reason
-    return ""
-
-
-@dataclass(slots=True)
-class _Aliases:
-    """Counts over the events of a body.
-
-    open: the collections around the event, each with its anchor and the number of values before
-    it; values, repeated: numbers of values, those behind aliases included; sizes: by anchor."""
-
-    open: list[tuple[str | None, int]] = field(default_factory=list)
-    sizes: dict[str | None, int] = field(default_factory=dict)
-    values: int = 0
-    count: int = 0
-    repeated: int = 0
-
-    def refusal(self, event: yaml.Event) -> str:
-        """Return why a body with this event is not read, or ""."""
         if isinstance(event, yaml.AliasEvent):
-            return self._repeat(event.anchor)
-        if isinstance(event, yaml.CollectionEndEvent):
-            anchor, before = self.open.pop()
-            self.sizes[anchor] = self.values - before
+            aliases += 1
+            if any(anchors):
+                return f"the alias *{event.anchor} stands in a value that has an anchor itself"
+            if aliases > MAX_ALIASES:
+                return f"more than {MAX_ALIASES} aliases"
         elif isinstance(event, yaml.CollectionStartEvent):
-            self.open.append((event.anchor, self.values))
-            self.values += 1
-        elif isinstance(event, yaml.ScalarEvent):
-            self.values += 1
-            self.sizes[event.anchor] = 1
-        return f"nested more than {MAX_DEPTH} levels deep" if len(self.open) > MAX_DEPTH else ""
-
-    def _repeat(self, anchor: str | None) -> str:
-        if any(anchor == name for name, _ in self.open):
-            return f"the alias *{anchor} holds itself"
-        self.count += 1
-        self.values += self.sizes.get(anchor, 0)
-        self.repeated += self.sizes.get(anchor, 0)
-        if self.count > MAX_ALIASES:
-            return f"more than {MAX_ALIASES} aliases"
-        return f"aliases that repeat more than {MAX_REPEATED:,} values" if self.repeated > MAX_REPEATED else ""
+            anchors.append(event.anchor)
+            if len(anchors) > MAX_DEPTH:
+                return f"nested more than {MAX_DEPTH} levels deep"
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchors.pop()
+    return ""
 
 
 def _describe(error: yaml.MarkedYAMLError) -> str:

@@ -16,7 +16,6 @@ from .keys import is_block_key
 Tables = Sequence[dict[str, Any]]
 
 _HEADING = re.compile(r"^#{1,6}[ \t]", re.M)
-_PLAIN_KEY = re.compile(r"[^\W\d_][\w-]*")
 
 
 def listed_tables(body: str) -> Tables:
@@ -32,19 +31,7 @@ def listed_tables(body: str) -> Tables:
 
 def is_metadata(tables: Tables) -> bool:
     """Return True if a list is metadata beyond doubt: one-key mappings, with a key of ours."""
-    keys = _keys(tables)
-    return any(map(is_block_key, keys))
-
-
-def may_be_metadata(tables: Tables) -> bool:
-    """Return True if a list looks like metadata: one-key mappings whose keys are lower-case words."""
-    keys = _keys(tables)
-    return bool(keys) and all(_PLAIN_KEY.fullmatch(key) and key == key.lower() for key in keys)
-
-
-def _keys(tables: Tables) -> list[str]:
-    """Return the keys of one-key mappings; nothing if one mapping has more keys."""
-    return [str(key) for table in tables for key in table] if all(len(table) == 1 for table in tables) else []
+    return all(len(table) == 1 for table in tables) and any(is_block_key(str(key)) for table in tables for key in table)
 
 
 def mapping_to_paste(tables: Tables, mark: str = "") -> str:
