@@ -15,9 +15,8 @@ from lmm_core.markdown.visibility import NOT_CLOSED, KnitRules, header_rules
 from lmm_core.scan.check.near_misses import find_near_misses
 from lmm_core.scan.check.typos import read_documents, typo_lines, with_types
 from lmm_core.scan.header import report_errors
-from lmm_core.scan.knit import dangling_message, find_dangling, find_unclosed_div, knit
+from lmm_core.scan.knit import find_dangling, find_unclosed_div, knit
 from lmm_core.scan.left_out import find_pieces
-from lmm_core.scan.references import find_references_to
 
 from ..errors import FilterError
 from ..pandoc.document import FilterDocument
@@ -109,13 +108,3 @@ def _refuse_faults(document: FilterDocument) -> None:
 
 def _leaves_out(blocks: Sequence[Block], rules: KnitRules) -> bool:
     return any(piece.is_out for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)))
-
-
-def report_lost(document: FilterDocument, labels: set[str]) -> None:
-    """Warn of references to labels that other pages leave out, with their lines in the file."""
-    text = document.input_text
-    if text is None or not labels:
-        return
-    logger = LocatedLogger(document.logger, text.locate)
-    for at, label in find_references_to(text.text, labels):
-        logger.warning(dangling_message(label), text.text.count("\n", 0, at) + 1)

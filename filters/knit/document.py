@@ -17,7 +17,6 @@ from .checks import (
     check_quarto_file,
     refuse_annotated_output,
     report_dangling,
-    report_lost,
     report_near_misses,
     require_reader,
 )
@@ -82,22 +81,14 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     doc = document.load(ast)
     header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
     doc.content, left_out = knit_book(list(doc.content), document.rules, header)
-    _mend_references(document, doc, left_out)
+    _mend_references(doc, left_out)
     return hand_on(document, {**ast, "blocks": blocks_of(doc)})
 
 
-def _mend_references(document: FilterDocument, doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
-    """Make references readable whose target is left out, here or (in Quarto) on other pages.
+def _mend_references(doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
+    """Make references readable whose target is among the elements that are left out."""
+    from .references import identifiers, make_readable
 
-    left_out: the elements that the page had."""
-    from .references import cited, gone_on_other_pages, identifiers, make_readable
-
-    gone = identifiers(left_out)
-    here = identifiers([doc]) if gone or document.call.in_quarto else set()
-    gone -= here
-    if document.call.in_quarto:
-        elsewhere = gone_on_other_pages(cited(doc) - here - gone, document.rules)
-        gone |= elsewhere
-        report_lost(document, elsewhere)
-    if gone:
+    if gone := identifiers(left_out):
+        gone -= identifiers([doc])
         make_readable(doc, gone)

@@ -9,9 +9,9 @@ import panflute as pf
 from lmm_core.markdown.blocks import Block, ErrorBlock, HeaderBlock, HeadingBlock, TextBlock
 from lmm_core.markdown.tree import blocks_to_tree, node_block
 from lmm_core.markdown.visibility import KnitRules, div_properties, in_notes, verdicts
+from lmm_core.scan.boxes import has_titles
 
 from ..pandoc.elements import attributes_of, find_containers, is_metadata, metadata_of
-from .boxes import is_emptied
 
 
 class Knitting:
@@ -40,9 +40,7 @@ class Knitting:
             kept = self._knit_each(self._staying(before) if loses else before)
             if len(kept) < len(before):
                 holder.content = kept
-                is_left_empty = is_emptied(element, before)
-                there = set(map(id, holder.content))  # without the headings of tabs that have lost what they held
-                self.left_out += [inside for inside in kept if id(inside) not in there]
+                is_left_empty = _is_emptied(element)
         self.left_out += [element] if is_left_empty else []
         return is_left_empty
 
@@ -79,6 +77,14 @@ def _block_of(element: pf.Element) -> Block:
 def _is_quartos(element: pf.Element) -> bool:
     """Return True for a div in which Quarto keeps navigation and titles."""
     return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
+
+
+def _is_emptied(element: pf.Element) -> bool:
+    """Return True if an element that has lost something is a box without content (see `lmm_core.scan.boxes`)."""
+    if not isinstance(element, pf.Div | pf.BlockQuote):
+        return False
+    is_titled = has_titles(attributes_of(element))
+    return all(is_titled and isinstance(inside, pf.Header) for inside in element.content)
 
 
 def _is_left_out(element: pf.Element, rules: KnitRules) -> bool:

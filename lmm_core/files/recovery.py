@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shlex
-import struct
 import sys
 import time
 from pathlib import Path
@@ -103,10 +102,7 @@ def torn_by(path: Path, data: bytes) -> Record | None:
 
     Return None if the file is whole or unknown. Raise OSError if records cannot be read."""
     record = find_record(path)
-    if record is None or not record.explains(data, path.stat().st_mtime_ns):
-        return None
-    # git and many editors create a new file, which may get the inode number of the old one
-    return None if birth_time(path) > record.time else record
+    return record if record is not None and record.explains(data, path.stat().st_mtime_ns) else None
 
 
 def torn_problem(path: Path, data: bytes) -> str:
@@ -195,30 +191,3 @@ def _unpack(place: Path, target: Path) -> Record | None:
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
     return Record(place, made, patience, before, None if head["after"] is None else after)
-
-
-# When a file was made
-
-
-def birth_time(path: Path) -> int:
-    """Return when a file was created, in nanoseconds; 0 if the system does not say.
-
-    Linux tells by statx, which Python does not offer before 3.15."""
-    about = path.stat()
-    if sys.platform == "win32":
-        return about.st_ctime_ns
-    if born := getattr(about, "st_birthtime", 0):
-        return int(born * 1e9)
-    return _birth_time_on_linux(path) if sys.platform == "linux" else 0
-
-
-def _birth_time_on_linux(path: Path) -> int:
-    import ctypes
-
-    statx = getattr(ctypes.CDLL(None), "statx", None)
-    buffer = ctypes.create_string_buffer(256)
-    has_birth, here = 0x800, -100  # STATX_BTIME, AT_FDCWD
-    if statx is None or statx(here, os.fsencode(path), 0, has_birth, buffer) != 0:
-        return 0
-    mask, seconds, nanoseconds = struct.unpack_from("=I76xqI", buffer)  # stx_mask, stx_btime at byte 80
-    return seconds * 1_000_000_000 + nanoseconds if mask & has_birth else 0

@@ -179,20 +179,11 @@ _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
     """Return the references from parts that stay to parts left out: line and message of each."""
-    return _find_lost_in(blocks, rules)[0]
-
-
-def find_labels_left_out(blocks: Sequence[Block], rules: KnitRules) -> frozenset[str]:
-    """Return the labels of the parts left out."""
-    return _find_lost_in(blocks, rules)[1]
+    tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
+    return _find_lost(tree, rules)[0] if tree is not None else []
 
 
 _Lost = tuple[list[tuple[int, str]], frozenset[str]]
-
-
-def _find_lost_in(blocks: Sequence[Block], rules: KnitRules) -> _Lost:
-    tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
-    return _find_lost(tree, rules) if tree is not None else ([], frozenset())
 
 
 def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
@@ -235,15 +226,11 @@ def slug(title: str) -> str:
 
 def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[int, str]]:
     for at, label in find_references_to(text, gone):
-        yield line + text.count("\n", 0, at), dangling_message(label)
-
-
-def dangling_message(label: str) -> str:
-    """Return the message about a reference to a part left out."""
-    return (
-        f"a reference to `{label}`, which is left out of the notes; "
-        "its words are shown without a link, or […] if it has none"
-    )
+        yield (
+            line + text.count("\n", 0, at),
+            f"a reference to `{label}`, which is left out of the notes; "
+            "its words are shown without a link, or […] if it has none",
+        )
 
 
 # A footnote or link definition: its line, the lines that continue it, and (of a

@@ -29,17 +29,9 @@ CASES = {
     ),
     "a tab": (
         f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}\n## Three\n\nThird.\n::::\n",
-        ":::: panel-tabset\n## One\n\nFirst.\n\n## Three\n\nThird.\n::::\n",
-    ),
-    "the last tab": (
-        f":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n{SECRET}::::\n",
-        ":::: panel-tabset\n## One\n\nFirst.\n\n::::\n",
+        ":::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n## Three\n\nThird.\n::::\n",
     ),
     "all tabs": (f":::: panel-tabset\n## One\n\n{SECRET}\n## Two\n\n{SECRET}::::\n", ""),
-    "a tab with a callout": (
-        f"::::: panel-tabset\n## One\n\nFirst.\n\n## Two\n\n:::: callout-note\n{SECRET}::::\n:::::\n",
-        "::::: panel-tabset\n## One\n\nFirst.\n\n:::::\n",
-    ),
     "a paragraph after its block": (f":::: callout-note\n{BLOCK}::::\n", ""),
     "a callout in a margin note": (f"::::: column-margin\n:::: callout-note\n{SECRET}::::\n:::::\n", ""),
     "what the writer left empty": (f"::: {{#refs}}\n:::\n\n{SECRET}", "::: {#refs}\n:::\n"),
