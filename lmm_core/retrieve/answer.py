@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ NOT_CHECKED = (
     '[ask] off_topic = "refuse" has no effect without a model, since no model tells what a question is about; '
     "the best matches are shown"
 )
+Cite = Callable[[tuple["CitedSource", ...]], None]
 NO_ROOM = "There is no room for what this gives back: answer from what you have, or ask for less of it."
 
 
@@ -52,8 +53,8 @@ NO_ROOM = "There is no room for what this gives back: answer from what you have,
 class Answer:
     """An answer to a question.
 
-    text: as it was shown; sources: all that could be cited; cited: the numbers of those that
-    are; answered: False if the model said that the notes do not answer, or cited nothing;
+    text: as it was shown; sources: all that could be cited, numbered from 1, those first that are; cited: their
+    numbers; answered: False if the model said that the notes do not answer, or cited nothing;
     by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
     sections nearest to a question without an answer; kinds: the types of material that can be
     asked for; off_topic: it was not asked, since it is about no subject of the course."""
@@ -124,8 +125,12 @@ class Conversation:
         found, context = await self.look(question, kind)
         return await self.answer(question, found, context, show)
 
-    async def answer(self, question: str, found: Retrieval, context: Context, show: Show | None = None) -> Answer:
-        """Return the answer to a question that has been looked up; see `ask`."""
+    async def answer(
+        self, question: str, found: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
+    ) -> Answer:
+        """Return the answer to a question that has been looked up; see `ask`.
+
+        cite: is told the sources anew before a part is shown that cites a further one."""
         show = show or (lambda part: None)
         if found.off_topic:
             return self._refused(
@@ -135,7 +140,7 @@ class Conversation:
             answer = matches_answer(question, found, context)
             show(answer.text)
         else:
-            turn = _Turn(self, self.asker, found, context, show)
+            turn = _Turn(self, self.asker, found, context, show, cite)
             try:
                 answer = await turn.answer(question)
             except asyncio.CancelledError:  # stopped: the next question may be about what was said
@@ -208,8 +213,10 @@ class _Turn:
     found: Retrieval
     context: Context
     show: Show
+    cite: Cite | None = None
     sources: dict[int, CitedSource] = field(default_factory=dict, init=False)
     cited: CitedText = field(init=False)
+    _told_of: int = field(default=0, init=False)  # sources that are cited
 
     async def answer(self, question: str) -> Answer:
         """See `Conversation.ask`."""
@@ -220,7 +227,7 @@ class _Turn:
             await self._converse(self.talk.request(question, self.found, self.context))
         except ModelError as error:
             broken = error
-        self.show(self.cited.finish())
+        self._show(self.cited.finish())
         answer = self._answer(question)
         if broken:
             if not answer.text:
@@ -230,12 +237,24 @@ class _Turn:
 
     def _answer(self, question: str) -> Answer:
         cited = self.cited
-        answered = bool(cited.cited) and not cited.refused
+        answered = bool(cited.numbers) and not cited.refused
         return Answer(
-            question, cited.text.strip(), tuple(self.sources.values()), tuple(cited.cited), answered,
+            question, cited.text.strip(), self._numbered(), tuple(cited.numbers.values()), answered,
             self.asker.model.name, self.context, _dropped(cited.dropped), () if answered else _nearest(self.found),
             _kinds(self.found),
         )  # fmt: skip
+
+    def _show(self, part: str) -> None:
+        if self.cite and len(self.cited.numbers) > self._told_of:
+            self._told_of = len(self.cited.numbers)
+            self.cite(self._numbered())
+        self.show(part)
+
+    def _numbered(self) -> tuple[CitedSource, ...]:
+        """Return the sources as they are numbered in the answer: those that it cites first, then the others."""
+        rest = [number for number in self.sources if number not in self.cited.numbers]
+        order = [*self.cited.numbers, *rest]
+        return tuple(replace(self.sources[number], number=at) for at, number in enumerate(order, 1))
 
     async def _converse(self, request: Request) -> None:
         """Let the model reply, and call the tools it asks for, until it calls no more."""
@@ -277,7 +296,7 @@ class _Turn:
 
         def hear(part: str) -> None:
             parts.append(part)
-            self.show(self.cited.feed(part))
+            self._show(self.cited.feed(part))
 
         watch = AnswerWatch(request)
         try:
@@ -292,8 +311,8 @@ class _Turn:
         if reply.text.startswith(heard):
             hear(reply.text[len(heard) :])
         else:
-            self.show(f"{self.cited.finish()}\n\n{AGAIN}\n\n")
-            self.cited = CitedText(self.sources, self._knows)
+            self._show(f"{self.cited.finish()}\n\n{AGAIN}\n\n")
+            self.cited = CitedText(self.sources, self._knows, numbers=self.cited.numbers)
             hear(reply.text)
         return reply
 

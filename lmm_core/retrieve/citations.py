@@ -36,14 +36,15 @@ class CitedText:
     """A text that arrives in parts.
 
     sources: the numbers that can be cited; knows: tells whether a link stands in what the model
-    was shown. After `finish`, `text` is all that was let through, `cited` the sources in the
-    order of their first citations, and `dropped` what was taken out. `refused` is True if the
-    text began with NO_ANSWER, which is taken out as well."""
+    was shown. After `finish`, `text` is all that was let through, and `dropped` what was taken out.
+    In the text, sources are numbered from 1 in the order of their first citations; `numbers` has
+    these by their own. `refused` is True if the text began with NO_ANSWER, which is taken out as
+    well."""
 
     sources: Container[int]
     knows: Callable[[str], bool]
     text: str = ""
-    cited: list[int] = field(default_factory=list)
+    numbers: dict[int, int] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     refused: bool = False
     _buffer: str = ""
@@ -211,9 +212,9 @@ class CitedText:
         ):
             numbers = list(range(numbers[0], numbers[1] + 1))
         good = list(dict.fromkeys(number for number in numbers if number in self.sources))
-        self.cited += [number for number in good if number not in self.cited]
+        shown = [self.numbers.setdefault(number, len(self.numbers) + 1) for number in good]
         self.dropped += [f"[{number}]" for number in dict.fromkeys(numbers) if number not in good]
-        return f"[{', '.join(map(str, good))}]" if good else ""
+        return f"[{', '.join(map(str, shown))}]" if shown else ""
 
     def _link(self, found: re.Match[str]) -> str:
         image, text, address = found.groups()

@@ -158,8 +158,11 @@ class Answers:
                 recorded.hear(part)
                 tell("part", {"text": part})
 
+        def cite(sources: Sequence[CitedSource]) -> None:
+            tell("sources", sources_data(sources, found.kind))
+
         try:
-            answer = await looked.talk.answer(question.text, found, looked.context, show)
+            answer = await looked.talk.answer(question.text, found, looked.context, show, cite)
         except ModelError as error:
             self.log(f"the model: {error}")
             why = STOPPED if isinstance(error.__cause__ or error, CutOffError) else BROKEN
@@ -169,8 +172,6 @@ class Answers:
         except asyncio.CancelledError as error:
             recorded.end("broken" if SLOW in error.args else "stopped")
             raise
-        if len(answer.sources) > len(shown):  # a tool has added some
-            tell("sources", sources_data(answer.sources, found.kind))
         off_topic = self.project.serve.off_topic if answer.off_topic else ""
         tell("done", answer_data(answer, found.missed, off_topic) | {"id": recorded.id})
         recorded.end(outcome_of(answer), answer)
