@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .chunks import Chunk
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
+NOTHING = "nothing is indexed here yet; to index the notes: lmm index ."
 GROUP = "document"
 
 
@@ -258,7 +259,7 @@ class IndexInfo:
     def summary(self) -> str:
         """Return the whole in a line."""
         if not self.collections:
-            return f"{self.place}: nothing is indexed yet: lmm index FILES"
+            return f"{self.place}: {NOTHING}"
         said = [counted(self.documents, "document")]
         said += [f"{self.size / 1e6:,.1f} MB"] if self.size is not None else []
         said += [f"last written {describe_age(time.time() - self.written)} ago"] if self.written else []

@@ -9,6 +9,7 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from ..errors import IndexChangedError, QuartoError, RetrieveError
+from ..index.collection import NOTHING
 from ..index.encoding import Encoder, compare_identity, make_encoder
 from ..index.passages import Material, build_material
 from ..index.records import FILES, FileRecord, read_records, read_statistics
@@ -22,7 +23,6 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore, Where, revision_of
 from .ranking.lexical import LexicalIndex
 
-NOTHING = "nothing is indexed yet: lmm index FILES"
 IDLE = 0.5  # seconds without use after which the index is released: another process waits longer for it
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
 

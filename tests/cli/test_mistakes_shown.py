@@ -132,7 +132,7 @@ def test_a_type_that_nothing_has_is_said(index):
 def test_a_search_before_there_is_an_index_says_how_to_make_one():
     done = run("lmm search zzzz")
     assert (done.stdout, done.returncode) == (b"", 1)
-    assert said(done) == "nothing is indexed yet: lmm index FILES\n"
+    assert said(done) == "nothing is indexed here yet; to index the notes: lmm index .\n"
 
 
 def test_knit_names_a_deck_of_several_files_after_the_course():

@@ -56,8 +56,8 @@ def test_wrong_usage(indexed_book):
 
 
 def test_nothing_is_indexed():
-    assert "nothing is indexed yet: lmm index FILES" in lmm("toc", status=1)[1]
-    assert "nothing is indexed yet: lmm index FILES" in lmm("cards", status=1)[1]
+    assert "nothing is indexed here yet; to index the notes: lmm index ." in lmm("toc", status=1)[1]
+    assert "nothing is indexed here yet; to index the notes: lmm index ." in lmm("cards", status=1)[1]
 
 
 # Cards
@@ -125,3 +125,10 @@ def test_the_page_of_the_docs(sample_book):
     for command, shown in commands:
         printed = "".join(lmm(command.removeprefix("lmm ")))
         assert fits(shown, printed), f"{command} printed:\n{printed}"
+
+
+def test_the_contents_of_files_need_no_index():
+    write("oaks.md", "# Oaks\n\nAn oak is a tree.\n\n## Roots\n\nThey are deep.\n")
+    shown = lmm("toc oaks.md")[0]
+    assert "Oaks" in shown and "Roots" in shown and not Path(".lmm").exists()
+    assert "--plan excludes FILES" in lmm("toc oaks.md --plan 'one hour'", status=2)[1]

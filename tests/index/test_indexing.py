@@ -726,7 +726,7 @@ def test_a_dry_run_tells_what_would_be_embedded(monkeypatch):
 def test_what_is_in_an_index_on_a_server(qdrant):
     with FailingServer(qdrant) as server:
         write("config.toml", f'[storage]\nurl = "{server.url}"\n')
-        assert "nothing is indexed yet" in lmm("index --info")[0]
+        assert "nothing is indexed" in lmm("index --info")[0]
         write("notes.md", document("alpha", "beta"))
         lmm("index notes.md")
         shown = lmm("index --info")[0].splitlines()

@@ -140,7 +140,11 @@ def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed_book):
 
 @pytest.mark.parametrize(
     ("command", "status", "said"),
-    [("mean", 1, "nothing is indexed yet: lmm index FILES"), ("''", 2, "an empty question"), ("--budget 3 x", 2, "50")],
+    [
+        ("mean", 1, "nothing is indexed here yet; to index the notes: lmm index ."),
+        ("''", 2, "an empty question"),
+        ("--budget 3 x", 2, "50"),
+    ],
 )
 def test_what_cannot_be_asked(command, status, said):
     assert said in ask(command, status=status)[1]

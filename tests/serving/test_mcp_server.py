@@ -209,7 +209,7 @@ def test_a_server_of_an_empty_folder_says_what_to_do():
             assert result.is_error
             return client.instructions, result.content[0].text
 
-    assert set(asyncio.run(work())) == {"nothing is indexed yet: lmm index FILES"}
+    assert set(asyncio.run(work())) == {"nothing is indexed here yet; to index the notes: lmm index ."}
 
 
 def test_a_port_that_is_taken_is_named(own_course, monkeypatch):

@@ -179,7 +179,7 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 
 
 def test_what_cannot_be_searched_is_told_in_a_sentence(notes):
-    assert lmm("search variance", status=1)[1] == "nothing is indexed yet: lmm index FILES\n"
+    assert lmm("search variance", status=1)[1] == "nothing is indexed here yet; to index the notes: lmm index .\n"
     lmm("index notes.md")
     assert "an empty query" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == []

@@ -78,17 +78,19 @@ def _describe(done: Indexed) -> str:
 
 
 @click.command("md-search")
-@click.option("--query", required=True, metavar="TEXT", help="A question, or words.")
+@click.argument("words", nargs=-1)
+@click.option("--query", default="", hidden=True)  # the name that agents may know
 @click.option("--index", default="all", show_default=True, metavar="NAME", help="One index, or the best five.")
 @click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
 @click.option("--full", is_flag=True, help="Show whole snippets, not only the part that fits best.")
 @db_root_option
 @json_option
-def md_search(query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
+def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool, db_root: Path, as_json: bool) -> None:
     """Find snippets in folders indexed by lmm md-index."""
     from ...crawl.catalogue import database_at
     from ...crawl.search import MOST_SHOWN, SHOWN, Indexes
 
+    query = " ".join(words) or query
     if not query.strip():
         raise click.UsageError("an empty query: say what to look for")
     logger, models, project = ReportPrinter(), Models(warn=warn), project_at(None)

@@ -65,7 +65,10 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
 
 @click.command()
 @writing_options
-@click.option("--to", required=True, type=click.Choice(["div", "native", "comment"]), help="The spelling to write.")
+@click.option(
+    "--to", default="div", show_default=True, type=click.Choice(["div", "native", "comment"]),
+    help="The spelling to write.",
+)  # fmt: skip
 def convert(
     paths: tuple[Path, ...], finder: DocumentFinder, check: bool, diff: bool, as_json: bool, to: Spelling
 ) -> None:

@@ -39,19 +39,36 @@ FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in
 
 
 @click.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES…]")
+@exclude_option
 @click.option("--plan", "wish", metavar="WISH", help="Plan the reading: “three evenings”, “two hours on residuals”.")
 @click.option("--level", type=click.IntRange(1), metavar="N", help="How many levels to list (1: only documents).")
 @click.option("--summaries", is_flag=True, help="Add the summaries of the sections.")
 @json_option
-def toc(wish: str | None, level: int | None, summaries: bool, as_json: bool) -> None:
-    """List contents with reading times, or plan how to study."""
+def toc(
+    paths: tuple[Path, ...],
+    finder: DocumentFinder,
+    wish: str | None,
+    level: int | None,
+    summaries: bool,
+    as_json: bool,
+) -> None:
+    """List contents with reading times, or plan how to study.
+
+    Of FILES, or else of the index. A plan is always of the index."""
     if wish is not None and (level or summaries):
         raise click.UsageError(
             "--plan excludes --level and --summaries, because a plan has sections and sessions of its own"
         )
     if wish is not None and not wish.strip():
         raise click.UsageError("an empty wish: say how much time you have")
+    if wish is not None and paths:
+        raise click.UsageError("--plan excludes FILES, because it searches the index")
     logger = ReportPrinter()
+    if paths:
+        files = find_documents(paths, logger, finder=finder)
+        _print_outline(_read(files, project_at(files[0] if files else None), logger), level or 0, summaries, as_json)
+        exit_with_status(logger)
 
     async def work(library: Library) -> None:
         if wish is not None:
