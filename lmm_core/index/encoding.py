@@ -18,7 +18,6 @@ from ..models.names import DEFAULT
 from ..models.sources import ModelSource, known_sources
 from ..settings.models import Models
 from ..settings.project import Project
-from ..settings.tables import BM25
 from ..store.vector_store import Search, Vector, VectorSpec, Where
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
@@ -171,7 +170,6 @@ class Encoder:
             dense if self.model in _WITH_DENSE else {},
             dense if self.model in _WITH_MULTI else {},
             (SPARSE,) if self.model in _WITH_SPARSE else (),
-            self.sparse is None or self.sparse.idf,
         )
 
     def identity(self) -> dict[str, Any]:
@@ -350,11 +348,7 @@ def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads:
 
 
 def _sparse(project: Project) -> SparseEncoder:
-    """Return the encoder of words that is configured. Raise ModelError if its model is not on this machine."""
-    if project.embeddings.sparse_model != BM25:
-        from ..models.embedders.splade import SpladeEncoder
-
-        return SpladeEncoder(project.embeddings.sparse_model)
+    """Return the encoder of words that is configured."""
     from ..models.embedders.bm25 import Bm25Encoder
 
     return Bm25Encoder(project.embeddings.language)

@@ -25,7 +25,6 @@ Splitter = Literal["default", "none"]
 SizeUnit = Literal["characters", "tokens"]
 Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
 NO_DOCUMENTS = -1
-BM25 = "Qdrant/bm25"  # the sparse model that needs no download
 _Texts = tuple[str, ...]
 _Check = Callable[[str], str]  # returns what is wrong with a text, "" if it is good
 _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
@@ -224,9 +223,6 @@ class EmbeddingOptions:
     """The model and the encoding that turn texts into vectors: `[embeddings]`."""
 
     dense_model: str = key(DEFAULT, '"source/model", "fastembed/MODEL", a source alone, or "default"')
-    sparse_model: Literal["Qdrant/bm25", "prithivida/Splade_PP_en_v1"] = key(
-        BM25, 'of words: "Qdrant/bm25" (any language), or "prithivida/Splade_PP_en_v1" (English, 0.5 GB)'
-    )
     encoding: Literal[
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",

@@ -44,11 +44,10 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
         for name, size in sizes.items()
     }
     # Edge requires a vector in every collection; points leave this one out
-    modifier = edge.Modifier.Idf if spec.idf else None
     sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
         vectors=dense,
-        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=modifier, memory=cold) for name in sparse},
+        sparse_vectors={name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf, memory=cold) for name in sparse},
         optimizers=edge.EdgeOptimizersConfig(
             deleted_threshold=REMOVED,
             vacuum_min_vector_number=1,
@@ -106,7 +105,7 @@ def search_shard(
 
     fits = filter_from(where, edge)
     # The points of a filter that all fit. Without one, the engine counts removed points, too, for the IDF.
-    weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter())) if spec.idf else None
+    weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter()))
     asked = [
         edge.QueryRequest(
             limit, query=edge.Query.Nearest(edge_vector(vector, edge), using=using), filter=fits,

@@ -351,7 +351,7 @@ class EdgeStore(VectorStore):
 
     def _spec(self, name: str) -> VectorSpec:
         spec = self._records[name]["spec"]
-        return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]), spec.get("idf", True))
+        return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
 
     def _record(self, name: str) -> dict[str, Any] | None:
         """Return what `create` has written, or None if there is no such collection."""

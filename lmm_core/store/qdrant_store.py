@@ -118,7 +118,7 @@ class QdrantStore(VectorStore):
             name: models.VectorParams(size=size, multivector_config=most_similar, **cosine)
             for name, size in spec.multi.items()
         }
-        words = models.SparseVectorParams(modifier=models.Modifier.IDF if spec.idf else None)
+        words = models.SparseVectorParams(modifier=models.Modifier.IDF)
         return {
             "vectors_config": dense | multi,
             "sparse_vectors_config": dict.fromkeys(spec.sparse, words) or None,
@@ -322,4 +322,4 @@ def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
     named = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
     dense = {name: params.size for name, params in named.items() if not params.multivector_config}
     multi = {name: params.size for name, params in named.items() if params.multivector_config}
-    return VectorSpec(dense, multi, tuple(sparse or ()), all(params.modifier for params in (sparse or {}).values()))
+    return VectorSpec(dense, multi, tuple(sparse or ()))

@@ -25,13 +25,12 @@ class VectorSpec:
     """The vectors of a collection, by name.
 
     dense: numbers of dimensions, compared by cosine; multi: numbers of dimensions of
-    multivectors, compared by each one's best match (MAX_SIM); sparse: names of sparse vectors;
-    idf: whether these are weighted by how rare each of their numbers is."""
+    multivectors, compared by each one's best match (MAX_SIM); sparse: names of sparse vectors, weighted by how rare
+    each of their numbers is."""
 
     dense: Mapping[str, int] = field(default_factory=dict)
     multi: Mapping[str, int] = field(default_factory=dict)
     sparse: tuple[str, ...] = ()
-    idf: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,7 +302,6 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
         ),
         ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
-        ("[embeddings]\nsparse_model = 'x'", "should be 'Qdrant/bm25' or 'prithivida/Splade_PP_en_v1', not 'x'"),
         ("[knit]\nkeep = 'topic'", "config.toml:2: `knit.keep`: should be a list, like"),
         ("[RAG]\nquestions = 'yes'", "config.toml:2: `RAG.questions`: should be true or false, not 'yes'"),
         ("[RAG]\n\nquestions = 1", "config.toml:3: `RAG.questions`: should be true or false, not 1"),

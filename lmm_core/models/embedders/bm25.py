@@ -28,7 +28,6 @@ class Bm25Encoder:
     language: of the texts that come without one, by its code or name; the default is English."""
 
     name = "bm25"
-    idf = True
 
     def __init__(self, language: str = "") -> None:
         import mmh3

@@ -13,17 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import ModelError
-from ..names import ModelName, local_folder
-from .fastembed_models import (
-    LOCAL,
-    ModelFiles,
-    cached_files,
-    fastembed_errors,
-    fingerprint,
-    local_files,
-    replace_surrogates,
-    silence_fastembed,
-)
+from ..names import ModelName
+from .fastembed_models import fastembed_errors, find_files, load_model, replace_surrogates
 
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
@@ -37,8 +28,7 @@ class CrossEncoder:
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
-        folder = local_folder(name, root or Path.cwd())
-        self._files = local_files(self.name, folder) if folder else cached_files(name.model, "cross-encoder")
+        self._files = find_files(name, root, "cross-encoder")
         self._lock = threading.Lock()
         self._model: TextCrossEncoder | None = None
 
@@ -50,7 +40,7 @@ class CrossEncoder:
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
-            self._model = self._model or _load(self._files)
+            self._model = self._model or load_model(self._files, "cross-encoder")
             # one at a time: see FastEmbedder
             question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
             found = [*map(float, self._model.rerank(question, texts, batch_size=1))]
@@ -59,22 +49,3 @@ class CrossEncoder:
                     f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
                 )
             return found
-
-
-def _load(files: ModelFiles) -> TextCrossEncoder:
-    silence_fastembed()
-    from fastembed.rerank.cross_encoder import TextCrossEncoder
-
-    name = files.known or _register(files)
-    return TextCrossEncoder(name, cache_dir=str(files.folder), specific_model_path=str(files.folder))
-
-
-def _register(files: ModelFiles) -> str:
-    """Make a folder known to fastembed, and return its name there."""
-    from fastembed.common.model_description import ModelSource
-    from fastembed.rerank.cross_encoder import TextCrossEncoder
-
-    name = f"{LOCAL}{fingerprint(files)}"
-    if name not in {one.model for one in TextCrossEncoder._list_supported_models()}:
-        TextCrossEncoder.add_custom_model(name, ModelSource(hf=name), files.onnx)
-    return name

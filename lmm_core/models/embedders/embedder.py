@@ -31,11 +31,10 @@ class SparseEncoder(Protocol):
     """Anything that makes sparse vectors of texts.
 
     name: remembered with the collection that holds the vectors; language: the code of that of texts
-    that come without one; idf: whether the store has to add how rare a number is."""
+    that come without one. The store adds how rare a number is."""
 
     name: str
     language: str
-    idf: bool
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
         """Return one vector for each text to be stored; languages: the code of each one's, or ""."""

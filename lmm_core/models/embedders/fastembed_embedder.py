@@ -13,23 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..names import ModelName, local_folder
+from ..names import ModelName
 from .embedder import batches
-from .fastembed_models import (
-    LOCAL,
-    ModelFiles,
-    cached_files,
-    fastembed_errors,
-    fingerprint,
-    local_files,
-    read_json,
-    replace_surrogates,
-    silence_fastembed,
-)
+from .fastembed_models import fastembed_errors, find_files, fingerprint, load_model, read_json, replace_surrogates
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
-    from fastembed.common.model_description import PoolingType
     from tokenizers import Tokenizer
 
 # Texts given to the thread at a time. An interrupted program has to wait for these only.
@@ -46,8 +35,7 @@ class FastEmbedder:
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
-        folder = local_folder(name, root or Path.cwd())
-        self._files = local_files(self.name, folder) if folder else cached_files(name.model)
+        self._files = find_files(name, root, "dense")
         self.space = f"{self.name}@{fingerprint(self._files)}"
         self._lock = threading.Lock()
         self._model: TextEmbedding | None = None
@@ -88,62 +76,13 @@ class FastEmbedder:
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
-            self._model = self._model or _load(self._files)
+            self._model = self._model or load_model(self._files, "dense")
             found = [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
             self._dimensions = self._dimensions or len(found[0])
             if any(len(vector) != self._dimensions for vector in found):
                 size = len(found[0])
                 raise ModelError(f"{self.name}: the model returned {size} dimensions instead of {self._dimensions}")
             return found
-
-
-def _register(files: ModelFiles) -> str:
-    """Make a folder known to fastembed, and return its name there."""
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import ModelSource
-
-    name = f"{LOCAL}{fingerprint(files)}"
-    if name not in {one.model for one in TextEmbedding._list_supported_models()}:
-        source = ModelSource(hf=name)  # required, but not used if a folder is given
-        TextEmbedding.add_custom_model(name, _pooling(files.folder), True, source, files.dimensions, files.onnx)
-    return name
-
-
-def _pooling(folder: Path) -> PoolingType:
-    """Return how the vectors of tokens are combined into one.
-
-    The folder may say so (`1_Pooling` is a convention of sentence-transformers). Otherwise it is
-    the way of the model that the folder is named after, or the mean."""
-    from fastembed import TextEmbedding
-    from fastembed.common.model_description import PoolingType
-
-    said = read_json(folder / "1_Pooling" / "config.json")
-    for key, pooling in (
-        ("pooling_mode_cls_token", PoolingType.CLS),
-        ("pooling_mode_lasttoken", PoolingType.LAST_TOKEN),
-        ("pooling_mode_mean_tokens", PoolingType.MEAN),
-    ):
-        if said.get(key) is True:
-            return pooling
-    kinds = {"OnnxTextEmbedding": PoolingType.CLS, "LastTokenNormalizedEmbedding": PoolingType.LAST_TOKEN}
-    for kind in TextEmbedding.EMBEDDINGS_REGISTRY:
-        names = (one.model.rpartition("/")[2].lower() for one in kind._list_supported_models())
-        if kind.__name__ in kinds and any(folder.name.lower().startswith(name) for name in names):
-            return kinds[kind.__name__]
-    return PoolingType.MEAN
-
-
-# Files
-
-
-def _load(files: ModelFiles) -> TextEmbedding:
-    silence_fastembed()
-    from fastembed import TextEmbedding
-
-    # The cache folder is not needed, but fastembed would create it: so name one that exists.
-    return TextEmbedding(
-        files.known or _register(files), cache_dir=str(files.folder), specific_model_path=str(files.folder)
-    )
 
 
 def _window(folder: Path) -> int:

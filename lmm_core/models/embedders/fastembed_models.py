@@ -10,26 +10,27 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...errors import ModelError
 from ...files.user import cache_folder
 from ..addresses import doubt_environment, usable_environment
+from ..names import ModelName, local_folder
 from ..sources import FASTEMBED
 
 if TYPE_CHECKING:
-    from fastembed.common.model_description import BaseModelDescription, DenseModelDescription
+    from fastembed.common.model_description import BaseModelDescription, PoolingType
 
-Known = TypeVar("Known", bound="BaseModelDescription")
+Kind = Literal["dense", "cross-encoder"]
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
-LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
+_LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
 
 
 class ListedModel(NamedTuple):
@@ -61,16 +62,18 @@ def models_folder() -> Path:
 
 def list_models() -> list[ListedModel]:
     """Return all embedding models that fastembed knows, by name."""
-    known = sorted(_descriptions(), key=lambda one: one.model.lower())
-    return [ListedModel(one.model, one.dim or 0, one.size_in_GB, _find(one) is not None) for one in known]
+    known = sorted(_descriptions("dense"), key=lambda one: one.model.lower())
+    return [
+        ListedModel(one.model, getattr(one, "dim", 0) or 0, one.size_in_GB, _find(one) is not None) for one in known
+    ]
 
 
 def get_model(name: str) -> str:
-    """Download an embedding model, a cross-encoder or a SPLADE model, unless it is here, and return its full name.
+    """Download an embedding model or a cross-encoder, unless it is here, and return its full name.
 
-    The name (of a SPLADE model without `fastembed/`) is the one to write into `config.toml`. Raise
-    ModelError if there is no such model, or the download fails."""
-    known = [*_descriptions(), *_cross_encoders(), *_sparse_models()]
+    The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or the download
+    fails."""
+    known = [*_descriptions("dense"), *_descriptions("cross-encoder")]
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
     if _find(model) is None:
         _download(model)
@@ -96,33 +99,27 @@ def _download(model: BaseModelDescription) -> None:
         raise ModelError(f"{model.model} was not downloaded completely: try again")
 
 
-def _descriptions() -> list[DenseModelDescription]:
-    """Return fastembed's descriptions of embedding models on the hub."""
-    silence_fastembed()
-    from fastembed import TextEmbedding
+def _class_of(kind: Kind) -> Any:
+    """Return fastembed's class of a kind of models, which then prints nothing that our own errors say."""
+    from loguru import logger
 
-    known = TextEmbedding._list_supported_models()
-    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
+    logger.disable("fastembed")
+    if kind == "dense":
+        from fastembed import TextEmbedding
 
-
-def _cross_encoders() -> list[BaseModelDescription]:
-    """Return fastembed's descriptions of cross-encoders on the hub."""
-    silence_fastembed()
+        return TextEmbedding
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
-    known = TextCrossEncoder._list_supported_models()
-    return [one for one in known if one.sources.hf and not one.model.startswith(LOCAL)]
+    return TextCrossEncoder
 
 
-def _sparse_models() -> list[BaseModelDescription]:
-    """Return fastembed's descriptions of SPLADE models on the hub."""
-    silence_fastembed()
-    from fastembed.sparse.splade_pp import SpladePP
-
-    return [one for one in SpladePP._list_supported_models() if one.sources.hf]
+def _descriptions(kind: Kind) -> list[BaseModelDescription]:
+    """Return fastembed's descriptions of models on the hub."""
+    known = _class_of(kind)._list_supported_models()
+    return [one for one in known if one.sources.hf and not one.model.startswith(_LOCAL)]
 
 
-def _describe(name: str, models: Sequence[Known]) -> Known:
+def _describe(name: str, models: list[BaseModelDescription]) -> BaseModelDescription:
     known = {one.model.lower(): one for one in models}
     if name.lower() in known:
         return known[name.lower()]
@@ -150,14 +147,11 @@ def _repository_name(model: BaseModelDescription) -> str:
     return model.sources.hf or ""
 
 
-def cached_files(name: str, kind: Literal["dense", "sparse", "cross-encoder"] = "dense") -> ModelFiles:
-    """Return the files of a downloaded model of a kind.
-
-    Raise ModelError if it is not on this machine."""
-    listed: dict[str, Callable[[], Sequence[BaseModelDescription]]] = {
-        "dense": _descriptions, "sparse": _sparse_models, "cross-encoder": _cross_encoders,
-    }  # fmt: skip
-    model = _describe(name, listed[kind]())
+def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
+    """Return the files of a model, in a folder from the root or downloaded. Raise ModelError if they are not there."""
+    if folder := local_folder(name, root or Path.cwd()):
+        return _local_files(str(name), folder)
+    model = _describe(name.model, _descriptions(kind))
     folder = _find(model)
     if folder is None:
         raise ModelError(
@@ -167,7 +161,34 @@ def cached_files(name: str, kind: Literal["dense", "sparse", "cross-encoder"] = 
     return ModelFiles(folder, model.model_file, model.model, getattr(model, "dim", 0) or 0)
 
 
-def local_files(name: str, folder: Path) -> ModelFiles:
+def load_model(files: ModelFiles, kind: Kind) -> Any:
+    """Return fastembed's model with these files."""
+    model, name = _class_of(kind), files.known
+    if not name:  # a folder becomes known to fastembed by a name of its own
+        from fastembed.common.model_description import ModelSource
+
+        name = f"{_LOCAL}{fingerprint(files)}"
+        if name not in {one.model for one in model._list_supported_models()}:
+            source = ModelSource(hf=name)  # required, but not used if a folder is given
+            vectors = (_pooling(files.folder), True) if kind == "dense" else ()
+            sizes = (files.dimensions,) if kind == "dense" else ()
+            model.add_custom_model(name, *vectors, source, *sizes, files.onnx)
+    # The cache folder is not needed, but fastembed would create it: so name one that exists.
+    return model(name, cache_dir=str(files.folder), specific_model_path=str(files.folder))
+
+
+def _pooling(folder: Path) -> PoolingType:
+    """Return how the vectors of tokens are combined into one: as the folder says, by a convention of
+    sentence-transformers, or the mean."""
+    from fastembed.common.model_description import PoolingType
+
+    said = read_json(folder / "1_Pooling" / "config.json")
+    if said.get("pooling_mode_cls_token") is True:
+        return PoolingType.CLS
+    return PoolingType.LAST_TOKEN if said.get("pooling_mode_lasttoken") is True else PoolingType.MEAN
+
+
+def _local_files(name: str, folder: Path) -> ModelFiles:
     """Return the files of a model in a folder. Raise ModelError if some are missing."""
     onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
     missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
@@ -201,13 +222,6 @@ def read_json(file: Path) -> dict[str, Any]:
 def replace_surrogates(text: str) -> str:
     """Return a text without halves of surrogate pairs, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def silence_fastembed() -> None:
-    """Keep fastembed from printing to standard error what our own errors say."""
-    from loguru import logger
-
-    logger.disable("fastembed")
 
 
 @contextmanager
