@@ -9,9 +9,9 @@ import contextlib
 import ipaddress
 import os
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..errors import LmmError, TrustError
@@ -22,9 +22,7 @@ _ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", 
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _HTTPS = 443
-_PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
-_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-_ROUTES = (*_PROXIES, "NO_PROXY")
+_ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,48 +134,23 @@ def is_loopback(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def usable_environment(make_error: Callable[[str], LmmError], local: bool = False) -> Iterator[None]:
+def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
     """Open an HTTP client in the block. Raise an error if it cannot use what the environment says.
 
-    make_error: makes it of a sentence that names the variable.
-    local: whether the client asks this machine, without reading the environment."""
-    import httpx
-
-    # Asked first: a client may open with what fails at each request, and has an HTTP library and errors of its own.
-    if not local and (fault := _fault()):
-        raise make_error(fault)
+    make_error: makes it of a sentence that names the variables."""
     try:
         yield
-    except (ImportError, ValueError, OSError, httpx.InvalidURL) as error:
-        doubt = doubt_environment("", (*_ROUTES, *_CERTIFICATES, "SSLKEYLOGFILE"))
+    except (ImportError, ValueError, OSError, *_invalid_urls()) as error:  # type: ignore[misc]
+        doubt = doubt_environment("", (*_ROUTES, "SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE"))
         raise make_error(f"an HTTP client cannot be opened: {error}. {doubt}".rstrip()) from None
+
+
+def _invalid_urls() -> tuple[type[Exception], ...]:
+    """Return the errors of the HTTP libraries that are loaded: `openai` uses httpx2 from its version 3 on."""
+    return tuple(sys.modules[name].InvalidURL for name in ("httpx", "httpx2") if name in sys.modules)
 
 
 def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES) -> str:
     """Return a question that names those of some variables that the environment has, or else another question."""
     names = [name for name, value in os.environ.items() if value.strip() and name.upper() in variables]
     return f"{'Are' if names[1:] else 'Is'} {', '.join(names)} in the environment right?" if names else otherwise
-
-
-def _fault() -> str:
-    """Return the first variable that names a proxy or certificates that cannot be used, in a sentence; or ""."""
-    for name, value in os.environ.items():
-        if name.upper() in _CERTIFICATES and not Path(value).exists():
-            return f"{name} in the environment names {value}, which is not there: correct it, or unset it"
-        if name.upper() in _PROXIES and value.strip() and not _is_proxy(value.strip()):
-            scheme = f" ({value.strip().partition('://')[0]}://)" if "://" in value else ""
-            return (
-                f"{name} in the environment names a proxy that cannot be used{scheme}: name an http:// one, or unset it"
-            )
-    return ""
-
-
-def _is_proxy(url: str) -> bool:
-    import httpx
-
-    try:
-        address = httpx.URL(url if "://" in url else f"http://{url}")
-        httpx.HTTPTransport(proxy=address).close()
-    except (ImportError, ValueError, httpx.InvalidURL):
-        return False
-    return 0 <= (address.port or 0) < 2**16

@@ -89,7 +89,7 @@ class EndpointReranker:
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            with usable_environment(partial(ModelError, stop=True), self._source.local):
+            with usable_environment(partial(ModelError, stop=True)):
                 opened = httpx.AsyncClient(timeout=self._timeout, trust_env=not self._source.local)
             async with opened as client:
                 url = f"{self._source.base_url.rstrip('/')}/rerank"

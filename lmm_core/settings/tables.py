@@ -196,7 +196,7 @@ class SourceOptions:
     base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": _URL})
     key_variable: str = key(
         "",
-        "the NAME of the environment variable that holds the key (see lmm config trust)",
+        "the NAME of the environment variable that holds the key",
         _VARIABLE,
     )
     chat_model: str = key("", "the chat model to use if none is named")

@@ -6,9 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
-import os
 import socket
-import stat
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,7 +20,7 @@ from lmm_core.index.passages import Passage
 from lmm_core.index.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.trust import read_pair, read_trust_variable, set_pair, trust_file, trusted_pairs
+from lmm_core.models.trust import read_pair, read_trust_variable
 from lmm_core.retrieve.answer import _reranker
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
@@ -163,9 +161,9 @@ STRANGERS = [
     ("OPENAI_API_KEY", "HTTPS://EVIL.COM./v1", "evil.com"),
     ("OPENAI_API_KEY", "https://10.0.0.7/v1", "10.0.0.7"),
     ("OPENAI_API_KEY", "https://0.0.0.0/v1", "0.0.0.0"),
-    ("OPENAI_API_KEY", "https://[2001:db8::1]/v1", "'[2001:db8::1]'"),
-    ("OPENAI_API_KEY", "https://[2001:0db8:0::1]:8443/v1", "'[2001:db8::1]:8443'"),
-    ("OPENAI_API_KEY", "https://[::ffff:127.0.0.1]/v1", "'[::ffff:7f00:1]'"),
+    ("OPENAI_API_KEY", "https://[2001:db8::1]/v1", "[2001:db8::1]"),
+    ("OPENAI_API_KEY", "https://[2001:0db8:0::1]:8443/v1", "[2001:db8::1]:8443"),
+    ("OPENAI_API_KEY", "https://[::ffff:127.0.0.1]/v1", "[::ffff:7f00:1]"),
     ("LOCALHOST_KEY", "https://localhost.evil.com/v1", "localhost.evil.com"),
     ("OPENAI_API_KEY", "https://evil.localhost/v1", "evil.localhost"),
     ("OPENAI_API_KEY", "https://127.0.0.1.evil.com/v1", "127.0.0.1.evil.com"),
@@ -178,7 +176,7 @@ def test_no_key_goes_to_a_stranger(sender, variable, url, host, outside, monkeyp
     monkeypatch.setenv(variable, SECRET)
     clone(url, variable)
     said = said_by(sender)
-    assert said.endswith(f"lmm config trust {host} {variable}")
+    assert said.endswith(f'LMM_TRUST="{host} {variable}"')
     assert SECRET not in said
     assert outside.seen == []
 
@@ -190,9 +188,9 @@ def test_no_key_of_a_source_of_ours_goes_to_a_stranger(variable, url, host, outs
         return
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     clone(url, "", "openai")
-    assert said_by(chat).endswith(f"lmm config trust {host} OPENAI_API_KEY")
+    assert said_by(chat).endswith(f'LMM_TRUST="{host} OPENAI_API_KEY"')
     Path("config.toml").write_text(f'[sources.openai]\nbase_url = "{url}"\n', encoding="utf-8")
-    assert said_by(chat).endswith(f"lmm config trust {host} OPENAI_API_KEY")  # the model is the default one
+    assert said_by(chat).endswith(f'LMM_TRUST="{host} OPENAI_API_KEY"')  # the model is the default one
     assert outside.seen == []
 
 
@@ -224,7 +222,7 @@ def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, name, ou
         with pytest.raises(ModelError) as caught:
             asyncio.run(chat(project))
         said = str(caught.value)
-    assert "lmm config trust" not in said
+    assert "LMM_TRUST" not in said
     assert "touch" not in said.partition("config.toml")[2]
     assert outside.seen == []
 
@@ -281,7 +279,7 @@ def test_a_host_and_a_variable_of_the_environment_are_the_persons_and_nothing_el
     )
     said = said_by(chat)
     assert bool(outside.seen) is (layers == ("environment", "environment"))
-    assert ("lmm config trust lab.example LAB_TOKEN" in said) is not bool(outside.seen)
+    assert ('LMM_TRUST="lab.example LAB_TOKEN"' in said) is not bool(outside.seen)
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_BASE_URL", "LMM_SOURCES__OPENAI__BASE_URL"])
@@ -293,7 +291,7 @@ def test_the_file_goes_over_an_address_of_the_environment_without_its_key(variab
     assert outside.seen[0].startswith("CONNECT mine.example:443")
     outside.seen.clear()
     clone("https://evil.example/v1", "", "openai")
-    assert said_by(chat).endswith("lmm config trust evil.example OPENAI_API_KEY")
+    assert said_by(chat).endswith('LMM_TRUST="evil.example OPENAI_API_KEY"')
     Path("config.toml").write_text('[sources.openai]\nbase_url = "https://evil.example"\nkey_variable = "HF_TOKEN"\n')
     monkeypatch.setenv("HF_TOKEN", SECRET)
     assert "evil.example HF_TOKEN" in said_by(chat)
@@ -304,7 +302,7 @@ def test_a_variable_of_the_file_for_an_address_of_the_environment_is_the_files(o
     monkeypatch.setenv("LMM_SOURCES__OPENAI__BASE_URL", "https://proxy.example/v1")
     monkeypatch.setenv("GITHUB_TOKEN", SECRET)
     Path("config.toml").write_text('[major]\nmodel = "openai/m"\n[sources.openai]\nkey_variable = "GITHUB_TOKEN"\n')
-    assert said_by(chat).endswith("lmm config trust proxy.example GITHUB_TOKEN")
+    assert said_by(chat).endswith('LMM_TRUST="proxy.example GITHUB_TOKEN"')
     assert outside.seen == []
 
 
@@ -321,7 +319,7 @@ def test_a_documents_header_cannot_name_a_host(outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
     Path("notes.md").write_text(NOTES.replace("title: T", "title: T\nmodel:\n  minor: lab/x"))
-    assert "lmm config trust lab.example LAB_TOKEN" in lmm("rag notes.md", 1)[1]
+    assert 'LMM_TRUST="lab.example LAB_TOKEN"' in lmm("rag notes.md", 1)[1]
     assert outside.seen == []
 
 
@@ -332,20 +330,19 @@ def test_a_documents_header_cannot_name_a_host(outside, monkeypatch):
 def test_a_key_goes_where_it_is_allowed_until_it_is_no_longer(sender, outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://Lab.Example:443/v1", "LAB_TOKEN")
-    command = said_by(sender).rpartition("lmm config trust")[2]
-    assert command == " lab.example LAB_TOKEN"
+    assert said_by(sender).endswith('LMM_TRUST="lab.example LAB_TOKEN"')
     for other in ("lab.example OTHER", "lab.example:8443 LAB_TOKEN", "example LAB_TOKEN", "x.lab.example LAB_TOKEN"):
-        lmm(f"config trust {other}")
-    said_by(sender)
+        monkeypatch.setenv("LMM_TRUST", other)
+        assert said_by(sender).endswith(f'LMM_TRUST="{other}, lab.example LAB_TOKEN"')
     assert outside.seen == []
-    lmm(f"config trust{command}")
-    assert "lmm config trust" not in said_by(sender)
+    monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
+    assert "LMM_TRUST" not in said_by(sender)
     assert {head.partition("\r\n")[0] for head in outside.seen} == {"CONNECT Lab.Example:443 HTTP/1.1"} or {
         head.partition("\r\n")[0] for head in outside.seen
     } == {"CONNECT lab.example:443 HTTP/1.1"}
     outside.seen.clear()
-    lmm("config trust --remove lab.example LAB_TOKEN")
-    assert said_by(sender).endswith(command)
+    monkeypatch.delenv("LMM_TRUST")
+    assert said_by(sender).endswith('LMM_TRUST="lab.example LAB_TOKEN"')
     assert outside.seen == []
 
 
@@ -353,7 +350,7 @@ def test_a_variable_in_ci_allows_as_well(outside, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", SECRET)
     clone("https://lab.example/v1", "LAB_TOKEN")
     monkeypatch.setenv("LMM_TRUST", "other.example LAB_TOKEN, lab.example OTHER")
-    assert "lmm config trust lab.example LAB_TOKEN" in said_by(chat)
+    assert 'lab.example OTHER, lab.example LAB_TOKEN"' in said_by(chat)
     assert outside.seen == []
     monkeypatch.setenv("LMM_TRUST", " other.example LAB_TOKEN,  LAB.example.   LAB_TOKEN ,")
     said_by(chat)
@@ -380,9 +377,9 @@ def test_the_doctor_says_it_and_asks_nobody(outside, monkeypatch):
     found = {finding.what: finding for finding in examine(online=True)}
     for what in ("major", "minor", "aux", "embedding", "lab"):
         assert not found[what].ok
-        assert "lmm config trust lab.example LAB_TOKEN" in found[what].found
+        assert 'LMM_TRUST="lab.example LAB_TOKEN"' in found[what].found
     assert outside.seen == []
-    lmm("config trust lab.example LAB_TOKEN")
+    monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
     assert {finding.what: finding for finding in examine()}["major"].found == "lab/m: LAB_TOKEN is set"
 
 
@@ -394,7 +391,7 @@ QDRANT = [
     ("https://qdrant.io.evil.com", "qdrant.io.evil.com:6333"),
     ("https://10.0.0.7", "10.0.0.7:6333"),
     ("https://qdrant", "qdrant:6333"),
-    ("https://[2001:db8::1]", "'[2001:db8::1]:6333'"),
+    ("https://[2001:db8::1]", "[2001:db8::1]:6333"),
 ]
 
 
@@ -408,16 +405,16 @@ def test_no_key_goes_to_a_qdrant_server_of_a_stranger(url, host, outside, monkey
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
     clone("http://localhost:9", "", storage=url)
     said = said_by(look_up)
-    assert f"lmm config trust {host} QDRANT_API_KEY " in said
+    assert f'LMM_TRUST="{host} QDRANT_API_KEY" ' in said
     assert SECRET not in said
     assert outside.seen == []
-    lmm(f"config trust {host} QDRANT_API_KEY")
+    monkeypatch.setenv("LMM_TRUST", f"{host} QDRANT_API_KEY")
     said_by(look_up)
     sought = outside.seen[0].split()[1]
     assert sought.replace("[", "").replace("]", "") == "{}:{}".format(*splitted(url))
-    lmm(f"config trust --remove {host} QDRANT_API_KEY")
+    monkeypatch.delenv("LMM_TRUST")
     outside.seen.clear()
-    assert "lmm config trust" in said_by(look_up)
+    assert "LMM_TRUST" in said_by(look_up)
     assert outside.seen == []
 
 
@@ -427,7 +424,7 @@ def test_no_key_goes_to_a_qdrant_server_of_a_stranger(url, host, outside, monkey
 def test_no_key_goes_unencrypted_to_a_qdrant_server_that_a_file_names(url, outside, monkeypatch):
     monkeypatch.setenv("QDRANT_API_KEY", SECRET)
     clone("http://localhost:9", "", storage=url)
-    assert "lmm config trust" not in said_by(look_up)
+    assert "LMM_TRUST" not in said_by(look_up)
     assert outside.seen == []
 
 
@@ -438,9 +435,9 @@ def test_a_qdrant_server_of_the_environment_is_the_persons(outside, monkeypatch)
     assert outside.seen[0].startswith("CONNECT db.example:6333")
     outside.seen.clear()
     clone("http://localhost:9", "", storage="https://evil.example")  # the file goes over it
-    assert "lmm config trust evil.example:6333" in said_by(look_up)
+    assert 'LMM_TRUST="evil.example:6333' in said_by(look_up)
     monkeypatch.setenv("QDRANT_URL", "https://db.example")
-    assert "lmm config trust evil.example:6333" in said_by(look_up)
+    assert 'LMM_TRUST="evil.example:6333' in said_by(look_up)
     assert outside.seen == []
 
 
@@ -459,7 +456,7 @@ def test_the_commands_of_folders_of_markdown_keep_the_key_too(outside, monkeypat
     Path("docs/a.md").write_text("# A\n\nText.\n")
     for command in ("index docs", "md-index --root docs --name docs", "search residual"):
         stdout, stderr = lmm(command, 1)
-        assert "lmm config trust evil.example:6333 QDRANT_API_KEY" in stdout + stderr, command
+        assert 'LMM_TRUST="evil.example:6333 QDRANT_API_KEY"' in stdout + stderr, command
     assert outside.seen == []
 
 
@@ -585,19 +582,6 @@ def test_netrc_is_not_sent(sender, monkeypatch):
 # Where trust is kept
 
 
-def test_the_file_is_the_persons_alone_and_holds_no_key(monkeypatch):
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    lmm("config trust lab.example LAB_TOKEN")
-    lmm("config trust Lab.Example. OTHER")
-    file = trust_file()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    assert SECRET not in file.read_text()
-    listed = json.loads(lmm("config trust --json")[0])
-    assert listed == [{"host": "lab.example", "variable": name, "origin": str(file)} for name in ("LAB_TOKEN", "OTHER")]
-    assert [path.name for path in file.parent.iterdir()] == ["trust.toml"]
-
-
 @pytest.mark.parametrize(
     ("host", "variable"),
     [("https://lab.example", "X"), ("lab.example/v1", "X"), ("me@lab.example", "X"), ("*.example", "X"), ("*", "X"),
@@ -619,88 +603,6 @@ def test_hosts_and_variables_are_checked(host, variable, monkeypatch):
 def test_letters_that_look_alike_are_shown_as_what_they_are():
     with pytest.raises(TrustError, match=r"xn--pi-6kc\.openai\.com"):
         read_pair("аpi.openai.com", "OPENAI_API_KEY")  # a Cyrillic а
-
-
-@pytest.mark.parametrize("place", [".", ".config", "link"])
-def test_a_file_inside_the_project_does_not_count(place, outside, monkeypatch, tmp_path):
-    """A clone with a trust of its own, and an environment that leads there."""
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    Path("inside/lmm").mkdir(parents=True)
-    Path("link").symlink_to(tmp_path / "inside")
-    (Path(place) / "lmm").mkdir(parents=True, exist_ok=True)
-    (Path(place) / "lmm" / "trust.toml").write_text('"lab.example" = ["LAB_TOKEN"]\n')
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(place).absolute()))
-    assert "lies inside the project" in said_by(chat)
-    with pytest.raises(TrustError, match="lies inside the project"):
-        set_pair(read_pair("a.example", "A"), True, Path.cwd())
-    assert outside.seen == []
-
-
-def test_trust_is_kept_from_any_folder_without_a_configuration(monkeypatch):
-    """The home folder, above all, in which it lies."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
-    Path(".git").mkdir()
-    lmm("config trust lab.example LAB_TOKEN")
-    assert "lab.example LAB_TOKEN" in lmm("config trust")[0]
-    lmm("config trust --remove lab.example LAB_TOKEN")
-
-
-def test_a_relative_folder_of_configuration_is_none(monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", ".")
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert trust_file().is_absolute()
-    assert Path.cwd() not in trust_file().parents
-
-
-@pytest.mark.parametrize(("what", "mode"), [("file", 0o666), ("file", 0o660), ("folder", 0o777), ("folder", 0o770)])
-def test_a_file_that_others_may_write_does_not_count(what, mode, outside, monkeypatch):
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    lmm("config trust lab.example LAB_TOKEN")
-    (trust_file() if what == "file" else trust_file().parent).chmod(mode)
-    assert "can be written by others, so it does not count: run chmod go-w" in said_by(chat)
-    assert "can be written by others" in "".join(lmm("config trust other.example X", 1))
-    assert outside.seen == []
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files to another user")
-@pytest.mark.parametrize("what", ["file", "folder", "link"])
-def test_a_file_of_another_user_does_not_count(what, monkeypatch, tmp_path_factory):
-    lmm("config trust lab.example LAB_TOKEN")
-    file = trust_file()
-    if what == "link":
-        file.rename(tmp_path_factory.mktemp("other") / "trust.toml")
-        file.symlink_to(next(tmp_path_factory.getbasetemp().glob("other*/trust.toml")))
-    os.chown(file.parent if what == "folder" else file, 12345, -1, follow_symlinks=False)
-    with pytest.raises(TrustError, match="belongs to another user"):
-        trusted_pairs(Path.cwd())
-
-
-@pytest.mark.parametrize("text", ["not TOML", '"lab.example" = "LAB_TOKEN"', '"*" = ["LAB_TOKEN"]', '"lab.example" = ["sk-1"]',
-                                  "[hosts]\nx = 1", '"lab.example" = [1]', "\xff"])  # fmt: skip
-def test_a_file_that_cannot_be_read_lets_nothing_go(text, outside, monkeypatch):
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    lmm("config trust lab.example LAB_TOKEN")
-    trust_file().write_bytes(trust_file().read_bytes() + text.encode("latin-1"))
-    said = said_by(chat)
-    assert str(trust_file()) in said and "sk-1" not in said
-    assert outside.seen == []
-
-
-def test_a_place_that_cannot_be_written_is_told(monkeypatch):
-    Path(os.environ["XDG_CONFIG_HOME"]).write_text("a file")
-    assert os.environ["XDG_CONFIG_HOME"] in "".join(lmm("config trust lab.example LAB_TOKEN", 1))
-
-
-def test_a_pair_that_is_not_there_is_told(monkeypatch):
-    assert "is not in" in lmm("config trust --remove lab.example LAB_TOKEN", 1)[1]
-    monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
-    assert (
-        "LMM_TRUST in the environment still lets it go there"
-        in lmm("config trust --remove lab.example LAB_TOKEN", 1)[1]
-    )
 
 
 def test_no_key_stands_in_what_shows_sources(monkeypatch):
@@ -797,7 +699,7 @@ def test_a_campus_network_without_https(name, outside, monkeypatch):
 
 def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
     monkeypatch.setenv("UNI_KEY", SECRET)
-    assert "the key in UNI_KEY may go to gpu:8000 by https: " in lmm("config trust gpu:8000 UNI_KEY")[1]
+    monkeypatch.setenv("LMM_TRUST", "gpu:8000 UNI_KEY")
     clone("http://gpu:8000/v1", "UNI_KEY")
     assert "use https://" in said_by(chat)
     assert outside.seen == []
@@ -851,34 +753,3 @@ def test_what_the_environment_leads_elsewhere_is_the_persons(outside, capsys, mo
 
 
 # A configuration in the home folder, and pipes
-
-
-def test_where_the_configuration_lies_in_the_project_the_environment_allows(outside, monkeypatch):
-    """`config.toml` in the home folder, in which the person's own configuration lies."""
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path(".config").absolute()))
-    Path(".config/lmm").mkdir(parents=True)
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    said = lmm("config trust lab.example LAB_TOKEN", 1)[1]
-    assert 0 < said.index('LMM_TRUST="HOST VARIABLE"') < said.index("XDG_CONFIG_HOME")
-    Path(".config/lmm/trust.toml").write_text('"other.example" = ["LAB_TOKEN"]\n')
-    assert "LMM_TRUST" in said_by(chat)
-    assert outside.seen == []
-    monkeypatch.setenv("LMM_TRUST", "lab.example LAB_TOKEN")
-    said_by(chat)
-    assert outside.seen
-
-
-def test_a_pipe_in_the_place_of_trust_is_not_waited_for(outside, monkeypatch):
-    monkeypatch.setenv("LAB_TOKEN", SECRET)
-    clone("https://lab.example/v1", "LAB_TOKEN")
-    trust_file().parent.mkdir(parents=True)
-    os.mkfifo(trust_file())
-    assert "is not a file" in said_by(chat)
-    for command in (
-        "config trust lab.example LAB_TOKEN",
-        "config trust --remove lab.example LAB_TOKEN",
-        "config trust",
-    ):
-        assert "is not a file" in lmm(command, 1)[1]
-    assert outside.seen == []

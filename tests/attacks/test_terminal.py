@@ -143,13 +143,6 @@ LINES = {
     "config completion": ["config completion bash", "config completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "config cache": ["config cache"],
-    "config trust": [
-        "config trust",
-        "config trust no\x1b[2J KEY",
-        "config trust api.example.org KEY",
-        "config trust --remove api.example.org KEY",
-        "config trust --remove no\x1b[2J K\x1b[2J",
-    ],
 }
 # Data for a pipe: byte for byte there, and safe on a terminal.
 DATA = [

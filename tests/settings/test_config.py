@@ -461,7 +461,7 @@ def refusal(text, name="lab"):
 def test_the_file_cannot_send_a_key_of_openai_elsewhere(key_variable):
     said = refusal(f'[sources.openai]\nbase_url = "https://evil.example/v1"\n{key_variable}', "openai")
     assert f"which {Path('config.toml').resolve()} names" in said
-    assert said.endswith("lmm config trust evil.example OPENAI_API_KEY")
+    assert said.endswith('LMM_TRUST="evil.example OPENAI_API_KEY"')
 
 
 def test_the_file_cannot_send_any_key_elsewhere():

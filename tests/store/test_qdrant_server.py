@@ -229,7 +229,7 @@ def test_a_file_cannot_have_the_key_sent_to_a_server_of_its_author(monkeypatch):
     file = str(Path("config.toml").absolute())
     assert RemoteSource("http://127.0.0.1", file=file).key() == "secret-of-mine"
     for url in ("https://evil.example.org", "https://x.cloud.qdrant.io", "https://10.0.0.7", "https://qdrant"):
-        with pytest.raises(StoreError, match=r"lmm config trust .*:6333 QDRANT_API_KEY .*QDRANT_URL") as caught:
+        with pytest.raises(StoreError, match=r'LMM_TRUST=".*:6333 QDRANT_API_KEY" .*QDRANT_URL') as caught:
             RemoteSource(url, file=file).key()
         assert "secret-of-mine" not in str(caught.value)
         assert RemoteSource(url).key() == "secret-of-mine"  # as the person says, in code

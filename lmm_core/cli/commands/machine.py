@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import TrustError
 from ...files.marked import check_inside
 from ...logging import counted, put, say
 from ...markdown.files import project_root
-from ...models.trust import TRUST_VARIABLE, Pair, read_pair, set_pair, trust_file, trusted_pairs
 from ...settings.names import CONFIG_NAME
 from ..arguments import json_option, project_at
 from ..completion import SHELLS
@@ -69,7 +67,7 @@ def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
 
 @click.group()
 def config() -> None:
-    """Show or begin config.toml; prompts, trust, cache."""
+    """Show or begin config.toml; prompts, cache."""
 
 
 @config.command("show")
@@ -184,67 +182,6 @@ def _known_prompt(name: str) -> KnownPrompt:
     if name not in KNOWN:
         raise click.UsageError(f"there is no prompt {name!r}; there are {', '.join(KNOWN)}")
     return KNOWN[name]
-
-
-# Which keys may go to which hosts
-
-
-@config.command()
-@click.argument("host", required=False)
-@click.argument("variable", required=False)
-@click.option("--remove", is_flag=True, help="No longer let it go there.")
-@json_option
-def trust(host: str | None, variable: str | None, remove: bool, as_json: bool) -> None:
-    """Let the key in VARIABLE go to HOST (or HOST:PORT) by https, if a config.toml asks for it; or list what may.
-
-    The keys of the built-in sources may go to their own hosts, and any key to this machine.
-    Everything else is kept in your own configuration, never in a project. In the environment,
-    LMM_TRUST="HOST VARIABLE, HOST VARIABLE" says the same."""
-    if host is None:
-        if remove:
-            raise click.UsageError("--remove needs a HOST and a VARIABLE")
-        _list_trusted(as_json)
-        return
-    try:
-        pair = read_pair(host, variable or "")
-    except TrustError as error:
-        raise click.UsageError(str(error)) from None
-    if remove:
-        _remove_trusted(pair)
-        return
-    new = set_pair(pair, True, _config_folder())
-    may = "may go" if new else "might already go"
-    say(f"the key in {pair.variable} {may} to {pair.host} by https: {trust_file()}", err=True)
-
-
-def _list_trusted(as_json: bool) -> None:
-    pairs = trusted_pairs(_config_folder())
-    if as_json:
-        rows = [{"host": pair.host, "variable": pair.variable, "origin": pairs[pair]} for pair in sorted(pairs)]
-        print_json(rows)
-        return
-    if not pairs:
-        say("no hosts but those of the built-in sources, and this machine", err=True)
-    for pair in sorted(pairs):
-        say(f"{pair.host} {pair.variable}  {pairs[pair]}")
-
-
-def _remove_trusted(pair: Pair) -> None:
-    was_there = set_pair(pair, False, _config_folder())
-    if was_there:
-        say(f"the key in {pair.variable} no longer goes to {pair.host}: {trust_file()}", err=True)
-    elsewhere = trusted_pairs(_config_folder()).get(pair)
-    if elsewhere:
-        say(f"{TRUST_VARIABLE} in the environment still lets it go there", err=True)
-    elif not was_there:
-        say(f"{pair.host} {pair.variable}: is not in {trust_file()} (lmm config trust)", err=True)
-    sys.exit(0 if was_there and not elsewhere else 1)
-
-
-def _config_folder() -> Path | None:
-    """Return the folder of the `config.toml` that is in force here, or None if there is none."""
-    root = project_root(Path.cwd() / "-")
-    return root if (root / CONFIG_NAME).is_file() else None
 
 
 # The cache

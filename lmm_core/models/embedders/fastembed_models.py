@@ -13,13 +13,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...errors import ModelError
 from ...files.user import cache_folder
-from ..addresses import doubt_environment, usable_environment
+from ..addresses import doubt_environment
 from ..names import ModelName, local_folder
 from ..sources import FASTEMBED
 
@@ -88,8 +87,7 @@ def _download(model: BaseModelDescription) -> None:
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
-    with usable_environment(partial(ModelError, stop=True)):
-        unreachable = f"{model.model} cannot be downloaded: the model hub cannot be reached. {doubt_environment()}"
+    unreachable = f"{model.model} cannot be downloaded: the model hub cannot be reached. {doubt_environment()}"
     with fastembed_errors(unreachable.rstrip(" .")):
         HfApi().model_info(_repository_name(model), timeout=SECONDS_TO_THE_HUB)
     with fastembed_errors(f"{model.model} was not downloaded completely (what has arrived is kept, so try again)"):

@@ -54,7 +54,7 @@ def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOp
 
     if not is_address(source.base_url):
         raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
-    with usable_environment(partial(ModelError, stop=True), source.local):
+    with usable_environment(partial(ModelError, stop=True)):
         # What stays on this machine does not go through a proxy.
         http = DefaultAsyncHttpxClient(trust_env=not source.local)
     client = AsyncOpenAI(

@@ -19,7 +19,7 @@ from lmm_core.models.cache import Cache
 from lmm_core.models.embedders.cached_embedder import CachedEmbedder
 from lmm_core.models.embedders.embedder import Embedder
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
-from lmm_core.models.embedders.fastembed_models import get_model, list_models, models_folder
+from lmm_core.models.embedders.fastembed_models import list_models, models_folder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
 from lmm_core.settings.models import Models, embedder_from_config
@@ -335,12 +335,6 @@ def test_a_model_that_is_there_asks_no_network():
     code = f"import asyncio; e = FastEmbedder(ModelName('fastembed', '{HUB_NAME}')); asyncio.run(e.embed(['a'])); print(e.window)"
     said, _, errors = offline(code)
     assert (said, errors) == ("254", "")
-
-
-def test_a_proxy_that_cannot_be_used_is_named(monkeypatch):
-    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
-    with pytest.raises(ModelError, match="ALL_PROXY in the environment names a proxy that cannot be used"):
-        get_model("BAAI/bge-small-en-v1.5")
 
 
 def test_a_hub_that_cannot_be_reached_is_said_within_seconds():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import socket
 
 import httpx
@@ -130,20 +131,19 @@ def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value"),
     [
-        ("ALL_PROXY", "socks://user:secret@127.0.0.1:9", "names a proxy that cannot be used (socks://)"),
-        ("https_proxy", "socks5://127.0.0.1:9", "names a proxy that cannot be used (socks5://)"),
-        ("ALL_PROXY", "127.0.0.1:99999", "names a proxy that cannot be used"),
-        ("HTTPS_PROXY", "http://[::1", "names a proxy that cannot be used (http://)"),
-        ("SSL_CERT_FILE", "/nowhere/certificates.pem", "names /nowhere/certificates.pem, which is not there"),
+        ("ALL_PROXY", "socks://user:secret@127.0.0.1:9"),
+        ("https_proxy", "socks5://127.0.0.1:9"),
+        ("HTTPS_PROXY", "http://[::1"),
+        ("SSL_CERT_FILE", "/nowhere/certificates.pem"),
     ],
 )
-def test_an_environment_that_no_client_can_use(variable, value, said, monkeypatch):
+def test_an_environment_that_no_client_can_use(variable, value, monkeypatch):
     monkeypatch.setenv(variable, value)
     [error] = answers(chat_at("https://models.example/v1"), asked())
     assert isinstance(error, ModelError) and error.stop
-    assert f"{variable} in the environment {said}" in str(error)
+    assert re.search(f"(Is|Are) .*{variable} in the environment right", str(error))
     assert "secret" not in str(error)
     with ModelServer(reply="yes") as server:  # what stays on this machine does not go through a proxy
         assert answers(chat_at(server.url), asked())[0].text == "yes"
@@ -553,11 +553,3 @@ def test_a_variable_that_no_client_can_use_is_named(variable, value, monkeypatch
     monkeypatch.setenv(variable, value)
     with pytest.raises(ModelError, match=f"{variable}.* in the environment"), usable_environment(ModelError):
         httpx.AsyncClient()
-
-
-def test_what_stays_on_this_machine_asks_no_proxy(monkeypatch):
-    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:9")
-    with usable_environment(ModelError, local=True):
-        pass
-    with pytest.raises(ModelError, match="ALL_PROXY"), usable_environment(ModelError):
-        raise AssertionError("the client was opened")
