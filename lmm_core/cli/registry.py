@@ -21,7 +21,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "demo": Registered("course", "Make the sample course, with its site and index."),
         "init": Registered("course", "Make a course of a folder of notes, or a new one."),
         "doctor": Registered("machine", "Show what is installed, and which models do what."),
-        "config": Registered("machine", "Show or begin config.toml; prompts, trust, cache."),
+        "config": Registered("machine", "Show or begin config.toml; prompts, cache."),
         "models": Registered("models", "List and get embedding models that run here."),
     },
     "Write": {
