@@ -90,7 +90,7 @@ def score(question: Question, points: Sequence[ScoredPoint], corpora: dict[str, 
 def split_options(size: str) -> SplitOpts:
     """`1000`: characters; `200t`: tokens. At most twice as many."""
     count = int(size.removesuffix("t"))
-    return SplitOpts(count, 2 * count, unit="tokens" if size.endswith("t") else "characters", documents=-1)
+    return SplitOpts(count, 2 * count, unit="tokens" if size.endswith("t") else "characters")
 
 
 @dataclass

@@ -177,7 +177,7 @@ def test_an_annotation_model_is_two_lists(monkeypatch: pytest.MonkeyPatch, tmp_p
     text = "---\nquestions: Why?\ntopic: all\n---\n\n# A\n\nOne.\n\n---\ntopic: review\nquestions: How?\n---\n\nTwo.\n"
     text = "---\ntitle: T\n---\n\n" + text
     blocks = parse_markdown_text(text)
-    config = ConfigSettings(split={"short": "0"})
+    config = ConfigSettings(split={"size": "900"})
     assert [chunk.annotations for chunk in blocklist_encode(blocks, config).chunks] == ["Why?", "How?\nreview"]
     model = AnnotationModel(inherited_properties=["questions"], own_properties=["topic"])
     made = blocks_to_chunks(blocks, encoding_model=EncodingModel.SPARSE_CONTENT, annotation_model=model)

@@ -21,7 +21,6 @@ from ..models.languages.stemming import language_name
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
 from .encoding import Compared, Encoder, compare_identity, is_earlier
-from .passages import SUMMARY
 from .records import FILES, INDEXES, Changes, read_records, write_changes
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ async def aquery_grouped(
     ModelError.
     """
     chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
-    return await afind_documents(store, name, companion, chunks, limit)
+    return await afind_documents(store, companion, chunks, limit)
 
 
 def chunks_for(documents: int) -> int:
@@ -158,46 +157,16 @@ def chunks_for(documents: int) -> int:
 
 
 async def afind_documents(
-    store: VectorStore, name: str, companion: str, chunks: Sequence[ScoredPoint], limit: int
+    store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
 ) -> list[ScoredPoint]:
-    """Return the documents that chunks of a collection are from, as `aquery_grouped` does.
-
-    Where no documents are stored, each is put together of the chunks of a section."""
-    best: dict[tuple[str, ...], ScoredPoint] = {}
+    """Return the documents that chunks of a collection are from, as `aquery_grouped` does."""
+    best: dict[str, float] = {}
     for chunk in chunks:
-        best.setdefault(_document_of(chunk), chunk)
-    some = list(best.items())[:limit]
-    wanted = [chunk.payload[GROUP] for _, chunk in some if chunk.payload.get(GROUP)]
+        if group := chunk.payload.get(GROUP):
+            best.setdefault(str(group), chunk.score)
+    wanted = list(best)[:limit]
     stored = {point.id: point for point in await run_in_thread(store.retrieve, companion, wanted)} if wanted else {}
-    found: list[ScoredPoint] = []
-    for _, chunk in some:
-        group = chunk.payload.get(GROUP)
-        document = stored.get(group) if group else await run_in_thread(_put_together, store, name, chunk)
-        if document is not None:
-            found.append(replace(document, score=chunk.score))
-    return found
-
-
-def _document_of(chunk: ScoredPoint) -> tuple[str, ...]:
-    """Return what tells the document of a chunk: its id, or document, section and type if none is stored."""
-    if group := chunk.payload.get(GROUP):
-        return (str(group),)
-    kind = chunk.payload.get("type")
-    return str(chunk.payload.get("docid")), str(chunk.payload.get("parent")), str(None if kind == SUMMARY else kind)
-
-
-def _put_together(store: VectorStore, name: str, chunk: ScoredPoint) -> ScoredPoint | None:
-    """Return the chunks of a section that have the same type, in their order, as one document.
-
-    A summary is no part of it; None means that there is nothing else."""
-    around = store.scroll(name, Where({"docid": str(chunk.payload.get("docid"))}, {"type": SUMMARY}))
-    found = [one.payload for one in around if _document_of(one) == _document_of(chunk)]
-    if not found:
-        return None
-    parts = sorted(found, key=lambda payload: int(payload.get("sequence", 0)))
-    text = "\n\n".join(str(one.get("page_content", "")) for one in parts)
-    last = max(one.get("line_end", 0) for one in parts)
-    return replace(chunk, payload={**parts[0], "page_content": text, "line_end": last})
+    return [replace(stored[ident], score=best[ident]) for ident in wanted if ident in stored]
 
 
 def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:

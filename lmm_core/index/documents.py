@@ -28,18 +28,17 @@ from ..scan.header import report_errors
 from ..settings.models import Models
 from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
-from ..settings.tables import NO_DOCUMENTS, SplitOpts
+from ..settings.tables import SplitOpts
 from ..store.vector_store import ScoredPoint
 from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
 from .collection import GROUP
-from .cutting.split import ChunkBlock, Count, ParentDocument, Split, transform
+from .cutting.split import Count, ParentDocument, transform
 from .cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
 from .encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense, make_encoder
 from .passages import SUMMARY, build_material
 from .statistics import TermStatistics, count_terms
 
 if TYPE_CHECKING:
-    from ..scan.documents.passes import Work
     from ..settings.config import ConfigSettings
 
 
@@ -89,7 +88,8 @@ def blocklist_encode(
     opts = _split_options_of(header, project)
     annotations = _annotation_model(project)
     window = window_of(embedder, encoding)
-    split = split_blocks(blocks, opts, window, logger)
+    sizes = default_sizes(opts, window) if window is not None and has_default_sizes(opts) else opts
+    split = transform(blocks, sizes, count=window.count if window is not None else None, logger=logger)
     language = language_of(blocks, project.embeddings.language or quarto_language(project.root))
     chunks = make_chunks(
         split.blocks,
@@ -129,10 +129,8 @@ def encode_passages(
     no language, without the documents that they are parts of, and with the headings that Pandoc sees (those under
     anchors are none on a page). Raise ConfigError as it does."""
     opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
-    alone = replace(opts, documents=opts.documents or NO_DOCUMENTS)  # those with a size say where chunks end
-    split = transform(blocks, alone, logger=logger)
     return make_chunks(
-        split.blocks,
+        transform(blocks, opts, logger=logger).blocks,
         _plain_encoding(project),
         annotations,
         logger,
@@ -156,14 +154,6 @@ def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
 
 def _annotation_model(project: Project) -> AnnotationModel:
     return AnnotationModel(project.embeddings.annotations, project.embeddings.own_annotations)
-
-
-def split_blocks(blocks: Sequence[Block], opts: SplitOpts, window: Window | None, logger: LoggerBase) -> Split:
-    """Return the chunks and documents of a document, chunks of the default sizes made to fit a window."""
-    if window is None:
-        return transform(blocks, opts, logger=logger)
-    sizes = default_sizes(opts, window) if has_default_sizes(opts) else opts
-    return transform(blocks, sizes, count=window.count, logger=logger)
 
 
 def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
@@ -264,21 +254,16 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
     """Return the chunks of a file as they would be indexed with an encoder, or else by their words alone.
 
     Raise OSError, MarkdownError and ConfigError."""
-    file = read_markdown(path)
-    blocks = parse_markdown_text(file.text)
-    found = project_of(blocks, project, in_file(logger, path))
-    if found is None:
+    located = in_file(logger, path)
+    blocks = parse_markdown_text(read_markdown(path).text)
+    own = project_of(blocks, project, located)
+    if own is None:
         return []
-    made = blocklist_encode(
-        blocks,
-        found,
-        in_file(logger, path),
-        encoding=encoder.encoding if encoder is not None else None,
-        docid=docid_of(path),
-        source=source_of(path, project),
-        embedder=encoder.embedder if encoder is not None else None,
-    )
-    return made.chunks
+    encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
+    docid, source = docid_of(path), source_of(path, project)
+    return blocklist_encode(
+        blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder
+    ).chunks
 
 
 def encode_files(
@@ -288,21 +273,21 @@ def encode_files(
 
     models: give the embedding model that chunks are made to fit; without them, chunks are as for
     words alone. Raise ModelError and StoreError."""
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
         try:
             project = project_for(path)
             if models is not None and project.root not in encoders:
                 encoders[project.root] = make_encoder(project, models, {}, project.embeddings.encoding)
-            found += encode_file(path, project, logger, encoders.get(project.root))
+            chunks += encode_file(path, project, logger, encoders.get(project.root))
         except OSError as error:
             in_file(logger, path).error(error.strerror or str(error))
         except MarkdownError as error:
             logger.error(str(error))
         except ConfigError as error:
             in_file(logger, path).error(str(error), 1)
-    return found
+    return chunks
 
 
 def source_of(path: Path, project: Project, place: Path | None = None) -> str:
@@ -311,32 +296,3 @@ def source_of(path: Path, project: Project, place: Path | None = None) -> str:
 
     It tells files of several projects in one index apart."""
     return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
-
-
-def split_work(project_for: Callable[[Path], Project], models: Models) -> Work:
-    """Return the work that cuts a file as for a new index, with a remark before each chunk."""
-
-    async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        project = project_for(file.path)
-        try:
-            opts = split_options(project.split, header_content(blocks).get("split"))
-        except ConfigError as error:
-            raise MarkdownError(f"{file.path}:1: {error}") from None
-        encoder = make_encoder(project, models, {}, project.embeddings.encoding)
-        window = window_of(encoder.embedder, encoder.encoding or EncodingModel.BM25)
-        split = split_blocks(blocks, replace(opts, rules=project.rules), window, logger)
-        return _with_remarks(split.blocks)
-
-    return work
-
-
-def _with_remarks(blocks: list[Block]) -> list[Block]:
-    """Return the blocks with a remark before each chunk, because some end in the middle of a paragraph."""
-    shown: list[Block] = []
-    for block in blocks:
-        if isinstance(block, ChunkBlock):
-            lines, size = f"{block.line}-{block.line_end}", len(block.content)
-            gap = "" if not shown or shown[-1].source.endswith("\n\n") else "\n\n"
-            shown.append(TextBlock(f"{gap}<!-- chunk: lines {lines}, {size} characters -->\n\n"))
-        shown.append(block)
-    return shown

@@ -21,10 +21,8 @@ from ..models.names import DEFAULT
 from ..models.roles import PURPOSES
 from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
 
-Splitter = Literal["default", "none"]
 SizeUnit = Literal["characters", "tokens"]
 Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
-NO_DOCUMENTS = -1
 _Texts = tuple[str, ...]
 _Check = Callable[[str], str]  # returns what is wrong with a text, "" if it is good
 _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
@@ -138,10 +136,8 @@ class SplitOpts:
     max_size: int = key(2000, "characters that a chunk may have", ge=1)
     overlap: int = key(0, "characters that a chunk repeats of the one before", ge=0)
     unit: SizeUnit = key("characters", "the unit of the sizes")
-    short: int = key(120, "texts of fewer characters are pooled with their neighbours", ge=0)
-    documents: int = key(0, "0: sections; N: of at most N characters; -1: none", ge=NO_DOCUMENTS)
+    documents: int = key(0, "0: sections; N: of at most N characters", ge=0)
     rules: KnitRules = field(default_factory=KnitRules)
-    splitter: Splitter = key("default", "none: each text block stays whole")
 
     def __post_init__(self) -> None:
         if self.max_size < self.size:

@@ -208,9 +208,8 @@ def test_a_folders_index_is_made_anew():
 # Sections
 
 
-@pytest.mark.parametrize("split", ["0", "-1"])
-def test_sections_are_found_whether_they_are_stored_or_not(split):
-    header = f"title: T\nsplit: {{documents: {split}, size: 100, max_size: 120, short: 0}}"
+def test_sections_are_found():
+    header = "title: T\nsplit: {size: 100, max_size: 120}"
     text = document("alpha", "beta", header=header) + "More of beta: " + LONG + "\n\n" + EXERCISE
     write("notes.md", text)
     counts("notes.md")

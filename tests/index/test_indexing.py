@@ -204,18 +204,8 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     counts("notes.md")
     write("config.toml", "[embeddings]\nannotations = []\n")
     assert counts("notes.md") == (2, 0, 0, 0, 1)
-    write("config.toml", "[embeddings]\nannotations = []\n[split]\nsize = 60\nmax_size = 90\nshort = 0\n")
+    write("config.toml", "[embeddings]\nannotations = []\n[split]\nsize = 60\nmax_size = 90\n")
     assert counts("notes.md")[0] > 2
-
-
-def test_text_blocks_stay_whole_by_configuration_and_header():
-    long = " ".join(f"The mean of sample {number} is a sum by a count." for number in range(200))
-    write("cut.md", document(long))
-    write("whole.md", document(long, header="split: {splitter: none}"))
-    assert counts("cut.md")[0] > 3
-    assert counts("whole.md")[0] == 1
-    write("config.toml", '[split]\nsplitter = "none"\n')
-    assert counts("cut.md")[0] == 1
 
 
 def test_what_is_told_is_quiet_when_asked():
@@ -555,7 +545,7 @@ def test_a_title_of_3000_characters():
 
 
 def test_the_header_says_how_a_document_is_split():
-    write("notes.md", document("alpha", "beta", header="split: {size: 50, max_size: 80, short: 0}"))
+    write("notes.md", document("alpha", "beta", header="split: {size: 50, max_size: 80}"))
     assert counts("notes.md")[0] > 4
     assert all(len(one["page_content"]) <= 80 for one in stored().values())
 
@@ -563,9 +553,9 @@ def test_the_header_says_how_a_document_is_split():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, short, documents, splitter)"),
-        ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, short, documents, splitter)"),
-        ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, short, documents, splitter)"),
+        ("{siez: 50}", "unknown key `split.siez` (known: size, max_size, overlap, unit, documents)"),
+        ("{rules: 50}", "unknown key `split.rules` (known: size, max_size, overlap, unit, documents)"),
+        ("{1: 50}", "unknown key `split.1` (known: size, max_size, overlap, unit, documents)"),
         ("{size: many}", "`split`: size: "),
         ("{size: 5000}", "`split`: max_size (2000) should be at least size (5000)"),
         ("{unit: words}", "`split`: unit: "),

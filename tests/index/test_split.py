@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.index.cutting.merge import div_type, is_equation, merge_blocks
+from lmm_core.index.cutting.runs import div_type
 from lmm_core.index.cutting.split import (
     ChunkBlock,
     scan_split,
@@ -27,12 +27,11 @@ from tests.strategies import LONG, PROSE, any_text, markdown
 
 often = settings(max_examples=150, deadline=None)
 small = st.builds(
-    lambda size, more, overlap, unit, short: SplitOpts(size, size + more, min(overlap, size - 1), unit, short),
+    lambda size, more, overlap, unit: SplitOpts(size, size + more, min(overlap, size - 1), unit),
     st.sampled_from([1, 3, 20, 60, 200, 1000]),
     st.sampled_from([0, 1, 30, 400]),
     st.sampled_from([0, 0, 10, 50]),
     st.sampled_from(["characters", "tokens"]),
-    st.sampled_from([0, 20, 120]),
 )
 
 
@@ -58,16 +57,10 @@ def document_of(documents, chunk):
     return max(reversed(around), key=lambda one: one.line)
 
 
-def merged(text, short=120):
-    """Return the texts after the first step."""
-    blocks = merge_blocks(parse_markdown_text(text), SplitOpts(short=short))
-    return [block.content for block in blocks if isinstance(block, TextBlock)]
-
-
 def documents(text, size=0):
     """Return text, first and last line of each document."""
     opts = SplitOpts(documents=size)
-    return [(d.text, d.line, d.line_end) for d in split_documents(merge_blocks(parse_markdown_text(text), opts), opts)]
+    return [(d.text, d.line, d.line_end) for d in split_documents(parse_markdown_text(text), opts)]
 
 
 def squeeze(text):
@@ -87,66 +80,27 @@ def test_options_that_make_no_sense_are_errors(wrong):
         SplitOpts(**wrong)
 
 
-# Merging
+# Runs
 
 
 @pytest.mark.parametrize(
-    "equation",
-    [
-        "$$ x = 1 $$",
-        "$$ x = 1 $$ {#eq-x}",
-        "$$\nx = 1\n$$ {#eq-x}",
-        "$$\nx = \\$1\n$$\n$$ y $$",
-        "\\begin{align}\nx &= 1 \\\\\ny &= 2\n\\end{align}",
-        "\\[ x = 1 \\]",
-    ],
+    "equation", ["$$ x = 1 $$", "$$\nx = 1\n$$ {#eq-x}", "\\begin{align}\nx &= 1\n\\end{align}", "\\[ x \\]"]
 )
 def test_equations_go_with_the_text_before(equation):
-    text = f"{LONG}\n\n{equation}\n\n{LONG}\n"
-    assert merged(text, short=0) == [f"{LONG}\n\n{equation}", LONG]
+    text = f"{LONG}\n\n{equation}\n\n{LONG}\n\n"
+    assert all(equation not in content or content.startswith("The mean") for content in contents(text * 4, size=500))
 
 
-@pytest.mark.parametrize(
-    "text", ["$$ x $$ and more", "$5 and $6", "\\begin{itemize}\n\\item a\n\\end{itemize}", "a $$x$$"]
-)
-def test_what_is_no_equation(text):
-    assert not is_equation(parse_markdown_text(text)[0])
+def test_nothing_is_joined_over_a_heading():
+    assert contents("One.\n\n# A\n\nTwo.\n") == ["One.", "Two."]
 
 
-def test_an_equation_that_may_take_long_to_read():
-    started = process_time()
-    assert not is_equation(TextBlock("$$" + "\\$" * 100_000 + "x"))
-    assert process_time() - started < 1
+def test_a_text_with_metadata_is_not_joined():
+    assert contents("One.\n\n---\na: 1\n---\n\nTwo.\n\nThree.\n") == ["One.", "Two.", "Three."]
 
 
-def test_an_equation_at_the_start_of_a_section_goes_with_the_text_after():
-    assert merged(f"# A\n\n$$ x $$\n\n$$ y $$\n\n{LONG}\n\n{LONG}\n", 0) == [f"$$ x $$\n\n$$ y $$\n\n{LONG}", LONG]
-
-
-def test_equations_with_a_short_text_between_are_pooled():
-    text = f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$\n\n{LONG}\n"
-    assert merged(text) == [f"{LONG}\n\n$$ x $$\n\nand so\n\n$$ y $$", LONG]
-
-
-def test_short_texts_go_with_the_next_and_the_last_with_the_one_before():
-    assert merged(f"One.\n\nTwo.\n\n{LONG}\n\n{LONG}\n\nEnd.\n") == [f"One.\n\nTwo.\n\n{LONG}", f"{LONG}\n\nEnd."]
-
-
-def test_nothing_is_pooled_over_a_heading():
-    assert merged("One.\n\n# A\n\nTwo.\n") == ["One.", "Two."]
-
-
-def test_a_text_with_metadata_is_not_pooled():
-    text = "One.\n\n---\na: 1\n---\n\nTwo.\n\nThree.\n"
-    assert merged(text) == ["One.", "Two.", "Three."]
-
-
-def test_the_header_is_no_metadata_of_a_text():
-    assert merged("---\ntitle: T\n---\n\nOne.\n\nTwo.\n") == ["One.\n\nTwo."]
-
-
-def test_a_rag_only_div_is_not_pooled():
-    assert merged("One.\n\n::: exercise\nTwo.\n:::\n\nThree.\n") == ["One.", "::: exercise\nTwo.\n:::", "Three."]
+def test_a_rag_only_div_is_not_joined():
+    assert contents("One.\n\n::: exercise\nTwo.\n:::\n\nThree.\n") == ["One.", "::: exercise\nTwo.\n:::", "Three."]
 
 
 @pytest.mark.parametrize(
@@ -434,22 +388,6 @@ def test_long_sections_are_several_documents():
     assert len(result.documents) == 4
     for chunk in (block for block in result.blocks if isinstance(block, ChunkBlock)):
         assert chunk.content in document_of(result.documents, chunk).text
-
-
-def test_no_documents_and_no_chunking():
-    text = f"# A\n\n{PROSE}\n\n{(LONG + ' ') * 10}\n"
-    result = transform(parse_markdown_text(text), SplitOpts(splitter="none", documents=-1))
-    assert result.documents == []
-    assert serialize_blocks(result.blocks) == text
-    assert [block.line for block in result.blocks if isinstance(block, ChunkBlock)] == [3]
-
-
-def test_the_options_name_the_splitter():
-    text = f"# A\n\n{PROSE}\n\n{(LONG + ' ') * 40}\n"
-    whole = [block.content for block in scan_split(parse_markdown_text(text), SplitOpts(splitter="none", short=0))
-             if isinstance(block, ChunkBlock)]  # fmt: skip
-    assert whole == [PROSE, ((LONG + " ") * 40).strip()]
-    assert len(scan_split(parse_markdown_text(text))) > 3
 
 
 def test_titles_of_documents():

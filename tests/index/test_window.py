@@ -92,8 +92,8 @@ def test_chunks_that_fit_are_encoded_with_all():
 
 
 def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
-    sized = default_sizes(SplitOpts(short=7, documents=-1), window(254))
-    assert (sized.unit, sized.max_size <= 254 - 36, sized.short, sized.documents) == ("tokens", True, 7, -1)
+    sized = default_sizes(SplitOpts(documents=7), window(254))
+    assert (sized.unit, sized.max_size <= 254 - 36, sized.documents) == ("tokens", True, 7)
     assert default_sizes(SplitOpts(), window(100)).size == 64
     assert default_sizes(SplitOpts(), window(8192)).size == default_sizes(SplitOpts(), window(512)).size
 
@@ -101,7 +101,7 @@ def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
 @pytest.mark.parametrize("changed", [{"size": 900}, {"max_size": 3000}, {"overlap": 50}, {"unit": "tokens"}])
 def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
     split = replace(SplitOpts(), **changed)
-    assert has_default_sizes(SplitOpts(short=0, documents=-1)) and not has_default_sizes(split)
+    assert has_default_sizes(SplitOpts(documents=7)) and not has_default_sizes(split)
     made = encode("# T\n\n" + "word " * 2000, 100, split=split)
     alone = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25, split=split)
     assert [chunk.content for chunk in made.chunks] == [chunk.content for chunk in alone.chunks]

@@ -37,7 +37,7 @@ def words(text):
 
 def points(text, name="notes", size=200, overlap=0):
     """Return the points of a document as a collection has them."""
-    opts = SplitOpts(size=size, max_size=2 * size, overlap=overlap, short=0)
+    opts = SplitOpts(size=size, max_size=2 * size, overlap=overlap)
     blocks = scan_split(parse_markdown_text(text), opts, logger=ListLogger())
     chunks = blocks_to_chunks(blocks, docid=name, source=f"{name}.md", logger=ListLogger())
     return [ScoredPoint(chunk.uuid, chunk.payload, 0.0) for chunk in chunks]

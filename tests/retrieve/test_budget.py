@@ -46,7 +46,7 @@ class Notes:
 
     def __init__(self, texts, size, overlap=0):
         self.texts = dict(zip("abc", texts, strict=False))
-        split = SplitOpts(size, 2 * size, overlap, short=size // 10, documents=-1)
+        split = SplitOpts(size, 2 * size, overlap)
         self.project = Project(Path(), embeddings=EmbeddingOptions(encoding="bm25"), split=split)
         self.overlap = overlap
 

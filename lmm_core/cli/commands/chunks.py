@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import MarkdownError, ModelError, StoreError
+from ...errors import ModelError, StoreError
 from ...files.outputs import HTML, write_output
 from ...files.walk import INDEXED
 from ...logging import one_line, put, say
-from ...markdown.blocks import serialize_blocks
-from ...scan.documents.passes import work_on
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
 from ..arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
-from ..reports import ReportPrinter, exit_with_status, print_json, report_failure, warn
-from ..running import run
+from ..reports import ReportPrinter, exit_with_status, print_json, warn
 
 if TYPE_CHECKING:
     from ...index.chunks import Chunk
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
 @click.command()
 @folders_argument
 @output_option("--html", "html", help="Write a page to look at.")
-@click.option("--markdown", is_flag=True, help="Print the documents as they are cut, as markdown.")
+@click.option("--markdown", is_flag=True, help="Print the texts of the chunks.")
 @json_option
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
     """List the chunks that would be indexed."""
@@ -39,8 +35,6 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, m
     files = find_documents(paths, logger, INDEXED, finder)
     if markdown and (html is not None or as_json):
         raise click.UsageError("--markdown, --html and --json exclude each other")
-    if markdown:
-        _print_cut(files, logger)
     if html is not None:
         check_written(html, files, HTML)
     try:
@@ -54,24 +48,14 @@ def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, m
         print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
     else:
         for chunk in found:
-            _print_chunk(chunk)
+            _print_text(chunk) if markdown else _print_chunk(chunk)
     exit_with_status(logger)
 
 
-def _print_cut(files: Sequence[Path], logger: ReportPrinter) -> NoReturn:
-    """Print documents as they are cut for the index, and exit."""
-    from ...index.documents import split_work
-
-    work = split_work(project_at, Models(warn=warn))
-    for path in files:
-        try:
-            put(serialize_blocks(run(work_on(path, work, logger))[1]))
-        except (ModelError, StoreError) as error:
-            logger.error(str(error))
-            break
-        except (OSError, MarkdownError) as error:
-            report_failure(error, path, logger)
-    exit_with_status(logger)
+def _print_text(chunk: Chunk) -> None:
+    payload = chunk.payload
+    place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
+    put(f"<!-- chunk: {place}, {len(chunk.content)} characters -->\n\n{chunk.content}\n\n")
 
 
 def _print_chunk(chunk: Chunk) -> None:

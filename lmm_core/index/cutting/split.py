@@ -1,8 +1,7 @@
-"""The split pass: short texts merged, texts gathered to documents and cut into chunks.
+"""The split pass: texts gathered to documents and cut into chunks.
 
-A chunk is a text block, so that the result is a list of blocks again. Equations and very short
-texts are merged with their neighbours. Documents (a section's own text, or parts of it) are
-returned by a search; chunks are what is searched.
+A chunk is a text block, so that the result is a list of blocks again. Documents (a section's own text,
+or parts of it) are returned by a search; chunks are what is searched.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from ...models.tokens import count_tokens
 from ...scan.annotations.sections import nearest_summary
 from ...scan.rag_parts import Excerpt, extract_parts
 from ...settings.tables import SplitOpts
-from .merge import TextRun, div_type, find_runs, merge_blocks
 from .pieces import Piece, add_frame, cut_text
+from .runs import TextRun, div_type, find_runs
 from .units import NO_FRAME, ChunkLimits
 
 Count = Callable[[str], int]
@@ -125,20 +124,13 @@ def transform(
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
-    merged = merge_blocks(extract_parts(restore_originals(blocks).blocks, opts.rules), opts)
-    documents = split_documents(merged, opts)
-    whole = opts.splitter == "none"
-    chunks = whole_chunks(merged, opts) if whole else split_chunks(merged, opts, _counter(opts, count))
+    texts = extract_parts(restore_originals(blocks).blocks, opts.rules)
+    documents = split_documents(texts, opts)
+    chunks = split_chunks(texts, opts, len if opts.unit == "characters" else count or count_tokens)
     for block in chunks:
         if isinstance(block, ErrorBlock):
             logger.warning("this metadata block cannot be read, and is in no chunk", block.line)
     return Split(chunks, documents)
-
-
-def _counter(opts: SplitOpts, count: Count | None) -> Count:
-    if opts.unit == "characters":
-        return len
-    return count or count_tokens
 
 
 # Chunks
@@ -162,19 +154,6 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
             kind = div_type(part.texts[0], opts.rules) if part.alone else None
             chunks += _with_metadata([replace(source.chunk(piece), kind=kind) for piece in pieces], part.metadata)
-    return chunks
-
-
-def whole_chunks(blocks: Sequence[Block], opts: SplitOpts) -> list[Block]:
-    """Return the blocks with each text as one chunk, whatever its size."""
-    chunks: list[Block] = []
-    for part in find_runs(blocks, opts.rules):
-        for block in part.texts if isinstance(part, TextRun) else [part]:
-            if isinstance(part, TextRun) and isinstance(block, TextBlock):
-                source = BlocksText([block])
-                kind = div_type(block, opts.rules)
-                block = replace(source.chunk(Piece(0, len(source.text), NO_FRAME, 0)), kind=kind)
-            chunks.append(block)
     return chunks
 
 
@@ -289,13 +268,13 @@ def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
 
 
 def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocument]:
-    """Return the documents of merged blocks in the order of their lines.
+    """Return the documents of blocks in the order of their lines.
 
     Each section's own text, without subsections, is one document, or several if it has more than
     `opts.documents` characters. A text that is RAG-only is a document of its own, and what `skip: true`
     leaves out is in none.
     """
-    tree = blocks_to_tree(blocks) if opts.documents >= 0 else None
+    tree = blocks_to_tree(blocks)
     found: list[ParentDocument] = []
     for section in sections(tree):
         titles = tuple(titles_path(section))

@@ -31,9 +31,7 @@ class Window:
 def has_default_sizes(opts: SplitOpts) -> bool:
     """Return True if the sizes of chunks are not configured, and texts are cut."""
     default = SplitOpts()
-    return all(
-        getattr(opts, name) == getattr(default, name) for name in ("splitter", "size", "max_size", "overlap", "unit")
-    )
+    return all(getattr(opts, name) == getattr(default, name) for name in ("size", "max_size", "overlap", "unit"))
 
 
 def default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:

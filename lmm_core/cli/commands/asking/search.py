@@ -58,7 +58,7 @@ def search(
             say(f"searching also for other names: {one_line(str(names))}", err=True)
         points = await search_points(library, asked, chunks_for(most) if group else most, where, warn)
         if group:
-            points = await afind_documents(store, collection, project.database.companion_collection, points, most)
+            points = await afind_documents(store, project.database.companion_collection, points, most)
         return points, {} if points else {name: count for name, count in find_types(store, collection).items() if name}
 
     found = with_library(project, models, work, logger)

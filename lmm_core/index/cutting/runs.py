@@ -1,10 +1,9 @@
-"""Merging: texts that make no sense alone (equations, very short ones) are joined with their neighbours."""
+"""Runs: the texts that a chunk may hold together."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...markdown.blocks import (
     BOM,
@@ -22,16 +21,6 @@ from ...markdown.divs import find_parts
 from ...markdown.regions import DIV_OPEN, Regions
 from ...markdown.visibility import KnitRules, type_of_div
 from ...scan.rag_parts import Excerpt
-from ...settings.tables import SplitOpts
-
-_LABEL = r"[ \t]*(?:\{[^{}\n]*\}|\([^()\n]{1,40}\))?[ \t]*[.,;]?"
-_EQUATION = re.compile(
-    rf"(?:\$\$(?:[^$\\]|\\.|\$(?!\$))*\$\${_LABEL}|\\\[(?:[^\\]|\\(?!\]))*\\\]{_LABEL}"
-    rf"|\\begin\{{(?P<name>[A-Za-z]+\*?)\}}.*?\\end\{{(?P=name)\}}{_LABEL})\s*",
-    re.S,
-)
-# LaTeX environments that hold text rather than a formula.
-_PROSE_ENVIRONMENT = re.compile(r"\\begin\{(?:quote|quotation|itemize|enumerate|description|center|verbatim|tabular)")
 
 
 @dataclass(slots=True)
@@ -112,61 +101,3 @@ def _is_one_div(text: str) -> bool:
     """Return True if the div at the start of a text ends where the text does."""
     regions = Regions(text)
     return (regions.div_end(0) if text.startswith(":::") else regions.end(0)) == len(text)
-
-
-def merge_blocks(blocks: Sequence[Block], opts: SplitOpts) -> list[Block]:
-    """Return the blocks with equations and short texts joined with their neighbours.
-
-    The source of a joined block is that of its parts, one after the other.
-    """
-    merged: list[Block] = []
-    for part in find_runs(blocks, opts.rules):
-        merged += _merge_texts(part.texts, opts.short) if isinstance(part, TextRun) else [part]
-    return merged
-
-
-def _merge_texts(texts: list[TextBlock], short: int) -> list[TextBlock]:
-    if len(texts) == 1:
-        return texts
-    groups: list[list[TextBlock]] = []
-    length = 0
-    for group in _equation_groups(texts, short):
-        if groups and length < short:
-            groups[-1] += group
-        else:
-            groups.append(group)
-            length = 0
-        length += sum(len(text.content) for text in group)
-    if len(groups) > 1 and length < short:
-        groups[-2:] = [groups[-2] + groups[-1]]
-    return [_join(group) for group in groups]
-
-
-def _join(texts: list[TextBlock]) -> TextBlock:
-    return texts[0] if len(texts) == 1 else replace(texts[0], source="".join(text.source for text in texts))
-
-
-def _equation_groups(texts: list[TextBlock], short: int) -> list[list[TextBlock]]:
-    """Return the texts in groups: equations with the text before them (or after them, at the
-    start), and with the next equation if only a short text lies between."""
-    formulas = [is_equation(text) for text in texts]
-    groups: list[list[TextBlock]] = []
-    head = next((at for at, formula in enumerate(formulas) if not formula), 0)  # the first text that is no equation
-    for at, text in enumerate(texts):
-        bridge = 0 < at < len(texts) - 1 and formulas[at - 1] and formulas[at + 1] and len(text.content) < short
-        if groups and (formulas[at] or bridge or at == head):
-            groups[-1].append(text)
-        else:
-            groups.append([text])
-    return groups
-
-
-def is_equation(block: TextBlock) -> bool:
-    """Return True if a text block holds nothing but displayed formulas and their labels."""
-    text = block.content.strip()
-    if not text.startswith(("$$", "\\[", "\\begin{")) or _PROSE_ENVIRONMENT.match(text):
-        return False
-    at = 0
-    while found := _EQUATION.match(text, at):
-        at = found.end()
-    return at == len(text)
