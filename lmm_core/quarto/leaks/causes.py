@@ -9,20 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import MarkdownError, QuartoError
-from ...files.walk import SUFFIXES
 from ...logging import counted
 from ...markdown.blocks import HeadingBlock, header_content
 from ...markdown.files import read_markdown
 from ...markdown.parse import parse_markdown_text
 from ...settings.quarto_project import mapping_in, page_settings, read_project
 from .findings import Leak
+from .site_text import PAGES
 
 _EMBEDDED = b'id="quarto-embedded-source-code'  # the element into which Quarto puts a page's source
 CODE_TOOLS = (
     "The page holds its whole source, since `code-tools` (its `source`) or `keep-source` asks for that. "
     "Set it to false."
 )
-KEEP_MD = "`keep-md` has kept the page as it was before anything was left out. Set it to false, and remove the file."
 READER = (
     "`from: {}` reads no fenced divs, so that nothing is left out of the page. Remove the line, or write "
     "`from: markdown`."
@@ -30,10 +29,6 @@ READER = (
 TITLE = (
     "A page without `title:` gets its first heading as its title before anything is left out. Write a `title:` into "
     "its header."
-)
-RESOURCES = (
-    "A source was copied into the site. Name no sources under `resources` (of `project:` or a page), "
-    "and link to pages, not to files."
 )
 
 
@@ -46,15 +41,15 @@ def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
         f"{parts} left out of the notes {stands} in {counted(len({leak.file for leak in leaks}), 'file')} of the site. "
         f"The render has failed, and {where} still holds what it has made. Do not publish it."
     )
-    return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(leaks, output, project_dir)])
+    return "\n".join(f"LM markdown: {line}" for line in [summary, *_causes(leaks, project_dir)])
 
 
-def _causes(leaks: Iterable[Leak], output: Path, project_dir: Path) -> Iterator[str]:
+def _causes(leaks: Iterable[Leak], project_dir: Path) -> Iterator[str]:
     """Yield each cause once, with the first file that has it."""
     named: dict[str, str] = {}
     for leak in leaks:
-        if cause := cause_of(leak.file, output, project_dir):
-            named.setdefault(cause, _name(leak.file, project_dir))
+        if leak.file.suffix.lower() in PAGES and leak.file.is_file() and _EMBEDDED in leak.file.read_bytes():
+            named.setdefault(CODE_TOOLS, _name(leak.file, project_dir))
         elif cause := cause_in_source(leak, project_dir):
             named.setdefault(cause, f"{_name(leak.source, project_dir)}:{leak.line}")
     yield from (f"{place}: {cause}" for cause, place in named.items())
@@ -87,20 +82,3 @@ def explain_reader(settings: Mapping[str, Any]) -> str:
 def _knows_divs(reader: str) -> bool:
     base = re.split("[+-]", reader, maxsplit=1)[0]
     return base in ("markdown", "commonmark_x", "qmd") or base.endswith(".lua") or "+fenced_divs" in reader
-
-
-def cause_of(file: Path, output: Path, project_dir: Path) -> str:
-    """Return the message on the setting that has put sources into a file of the output, or ""."""
-    if file.suffix in SUFFIXES:
-        inside = file.relative_to(output) if file.is_relative_to(output) else file
-        is_copy = (project_dir / inside).is_file() and (project_dir / inside) != file
-        return RESOURCES if is_copy else KEEP_MD if _source_of(inside, project_dir) else ""
-    if file.suffix.lower() in (".html", ".htm") and file.is_file() and _EMBEDDED in file.read_bytes():
-        return CODE_TOOLS
-    return ""
-
-
-def _source_of(inside: Path, project_dir: Path) -> bool:
-    """Return True if a file (`a.html.md`, `a.md`) is named like a source that is written as markdown."""
-    stem = inside.name.split(".")[0]
-    return any((project_dir / inside.parent / f"{stem}{suffix}").is_file() for suffix in SUFFIXES)

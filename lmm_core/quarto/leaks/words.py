@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 WORDS = 6  # words of a run that is looked for
 LEAST = 3  # words that a part without such a run has to have
-FEW = 50  # first letters that are looked for in a text one by one
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
@@ -120,26 +119,22 @@ class Index:
 
     def __init__(self) -> None:
         self.secrets: dict[Needle, list[int]] = {}
-        self._heads: dict[int, dict[str, list[Needle]]] = {LONG: {}, SHORT: {}}
+        self._heads: dict[str, list[Needle]] = {}
 
     def add(self, secret: int, needles: Iterable[Needle]) -> None:
         """Add the needles of a secret, given by its number."""
         for needle in needles:
             if needle not in self.secrets:
-                size = LONG if len(needle.letters) >= LONG else SHORT
-                self._heads[size].setdefault(needle.letters[:size], []).append(needle)
+                self._heads.setdefault(needle.letters[:SHORT], []).append(needle)
             self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
-        letters = stream.letters
-        for size, needles in self._heads.items():
-            if len(needles) < FEW and not any(head in letters for head in needles):  # sooner seen than words cut
-                continue
-            for at in [at for at in stream.starts if letters[at : at + size] in needles]:
-                for needle in needles[letters[at : at + size]]:
-                    if stream.fits(needle, at):
-                        yield at, needle
+        letters, heads = stream.letters, self._heads
+        for at in [at for at in stream.starts if letters[at : at + SHORT] in heads] if heads else ():
+            for needle in heads[letters[at : at + SHORT]]:
+                if stream.fits(needle, at):
+                    yield at, needle
 
 
 def find_needles(text: str) -> Iterator[Needle]:
