@@ -28,7 +28,7 @@ HOSTILE = (
 def write_course(folder):
     """A document of three sections, and no more."""
     (folder / "trees.md").write_text(document("oak", "elm", "ash", header="title: T"), encoding="utf-8")
-    (folder / "config.toml").write_text("[sources.openai]\nprice = [1.0, 2.0]\n", encoding="utf-8")
+    (folder / "config.toml").write_text("", encoding="utf-8")
 
 
 def make_turns(count, answered=ANSWERED, refused=REFUSED, seed=1):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -89,17 +88,6 @@ def cost(models: Models | None, began: float) -> str:
     if usage is None or not (usage.requests or usage.cached):
         return ""
     return f": {usage}, {time.monotonic() - began:.1f} s"
-
-
-def at_most(money: float, sources: Collection[str]) -> str:
-    """Return in words what tokens cost at most at the price of sources, in whatever currency the price is."""
-    names = ", ".join(f"[sources.{name}]" for name in sorted(sources))
-    return f"at most {shown_money(math.ceil(money * 10_000) / 10_000)} at the price in {names}"
-
-
-def shown_money(money: float) -> str:
-    """Return an amount of money as it is shown."""
-    return f"{money:,.4f}"
 
 
 class ProgressBar:

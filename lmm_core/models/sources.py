@@ -36,8 +36,7 @@ class ModelSource:
 
     key_variable: "" if no key is needed; chat_model, embedding_model: the defaults, "" if there is
     none; file: the `config.toml` that names the server or the variable, "" if they come from us or
-    from the person (environment, code); server_file: the same for the server alone; price: of a
-    million tokens sent and a million received, () if none is configured."""
+    from the person (environment, code); server_file: the same for the server alone."""
 
     name: str
     base_url: str
@@ -46,11 +45,6 @@ class ModelSource:
     embedding_model: str = ""
     file: str = ""
     server_file: str = ""
-    price: tuple[float, ...] = ()
-
-    def money(self, sent: int, received: int = 0) -> float | None:
-        """Return what so many tokens cost, None if no price is configured."""
-        return (self.price[0] * sent + self.price[1] * received) / 1_000_000 if self.price else None
 
     @property
     def local(self) -> bool:

@@ -233,7 +233,11 @@ def _with_annotations(project: Project, _key: str, value: Any) -> Project:
 
     Of a mapping, only the keys in it change; with a list, the numbers of words from which they are made stay."""
     if isinstance(value, dict):
-        given: dict[str, Any] = {_rag_key(key): _rag_value(key, one) for key, one in value.items()}
+        given = {ANNOTATIONS.get(str(key), str(key)): one for key, one in value.items()}
+        for key, one in given.items():
+            if key not in _RAG_KEYS or type(one) is not type(_RAG_KEYS[key]) or one < 0:
+                allowed = f"true or false for {', '.join(_RAG_KEYS)}, or a number of words for the thresholds"
+                raise ConfigError(f"`{key}: {one!r:.60}`: should be {allowed}")
         return replace(project, opts=replace(project.opts, **given))
     allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
     names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
@@ -244,23 +248,6 @@ def _with_annotations(project: Project, _key: str, value: Any) -> Project:
         project.opts, titles="titles" in chosen, questions="questions" in chosen, summaries="summaries" in chosen
     )
     return replace(project, opts=opts)
-
-
-def _rag_key(key: Any) -> str:
-    name = ANNOTATIONS.get(str(key), str(key))
-    if name not in _RAG_KEYS:
-        raise ConfigError(f"unknown key `{key}` (known: {', '.join(_RAG_KEYS)})")
-    return name
-
-
-def _rag_value(key: Any, value: object) -> bool | int:
-    """Return the value of an option, of the type that config.toml wants."""
-    if isinstance(_RAG_KEYS[_rag_key(key)], bool):
-        if not isinstance(value, bool):
-            raise ConfigError(f"`{key}` should be true or false, not {value!r:.60}")
-    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConfigError(f"`{key}` should be a number of words, 0 or more, not {value!r:.60}")
-    return value
 
 
 def _text(value: Any, allowed: str) -> str:

@@ -197,21 +197,14 @@ class SourceOptions:
     )
     chat_model: str = key("", "the chat model to use if none is named")
     embedding_model: str = key("", "the embedding model to use if none is named")
-    price: tuple[float, ...] = key(
-        (), "of a million tokens: [sent, received]; lmm rag --dry-run shows what a run costs"
-    )
     file: str = ""
     server_file: str = ""
-
-    def __post_init__(self) -> None:
-        if self.price and (len(self.price) != 2 or not min(self.price) >= 0):
-            raise ValueError("price should be two numbers, of a million tokens sent and received: [0.15, 0.6]")
 
     def as_source(self, name: str) -> ModelSource:
         """Return the source that requests are sent to."""
         models = (self.chat_model, self.embedding_model)
         files = (self.file, self.server_file)
-        return ModelSource(name, self.base_url, self.key_variable, *models, *files, self.price)
+        return ModelSource(name, self.base_url, self.key_variable, *models, *files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.markdown import MetadataBlock, parse_markdown_text
-from lmm_core.models.tokens import count_tokens
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer, annotate
 from tests.strategies import LONG, outside_metadata, squeezed
@@ -782,37 +781,6 @@ def test_a_dry_run_asks_and_writes_nothing_and_says_what_a_run_would_ask(model):
     lmm("lmm rag notes.md")
     assert sorted(asked(model)) == sorted(request["titles"][-1] for request in planned)
     assert json.loads(lmm("lmm rag --dry-run --json notes.md").stdout) == []
-
-
-def test_a_dry_run_tells_what_it_costs_where_a_price_is_configured(model, monkeypatch):
-    write("notes.md", NOTES)
-    assert "price" not in lmm("lmm rag --dry-run notes.md").stdout
-    write("config.toml", "[sources.openai]\nprice = [100, 1000]\n")
-    shown = lmm("lmm rag --dry-run notes.md").stdout
-    planned = json.loads(lmm("lmm rag --dry-run --json notes.md").stdout)
-    usual = sum(request["tokens"] * 100 + 120 * 1000 for request in planned) / 1e6
-    assert f"about {usual:,.4f}, at most " in shown and "at the price in [sources.openai]" in shown
-    assert sum(request["cost"] for request in planned) == pytest.approx(usual)
-    most = float(re.search(r"at most ([\d.,]+) at", shown)[1].replace(",", ""))
-    assert most == pytest.approx(sum(request["most_cost"] for request in planned), abs=1e-3) and most > usual
-    monkeypatch.setenv("MISTRAL_API_KEY", KEY)
-    assert "price" not in lmm("lmm rag --dry-run --model mistral/x notes.md").stdout
-    assert "at most" not in lmm("lmm rag --dry-run --model extractive notes.md").stdout
-
-
-def test_no_run_costs_more_than_the_dry_run_says(model):
-    """Each section is asked for twice, the first reply being of no use."""
-    write("notes.md", NOTES)
-    write("config.toml", "[sources.openai]\nprice = [100, 1000]\n")
-    shown = lmm("lmm rag --dry-run notes.md").stdout
-    good = model.reply
-    model.reply = lambda body: good(body) if len(body["messages"]) > 2 else "no JSON at all " * 60
-    lmm("lmm rag notes.md")
-    assert model.count == 10
-    sent = sum(count_tokens("\n".join(one["content"] for one in body["messages"])) for body in model.requests)
-    received = sum(count_tokens(model.reply(body)) for body in model.requests)
-    most = float(re.search(r"at most ([\d.,]+) at", shown)[1].replace(",", ""))
-    assert (100 * sent + 1000 * received) / 1e6 < most
 
 
 def test_a_dry_run_after_an_edit_says_what_may_follow(model):

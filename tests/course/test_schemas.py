@@ -69,7 +69,7 @@ def test_what_lmm_refuses_the_schema_refuses(toml):
     [
         "", 'spelling = "native"', '[minor]\nmodel = "openai/gpt-4o"\ntimeout = 5', "[minor.extra]\ntop_p = 0.9",
         '[sources.groq]\nbase_url = "https://api.groq.com/openai/v1"', '[sources.ollama]\nchat_model = "llama3"',
-        "[sources.openai]\nprice = [0.15, 0.6]", '[files]\nexclude = ["drafts/"]',
+        "[sources.openai]\nchat_model = 'm'", '[files]\nexclude = ["drafts/"]',
         '[retrieve]\nsynonyms = { SD = "standard deviation", MLM = ["mixed model", "HLM"] }',
     ],
 )  # fmt: skip

@@ -33,11 +33,9 @@ from ..files import (
 from ..reports import (
     ProgressBar,
     ReportPrinter,
-    at_most,
     exit_with_status,
     print_json,
     report_failure,
-    shown_money,
     warn,
 )
 from ..running import run
@@ -157,12 +155,7 @@ def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, 
 
 
 def _plan_as_rows(path: str, plan: RagPlan) -> list[dict[str, Any]]:
-    rows = []
-    for request in plan.requests:
-        money = plan.money([request])
-        priced = {"cost": money[0], "most_cost": money[1]} if money else {}
-        rows.append({"path": path, "annotator": plan.annotator, **asdict(request), **priced})
-    return rows
+    return [{"path": path, "annotator": plan.annotator, **asdict(request)} for request in plan.requests]
 
 
 def _print_requests(path: str, plan: RagPlan) -> None:
@@ -184,13 +177,6 @@ def _print_sum(plans: Sequence[RagPlan]) -> None:
         f"about {tokens:,} tokens to send and {asked * USUAL_REPLY:,} to receive; replies that are "
         "in the cache cost nothing"
     )
-    priced = [(plan, money) for plan in plans if plan.requests and (money := plan.money(plan.requests))]
-    if priced:
-        about, most = (sum(money[at] for _, money in priced) for at in (0, 1))
-        without = len(requests) - sum(len(plan.requests) for plan, _ in priced)
-        others = f"; {counted(without, 'request')} without a price not counted" if without else ""
-        sources = {plan.source.name for plan, _ in priced if plan.source}
-        say(f"about {shown_money(about)}, {at_most(most, sources)}{others}")
 
 
 # Recovery

@@ -23,7 +23,7 @@ from ...markdown.spelling import convert
 from ...markdown.visibility import KnitRules, header_rules
 from ...models.annotators.annotator import Annotator
 from ...models.annotators.lazy import UnaskedAnnotator
-from ...models.sources import ANNOTATION_TOKENS, STAND_IN_NAME, ModelSource, known_sources
+from ...models.sources import STAND_IN_NAME
 from ...settings.models import Models
 from ...settings.project import Project, load_project, project_finder
 from ...settings.quarto_inputs import included_finder
@@ -37,7 +37,6 @@ from ..rag import PlannedRequest, Progress, RagRun
 from .document import docid_of, new_rag_run, project_of, reporting
 
 USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
-MOST_SAID = 1_500  # tokens of a reply that was of no use, and why, when the model is asked once more
 SaveTo = bool | str | Path
 Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
@@ -81,25 +80,10 @@ def markdown_knit(
 class RagPlan:
     """The requests that annotating a document would make.
 
-    annotator: its name; source: of the model that is asked, None if none is; longest: tokens that a
-    reply may have."""
+    annotator: its name."""
 
     annotator: str = ""
     requests: Sequence[PlannedRequest] = ()
-    source: ModelSource | None = None
-    longest: int = ANNOTATION_TOKENS
-
-    def money(self, requests: Sequence[PlannedRequest]) -> tuple[float, float] | None:
-        """Return what some of the requests cost if each reply is of use and as long as usual, and at most.
-
-        At most, each is asked twice, with all that is said of the first reply and of its subsections, and
-        every reply is as long as it may be. None if there is no price."""
-        sent, count = sum(request.tokens for request in requests), len(requests)
-        if self.source is None or not self.source.price:
-            return None
-        usual = self.source.money(sent, count * USUAL_REPLY) or 0.0
-        most = self.source.money(2 * sent + count * (2 * self.longest + MOST_SAID), 2 * count * self.longest) or 0.0
-        return usual, max(usual, most)
 
 
 @dataclass
@@ -146,9 +130,7 @@ class RagWork:
         run = await self._start(blocks, file, logger)
         if run is None:
             return RagPlan()
-        project, name = self._project_of(file.path), run.annotator.name
-        source = known_sources(project.sources).get(name.partition("/")[0])
-        return RagPlan(name, run.planned(), source, project.requests["minor"].sampling.max_tokens or ANNOTATION_TOKENS)
+        return RagPlan(run.annotator.name, run.planned())
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
         """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
