@@ -27,14 +27,6 @@ class Entry:
     depth: int = 0
 
 
-def site_title(folder: Path, settings: Mapping[str, Any], contents: Sequence[Entry]) -> str:
-    """Return the title of a site: that of `_quarto.yml`, else that of its first page, else the folder's
-    name."""
-    named = mapping_in(settings, "book").get("title") or mapping_in(settings, "website").get("title")
-    first = next((entry.title for entry in contents if entry.page == FIRST_PAGE), "")
-    return plain_title(str(named or settings.get("title") or first)) or folder.name
-
-
 def read_contents(
     documents: Sequence[Path], project: Project, folder: Path, settings: Mapping[str, Any]
 ) -> list[Entry]:

@@ -16,7 +16,8 @@ from ..quarto.html import HtmlPage
 from ..quarto.pages import Page
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
-from .contents import FIRST_PAGE, Entry, read_contents, site_title
+from ..study.outline import course_title
+from .contents import FIRST_PAGE, Entry, read_contents
 from .frame import frame_of, site_words
 from .links import SiteLinks, find_labels
 from .render import FILES, PageJob, RenderedPage, find_pandoc, render_pages
@@ -35,7 +36,7 @@ def write_site(
     project = with_quarto_rules(load_project(folder / "-"))
     shown = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(shown, project, folder, settings)
-    title, language = site_title(folder, settings, contents), str(settings.get("lang") or "en")
+    title, language = course_title(folder) or folder.name, str(settings.get("lang") or "en")
     sources = {entry.page: entry.source for entry in contents if entry.source}
     texts = _read_texts(contents, project, settings, logger)
     if FIRST_PAGE not in sources:

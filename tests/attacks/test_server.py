@@ -359,7 +359,7 @@ def test_an_embedder_that_hangs(encoding, tmp_path, far_end, monkeypatch, releas
     assert "openai/embedder: no answer in 1 s" in log
     if encoding == "hybrid":
         events = events_in(response.text)
-        assert "the oak is explained" in said(events) and retriever.BY_WORDS in events[-1][1]["notes"]
+        assert "the **oak** is explained" in said(events) and retriever.BY_WORDS in events[-1][1]["notes"]
         assert found.json()["hits"][0]["anchor"] == "about-oak"
     else:
         assert (response.status_code, response.json()["error"]) == (503, serving_answers.NO_MODEL)
@@ -450,10 +450,9 @@ def test_the_command_line_does_without_helpers_that_hang_too(course, far_end, mo
 def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
     """`lmm mcp --http`: a connection that sends no request is ended there, too."""
     pytest.importorskip("mcp")
-    from lmm_core.serving.agents.mcp_server import serve_http
-
     from lmm_core.retrieve.agents.tools import Tools
     from lmm_core.retrieve.library import Library
+    from lmm_core.serving.mcp_server import serve_http
     from lmm_core.settings.models import Models
     from lmm_core.settings.project import load_project
 
