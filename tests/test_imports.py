@@ -53,8 +53,8 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4809,
-    "course": 1253,
+    "cli": 4704,
+    "course": 1246,
     "crawl": 1214,
     "ending": 19,
     "errors": 154,
@@ -69,7 +69,7 @@ MOST_LINES = {
     "logging": 248,
     "markdown": 4146,
     "models": 4801,
-    "quarto": 3091,
+    "quarto": 3064,
     "quarto-ext": 94,
     "retrieve": 4400,
     "scan": 5148,
