@@ -30,8 +30,9 @@ from lmm_core.crawl import FOLDER
 from lmm_core.crawl.catalogue import database_at
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import MOST_SHOWN, Indexes, SnippetHit
-from lmm_core.crawl.walk import CrawledFile, crawl, read
+from lmm_core.crawl.walk import crawl, read
 from lmm_core.crawl.windows import cut_windows
+from lmm_core.files.walk import WalkedFile
 from lmm_core.index.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
@@ -76,11 +77,11 @@ def crawl_and_cut(folder: Path, count: Count | None) -> tuple[float, int]:
     """Processor time, and how many windows came out. count: counts tokens; None to find and read only."""
     begun, made = time.process_time(), 0
     for one in crawl(folder):
-        if isinstance(one, CrawledFile):
+        if isinstance(one, WalkedFile):
             text = read(one)
             assert isinstance(text, str)
             if count is not None:
-                made += len(cut_windows(text, one.doc_path, one.doc_path, EncodingModel.BM25, count=count))
+                made += len(cut_windows(text, one.name, one.name, EncodingModel.BM25, count=count))
     return time.process_time() - begun, made
 
 

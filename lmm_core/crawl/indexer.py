@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CrawlError, FolderError
-from ..files.walk import Skipped
+from ..files.walk import Skipped, WalkedFile
 from ..index.documents import Encoded, count_chunk_terms
 from ..index.encoding import (
     DENSE,
@@ -47,7 +47,7 @@ from ..store.folder_lock import FolderLock
 from ..store.vector_store import Point, VectorStore
 from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, why_unlike
 from .snippets import sync_snippets
-from .walk import CrawledFile, crawl, read
+from .walk import LARGE, MIB, crawl, read
 from .windows import VERSION as WINDOWS
 from .windows import cut_windows
 
@@ -256,10 +256,11 @@ class _Run:
             text = file if isinstance(file, Skipped) else read(file)
             if isinstance(text, Skipped):
                 self.done.skipped.append(text)
-            elif isinstance(file, CrawledFile):
+            elif isinstance(file, WalkedFile):
                 documents.append(MarkdownFile(file.path, text, b""))
-                if file.advice:
-                    self.done.large.append(Skipped(file.doc_path, file.advice))
+                if len(text) > LARGE:
+                    advice = f"the file has {len(text) / MIB:.1f} MiB: split it, so that its parts can be found"
+                    self.done.large.append(Skipped(file.name, advice))
         self.present = {file.path for file in documents}
         self.present |= {self.root / one.doc_path for one in self.done.skipped if one.torn}
         return documents

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CrawlError
@@ -22,28 +21,10 @@ MADE_BY_TOOLS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class CrawledFile:
-    """A file to be indexed.
-
-    doc_path: relative to the root, with `/`; size: in bytes."""
-
-    path: Path
-    doc_path: str
-    size: int
-
-    @property
-    def advice(self) -> str:
-        """The advice for the writer of a large file, or ""."""
-        if self.size <= LARGE:
-            return ""
-        return f"the file has {self.size / MIB:.1f} MiB: split it, so that its parts can be found"
-
-
 # Walking
 
 
-def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[CrawledFile | Skipped]:
+def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
     """Yield the markdown files under a folder, by name in each folder, as they are asked for.
 
     ignore: more patterns as in `.gitignore`, from the root, which come last; without: folders that are not entered.
@@ -71,53 +52,40 @@ def _is_entered(name: str) -> bool:
     return name not in NEVER
 
 
-def _crawl(root: Path, choice: Choice) -> Iterator[CrawledFile | Skipped]:
+def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
     for one in walk(root, choice):
         if isinstance(one, Link):
             yield Skipped(one.name, one.where_to() if one.leads_nowhere else f"{one.where_to()}: not followed")
+        elif isinstance(one, WalkedFile) and (problem := name_problem(one.name)):
+            yield Skipped(shown_name(one.name), problem)
         else:
-            yield one if isinstance(one, Skipped) else _found(one)
-
-
-def _found(one: WalkedFile) -> CrawledFile | Skipped:
-    if problem := name_problem(one.name):
-        return Skipped(shown_name(one.name), problem)
-    try:
-        stat = one.path.stat(follow_symlinks=False)
-    except OSError as error:
-        return Skipped(one.name, because(error))
-    reason = _size_problem(stat.st_size)
-    return Skipped(one.name, reason) if reason else CrawledFile(one.path, one.name, stat.st_size)
-
-
-def _size_problem(size: int) -> str:
-    if size > LARGEST:
-        return f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} MiB are read: split it"
-    return "" if size else "empty"
+            yield one
 
 
 # Reading
 
 
-def read(found: CrawledFile) -> str | Skipped:
+def read(found: WalkedFile) -> str | Skipped:
     """Return the text of a file without a byte-order mark, or why it is left out.
 
-    It is left out if it cannot be read, is not UTF-8, is empty, or has grown too large since it
-    was found."""
+    It is left out if it cannot be read, is not UTF-8, is empty or too large."""
     try:
         with found.path.open("rb") as file:
             data = file.read(LARGEST + 1)
         torn = torn_problem(found.path, data)
     except OSError as error:
-        return Skipped(found.doc_path, because(error))
+        return Skipped(found.name, because(error))
     if torn:
-        return Skipped(found.doc_path, torn, torn=True)
-    if reason := _size_problem(len(data)):
-        return Skipped(found.doc_path, reason)
+        return Skipped(found.name, torn, torn=True)
+    if len(data) > LARGEST:
+        size = found.path.stat().st_size
+        return Skipped(
+            found.name, f"the file has {size / MIB:.1f} MiB, and at most {LARGEST // MIB} are read: split it"
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         what = f"line {line} is not UTF-8 (byte {error.start}, 0x{data[error.start]:02x}): save the file as UTF-8"
-        return Skipped(found.doc_path, what)
-    return text if text.strip() else Skipped(found.doc_path, "empty: nothing but white space")
+        return Skipped(found.name, what)
+    return text if text.strip() else Skipped(found.name, "empty")

@@ -19,9 +19,9 @@ from ..markdown.metadata.body import dump_entry
 from ..markdown.spelling import make_block
 from ..models.languages.stemming import language_name
 from ..store.threads import run_in_thread
-from ..store.vector_store import Point, ScoredPoint, VectorStore, Where, is_server
+from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .encoding import Compared, Encoder, compare_identity, is_earlier
-from .records import FILES, INDEXES, Changes, read_records, write_changes
+from .records import INDEXES, Changes, read_records, write_changes
 
 if TYPE_CHECKING:
     from .chunks import Chunk
@@ -216,14 +216,13 @@ class IndexInfo:
 
     place: its folder or the address of its server; size: bytes on this machine's disk, None on a
     server; documents: that are indexed; written: when the last of them was, in seconds since 1970, 0 if
-    that is not known; collections: the project's; others: the names of those that lie beside them."""
+    that is not known; collections: the project's."""
 
     place: str
     size: int | None
     documents: int
     written: float
     collections: list[CollectionInfo]
-    others: list[str]
 
     def summary(self) -> str:
         """Return the whole in a line."""
@@ -236,8 +235,7 @@ class IndexInfo:
 
     def lines(self) -> list[str]:
         """Return the whole in a line, then each collection in another."""
-        beside = [f"  beside it: {', '.join(self.others)}"] if self.others else []
-        return [self.summary(), *map(_describe_collection, self.collections), *beside]
+        return [self.summary(), *map(_describe_collection, self.collections)]
 
 
 def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
@@ -245,10 +243,7 @@ def read_info(store: VectorStore, place: str, name: str, companion: str, size: i
     found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
     records = read_records(store, name).values()
     written = max((record.written for record in records), default=0.0)
-    own, behind = (name, companion, name + FILES), store.aliases() if is_server(store) else {}
-    named = {*own, *(behind[one] for one in own if one in behind)}
-    others = [other for other in store.collections() if other not in named]
-    return IndexInfo(place, size, len(records), written, found, others)
+    return IndexInfo(place, size, len(records), written, found)
 
 
 def _read_collection(store: VectorStore, name: str) -> CollectionInfo | None:

@@ -10,15 +10,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import IndexChangedError, ModelError, StoreError
-from ..models.embedders.embedder import Embedder, SparseEncoder
+from ..models.embedders.embedder import Embedder
 from ..models.names import DEFAULT
 from ..models.sources import ModelSource, known_sources
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Search, Vector, VectorSpec, Where
+
+if TYPE_CHECKING:
+    from ..models.embedders.bm25 import Bm25Encoder
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
 VERSION = 4
@@ -57,18 +60,6 @@ class QdrantEmbeddingModel(StrEnum):
     HYBRID = "hybrid"
 
 
-_EMBEDDING = {
-    EncodingModel.NONE: QdrantEmbeddingModel.UUID,
-    EncodingModel.CONTENT: QdrantEmbeddingModel.DENSE,
-    EncodingModel.MERGED: QdrantEmbeddingModel.DENSE,
-    EncodingModel.MULTIVECTOR: QdrantEmbeddingModel.MULTIVECTOR,
-    EncodingModel.SPARSE: QdrantEmbeddingModel.SPARSE,
-    EncodingModel.SPARSE_CONTENT: QdrantEmbeddingModel.HYBRID_DENSE,
-    EncodingModel.SPARSE_MERGED: QdrantEmbeddingModel.HYBRID_DENSE,
-    EncodingModel.SPARSE_MULTIVECTOR: QdrantEmbeddingModel.HYBRID_MULTIVECTOR,
-    EncodingModel.BM25: QdrantEmbeddingModel.BM25,
-    EncodingModel.HYBRID: QdrantEmbeddingModel.HYBRID,
-}
 _WITH_DENSE = frozenset({QdrantEmbeddingModel.DENSE, QdrantEmbeddingModel.HYBRID_DENSE, QdrantEmbeddingModel.HYBRID})
 _WITH_MULTI = frozenset({QdrantEmbeddingModel.MULTIVECTOR, QdrantEmbeddingModel.HYBRID_MULTIVECTOR})
 _WITH_SPARSE = frozenset(QdrantEmbeddingModel) - {
@@ -83,7 +74,7 @@ def has_dense(model: QdrantEmbeddingModel) -> bool:
 
 def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddingModel:
     """Return the vectors that an encoding needs."""
-    return _EMBEDDING[encoding]
+    return _FLOW[encoding][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +90,26 @@ class ChunkTexts:
     language: str = ""
 
 
-# The texts encoded densely and sparsely: the flow table of LM markdown for education,
+# The vectors of an encoding, and the texts encoded densely and sparsely: the flow table of LM markdown for education,
 # and two more encodings.
-_FLOW: dict[EncodingModel, tuple[str, str]] = {
-    EncodingModel.NONE: ("", ""),
-    EncodingModel.CONTENT: ("content", ""),
-    EncodingModel.MERGED: ("merged", ""),
-    EncodingModel.MULTIVECTOR: ("pair", ""),
-    EncodingModel.SPARSE: ("", "annotations"),
-    EncodingModel.SPARSE_CONTENT: ("content", "annotations"),
-    EncodingModel.SPARSE_MERGED: ("merged", "annotations"),
-    EncodingModel.SPARSE_MULTIVECTOR: ("pair", "annotations"),
-    EncodingModel.BM25: ("", "merged"),
-    EncodingModel.HYBRID: ("merged", "merged"),
+_FLOW: dict[EncodingModel, tuple[QdrantEmbeddingModel, str, str]] = {
+    EncodingModel.NONE: (QdrantEmbeddingModel.UUID, "", ""),
+    EncodingModel.CONTENT: (QdrantEmbeddingModel.DENSE, "content", ""),
+    EncodingModel.MERGED: (QdrantEmbeddingModel.DENSE, "merged", ""),
+    EncodingModel.MULTIVECTOR: (QdrantEmbeddingModel.MULTIVECTOR, "pair", ""),
+    EncodingModel.SPARSE: (QdrantEmbeddingModel.SPARSE, "", "annotations"),
+    EncodingModel.SPARSE_CONTENT: (QdrantEmbeddingModel.HYBRID_DENSE, "content", "annotations"),
+    EncodingModel.SPARSE_MERGED: (QdrantEmbeddingModel.HYBRID_DENSE, "merged", "annotations"),
+    EncodingModel.SPARSE_MULTIVECTOR: (QdrantEmbeddingModel.HYBRID_MULTIVECTOR, "pair", "annotations"),
+    EncodingModel.BM25: (QdrantEmbeddingModel.BM25, "", "merged"),
+    EncodingModel.HYBRID: (QdrantEmbeddingModel.HYBRID, "merged", "merged"),
 }
 
 
 def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, language: str = "") -> ChunkTexts:
     """Return the texts of a chunk from which an encoding makes vectors; language: the code of theirs."""
     merged = f"{annotations}\n\n{content}" if annotations else content
-    dense, sparse = _FLOW[encoding]
+    _, dense, sparse = _FLOW[encoding]
     by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
     return ChunkTexts(by_name[dense], {"": "", "annotations": annotations, "merged": merged}[sparse], language)
 
@@ -134,17 +125,17 @@ class Encoder:
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
-    sparse: SparseEncoder | None = None
+    sparse: Bm25Encoder | None = None
     encoding: EncodingModel | None = None
     patience: float | None = None
 
     def __post_init__(self) -> None:
-        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is None:
+        if has_dense(self.model) and self.embedder is None:
             raise StoreError(
                 f"{self.model} needs an embedding model, and none is available. Name one ([embeddings] dense_model), "
                 "or use the encoding bm25."
             )
-        if self.model in _WITH_SPARSE and self.sparse is None:
+        if self.has_words and self.sparse is None:
             raise StoreError(f"{self.model} needs a sparse encoder.")
 
     @property
@@ -155,43 +146,38 @@ class Encoder:
     @property
     def has_meaning(self) -> bool:
         """True if texts are embedded by a model."""
-        return self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None
-
-    async def dimensions(self) -> int:
-        """Return the length of the dense vectors, 0 if there are none. Raise ModelError."""
-        if self.model not in _WITH_DENSE | _WITH_MULTI or self.embedder is None:
-            return 0
-        return len((await self.embedder.embed(["dimensions"]))[0])
+        return has_dense(self.model)
 
     async def spec(self) -> VectorSpec:
         """Return the vectors of a collection. Raise ModelError."""
-        dense = {DENSE: await self.dimensions()}
+        dense: dict[str, int] = {}
+        if self.has_meaning and self.embedder is not None:
+            dense = {DENSE: len((await self.embedder.embed(["dimensions"]))[0])}
         return VectorSpec(
             dense if self.model in _WITH_DENSE else {},
             dense if self.model in _WITH_MULTI else {},
-            (SPARSE,) if self.model in _WITH_SPARSE else (),
+            (SPARSE,) if self.has_words else (),
         )
 
     def identity(self) -> dict[str, Any]:
         """Return what a collection remembers, so that no points of another kind are put into it."""
-        with_dense = self.model in _WITH_DENSE | _WITH_MULTI
         encoding = {"encoding": str(self.encoding)} if self.encoding else {}
         return encoding | {
             "version": VERSION,
             "vectors": str(self.model),
-            "embedding": self.embedder.name if with_dense and self.embedder else "",
-            "sparse": self.sparse.name if self.model in _WITH_SPARSE and self.sparse else "",
+            "embedding": self.embedder.name if self.has_meaning and self.embedder else "",
+            "sparse": self.sparse.name if self.has_words and self.sparse else "",
         }
 
     async def encode(self, texts: Sequence[ChunkTexts]) -> list[dict[str, Vector]]:
         """Return the vectors of chunks by name. Raise ModelError."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None:
+        if self.has_meaning and self.embedder is not None:
             vectors = iter(await self.embedder.embed([text for one in texts for text in one.dense]))
             for vectors_of, one in zip(made, texts, strict=True):
                 found = [next(vectors) for _ in one.dense]
                 vectors_of[DENSE] = found if self.model in _WITH_MULTI else found[0]
-        if self.model in _WITH_SPARSE and self.sparse is not None:
+        if self.has_words and self.sparse is not None:
             words = self.sparse.encode([one.sparse for one in texts], [one.language for one in texts])
             for vectors_of, vector in zip(made, words, strict=True):
                 vectors_of[SPARSE] = vector
@@ -208,10 +194,10 @@ class Encoder:
         the texts in the collection, in each of which words are stemmed.
         """
         made: list[dict[str, Vector]] = [{} for _ in texts]
-        if self.model in _WITH_DENSE | _WITH_MULTI and self.embedder is not None and compared != "words":
+        if self.has_meaning and self.embedder is not None and compared != "words":
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
                 vectors[DENSE] = [dense] if self.model in _WITH_MULTI else dense
-        if self.model in _WITH_SPARSE and self.sparse is not None and compared != "meaning":
+        if self.has_words and self.sparse is not None and compared != "meaning":
             for vectors, text in zip(made, texts, strict=True):
                 vectors[SPARSE] = self.sparse.encode_query(text, languages)
         if not all(made):
@@ -347,7 +333,7 @@ def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads:
     return CachedEmbedder(embedder, Cache(), models.warn, project.requests["embedding"].max_concurrency)
 
 
-def _sparse(project: Project) -> SparseEncoder:
+def _sparse(project: Project) -> Bm25Encoder:
     """Return the encoder of words that is configured."""
     from ..models.embedders.bm25 import Bm25Encoder
 

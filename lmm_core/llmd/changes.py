@@ -25,7 +25,6 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # not the joiners, which change words
 _BLANK = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MOST = 20_000  # lines of a file that are searched for similar ones
-_LONGEST = 300  # characters of a line compared with others, since comparing is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +169,7 @@ def _missed(lines: Sequence[str], one: Replacement) -> str:
     at = _closest(lines, one.search)
     if at is None:
         return "the SEARCH text is not in the file, and nothing similar either"
-    there = lines[at : at + len(one.search)]
-    difference = _diff(there, one.search) + _first_hidden(there, one.search, at + 1)
+    difference = _diff(lines[at : at + len(one.search)], one.search)
     return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{difference}"
 
 
@@ -180,31 +178,11 @@ def _diff(there: Sequence[str], search: Sequence[str]) -> str:
     return "\n".join(line for line in marked if not line.startswith("@@"))
 
 
-def _first_hidden(there: Sequence[str], search: Sequence[str], first: int) -> str:
-    """Return a line about the first different characters if they cannot be told apart by looking, else ""."""
-    for number, (line, other) in enumerate(zip(there, search, strict=False), first):
-        for column, (one, two) in enumerate(zip(line, other, strict=False), 1):
-            if one != two:
-                shown = f"\n(line {number}, column {column}: {_character(one)}, in SEARCH {_character(two)})"
-                return "" if f"{one}{two}".isascii() and f"{one}{two}".isprintable() else shown
-    return ""
-
-
-def _character(sign: str) -> str:
-    return f"U+{ord(sign):04X} {unicodedata.name(sign, 'a control character').lower()}"
-
-
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return where most of the searched lines in a row stand, or else a line similar to the longest one, or None.
-
-    Blanks around lines are ignored."""
+    """Return where most of the searched lines in a row stand, or None. Blanks around lines are ignored."""
     there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
-    if any(wanted[run.b : run.b + run.size]):
-        return max(0, run.a - run.b)
-    longest = max((line for line in wanted if len(line) <= _LONGEST), key=len, default="")
-    alike = difflib.get_close_matches(longest, {line for line in there if len(line) <= _LONGEST}, 1) if longest else []
-    return max(0, there.index(alike[0]) - wanted.index(longest)) if alike else None
+    return max(0, run.a - run.b) if any(wanted[run.b : run.b + run.size]) else None
 
 
 # Mission and document
@@ -218,7 +196,7 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
         search, new = plain_mission("\n".join(one.search)), plain_mission("\n".join(one.replace))
         there, wanted = before.split("\n"), search.split("\n")
         if _as_seen(there) != _as_seen(wanted):
-            difference = _diff(there, wanted) + _first_hidden(there, wanted, 1)
+            difference = _diff(there, wanted)
             problems.append(Problem(one.line, f"SEARCH_MISSION has to be the whole mission:\n{difference}"))
         elif not new:
             problems.append(Problem(one.line, "the new mission is empty"))

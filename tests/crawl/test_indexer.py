@@ -194,7 +194,9 @@ def test_a_folder_that_cannot_be_looked_into_for_once_keeps_its_place(monkeypatc
 
     def without_sub(*given, **named):
         yield walk.Skipped("sub/", "may not be read: permission denied")
-        yield from (one for one in crawl(*given, **named) if not one.doc_path.startswith("sub/"))
+        yield from (
+            one for one in crawl(*given, **named) if isinstance(one, walk.Skipped) or not one.name.startswith("sub/")
+        )
 
     monkeypatch.setattr(indexer, "crawl", without_sub)
     assert index().removed == 0
@@ -206,7 +208,7 @@ def test_a_file_that_vanishes_between_crawl_and_read_is_listed(monkeypatch):
     read = indexer.read
 
     def vanishing(found):
-        if found.doc_path == "more.md":
+        if found.name == "more.md":
             found.path.unlink()
         return read(found)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.walk import LARGEST, MIB, CrawledFile, Skipped, crawl, read
+from lmm_core.crawl.walk import LARGEST, MIB, Skipped, WalkedFile, crawl, read
 from lmm_core.errors import CrawlError
 
 
@@ -21,7 +21,7 @@ def write(root, files):
 
 
 def found(root, **options):
-    return [one.doc_path for one in crawl(root, **options) if isinstance(one, CrawledFile)]
+    return [one.name for one in crawl(root, **options) if isinstance(one, WalkedFile)]
 
 
 def skipped(root, **options):
@@ -29,7 +29,7 @@ def skipped(root, **options):
 
 
 def texts(root):
-    return [(one.doc_path, read(one)) for one in crawl(root) if isinstance(one, CrawledFile)]
+    return [(one.name, read(one)) for one in crawl(root) if isinstance(one, WalkedFile)]
 
 
 # What is found
@@ -44,8 +44,7 @@ def test_markdown_files_at_any_depth_by_name(tmp_path):
 def test_what_is_known_of_a_file(tmp_path):
     write(tmp_path, {"docs/a.md": "text\n"})
     (one,) = crawl(tmp_path)
-    assert one == CrawledFile((tmp_path / "docs/a.md").resolve(), "docs/a.md", 5)
-    assert one.advice == ""
+    assert one == WalkedFile((tmp_path / "docs/a.md").resolve(), "docs/a.md")
 
 
 def test_a_folder_that_is_not_there(tmp_path):
@@ -58,7 +57,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_files_are_found_as_they_are_asked_for(tmp_path):
     write(tmp_path, {"a/1.md": "x", "b/2.md": "x"})
     walk = crawl(tmp_path)
-    assert next(walk).doc_path == "a/1.md"
+    assert next(walk).name == "a/1.md"
     shutil.rmtree(tmp_path / "b")
     assert list(walk) == [Skipped("b/", "gone since it was found")]
 
@@ -248,16 +247,13 @@ def test_sizes(tmp_path):
     write(
         tmp_path, {"empty.md": "", "blank.md": " \n\n", "large.md": b"x" * (MIB + 1), "huge.md": b"x" * (LARGEST + 1)}
     )
-    assert found(tmp_path) == ["blank.md", "large.md"]
-    assert skipped(tmp_path) == {
+    read_ones = dict(texts(tmp_path))
+    assert read_ones["large.md"] == "x" * (MIB + 1)
+    assert {name: text.reason for name, text in read_ones.items() if isinstance(text, Skipped)} == {
+        "blank.md": "empty",
         "empty.md": "empty",
-        "huge.md": "the file has 10.0 MiB, and at most 10 MiB are read: split it",
+        "huge.md": "the file has 10.0 MiB, and at most 10 are read: split it",
     }
-    large = next(one for one in crawl(tmp_path) if one.doc_path == "large.md")
-    assert large.advice == "the file has 1.0 MiB: split it, so that its parts can be found"
-    blank, text = texts(tmp_path)
-    assert blank == ("blank.md", Skipped("blank.md", "empty: nothing but white space"))
-    assert text == ("large.md", "x" * (MIB + 1))
 
 
 def test_encodings(tmp_path):

@@ -99,13 +99,6 @@ def test_differences_that_nobody_sees(old, search, new, after):
     assert (made.problems, made.changes) == ((), (FileChange("f", old, after),))
 
 
-def test_a_difference_that_is_hard_to_see_is_named():
-    told_of = told(block("f", "x = 1\npapa\n", "y\n"), {"f": "x = 1\np\u0430pa\n"})
-    assert told_of[0][1].endswith(
-        "\n(line 2, column 2: U+0430 cyrillic small letter a, in SEARCH U+0061 latin small letter a)"
-    )
-
-
 def test_a_mission_in_another_spelling():
     document = TEXT.replace("one bill", "one bi\u0301ll")
     made = planned(mission("Send each customer one b\u00edll a month.", "Send two."), document=document)
@@ -144,10 +137,8 @@ def test_a_near_miss_gets_the_closest_place_and_a_diff():
     reply = block("a.py", "def total(lines):\n    return sum(lines)\n", "x\n")
     assert told(reply, {"a.py": text}) == [
         (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
-            "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)\n"
-            "(line 5, column 1: U+0009 a control character, in SEARCH U+0020 space)")
+            "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
     ]  # fmt: skip
-    assert "The closest text is in line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
 
 
 def mission(old, new):

@@ -42,11 +42,11 @@ class Bm25Encoder:
         return _of_language, (self.language,)
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
-        """See `SparseEncoder`."""
+        """Return one vector for each text to be stored; languages: the code of each one's, or ""."""
         return [self._encode(text, lang) for text, lang in zip(texts, languages or [""] * len(texts), strict=True)]
 
     def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
-        """See `SparseEncoder`."""
+        """Return the vector of a query; languages: those of the texts that it is compared with."""
         numbers = [self._numbers_of(language) for language in languages or ("",)]
         indices = list(dict.fromkeys(known[word] for word in find_words(text) for known in numbers))
         indices = [number for number in indices if number != _LEFT_OUT]

@@ -1,4 +1,4 @@
-"""The protocols of models that turn texts into dense or sparse vectors."""
+"""Vectors of texts, and the protocol of models that make dense ones."""
 
 from __future__ import annotations
 
@@ -24,25 +24,6 @@ class Sparse:
     def __reduce__(self) -> tuple[type[Sparse], tuple[list[int], list[float]]]:
         """Return what `pickle` writes: of a dataclass with slots it would look for the fields each time."""
         return Sparse, (self.indices, self.values)
-
-
-@runtime_checkable
-class SparseEncoder(Protocol):
-    """Anything that makes sparse vectors of texts.
-
-    name: remembered with the collection that holds the vectors; language: the code of that of texts
-    that come without one. The store adds how rare a number is."""
-
-    name: str
-    language: str
-
-    def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
-        """Return one vector for each text to be stored; languages: the code of each one's, or ""."""
-        ...
-
-    def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
-        """Return the vector of a query; languages: those of the texts that it is compared with."""
-        ...
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from lmm_core.models.embedders.embedder import Sparse, SparseEncoder
+from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages import stemming
 from lmm_core.models.languages.stemming import LANGUAGES, LISTS, WITH_STOP_WORDS, language_code, stop_words
 from tests.real_files import markdown_files
@@ -150,10 +150,6 @@ def test_a_single_letter_is_a_word_like_others(text):
 )
 def test_letters_of_contractions_are_none(lang, text):
     assert Bm25Encoder(lang).encode_query(text) == Sparse([], [])
-
-
-def test_an_encoder_follows_the_protocol():
-    assert isinstance(Bm25Encoder(), SparseEncoder)
 
 
 def test_a_list_that_is_missing_is_an_error(tmp_path, monkeypatch):
