@@ -4,13 +4,52 @@ from __future__ import annotations
 
 import sys
 
+from lmm_core.markdown.blocks import Block
+from lmm_core.scan.documents.talk import DocumentChat
+from lmm_core.settings.models import Models
+
+from .pandoc.document import FilterDocument, FilterOutput
+from .pass_run import apply_pass
 from .process import run_filter
-from .talk import talk
+
+
+def talk(document: FilterDocument) -> FilterOutput:
+    """Ask the model what the document asks, and return the document with the replies."""
+    models = Models(document.options.model, warn=document.logger.warning)
+    started: list[DocumentChat] = []
+    output = apply_pass(document, lambda blocks: _talk(document, blocks, models, started), "answers")
+    for chat in started:  # nothing can go wrong with the document any more
+        chat.delivered()
+    return output
+
+
+def _talk(document: FilterDocument, blocks: list[Block], models: Models, started: list[DocumentChat]) -> list[Block]:
+    project = document.project_for(blocks)
+    if project is None:
+        return blocks
+    # an edit adds text, which only a source text can take up
+    chat = DocumentChat(models, project, document.logger, edits=document.source is not None)
+    if not chat.start(blocks):
+        return blocks
+    started.append(chat)
+    from lmm_core.models.chat import run
+
+    run(_ask(chat, models))
+    if models.usage.requests or models.usage.cached:
+        document.logger.info(str(models.usage))
+    return chat.apply(blocks)
+
+
+async def _ask(chat: DocumentChat, models: Models) -> None:
+    try:
+        await chat.ask()
+    finally:
+        await models.close()
 
 
 def main() -> None:
     """Run the command `lmm-chat`, which pandoc starts."""
-    sys.exit(run_filter("lmm-chat", lambda document: talk(document, chats=True)))
+    sys.exit(run_filter("lmm-chat", talk))
 
 
 if __name__ == "__main__":

@@ -53,15 +53,14 @@ def _run(name: str, work: Work, data: bytes) -> int:
     from lmm_core.logging import ConsoleLogger, say
 
     from .pandoc.document import read_document
-    from .pandoc.outputs import start_to_put_aside
+    from .pandoc.outputs import put_output_aside
 
     logger = ConsoleLogger(f"{name}: ")
     try:
         document = read_document(name, data, sys.argv[1] if len(sys.argv) > 1 else "html", logger)
         output = work(document)
-        finish_putting_aside = start_to_put_aside(document.call, output.text)
         written = json.dumps(output.ast, ensure_ascii=False, separators=(",", ":"))
-        finish_putting_aside()
+        put_output_aside(document.call, output.text)
     except (LmmError, OSError) as error:
         say(f"{name}: {error}", err=True)
         return 1

@@ -77,7 +77,6 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .scan.documents.passes import markdown_knit as markdown_knit
     from .scan.documents.passes import markdown_rag as markdown_rag
     from .scan.documents.passes import markdown_scan as markdown_scan
-    from .scan.documents.talk import markdown_edits as markdown_edits
     from .scan.documents.talk import markdown_messages as markdown_messages
     from .scan.exchange.record import clear_messages as clear_messages
     from .scan.knit import knit as knit
@@ -131,7 +130,7 @@ _MODULES = {
     "settings.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
     "scan.documents.own_pass": "load_pass",
     "scan.documents.passes": "markdown_knit markdown_rag markdown_scan",
-    "scan.documents.talk": "markdown_edits markdown_messages",
+    "scan.documents.talk": "markdown_messages",
 }
 
 # onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.

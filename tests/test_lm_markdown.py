@@ -187,7 +187,6 @@ def test_a_chat_goes_on(monkeypatch):
 def test_annotating_leaves_chats_alone():
     source = f"---\ntitle: T\n---\n\n---\n?: Is it clear?\n---\n\n# A\n\n{WORDS}\n"
     assert "?: Is it clear?" in annotated(source)
-    assert "?: Is it clear?" not in annotated(source, remove_messages=True)
 
 
 @shows("Own keys")

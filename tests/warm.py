@@ -35,7 +35,7 @@ FOLDER = "LMM_TEST_WARM"  # the variable that names the folder of the programs
 COMMANDS = {
     "lmm": "lmm_core.cli",
     **{name: f"lmm_filters.{name.replace('-', '_')}" for name in
-       ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")},
+       ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")},
 }  # fmt: skip
 PACKAGES = {"lmm_core": "lmm_core", "lmm_filters": "filters"}  # each with its folder
 # Imported late by the commands, since they take long.

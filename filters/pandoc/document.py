@@ -18,9 +18,8 @@ from lmm_core.markdown.divs import find_parts
 from lmm_core.markdown.metadata.keys import is_positional
 from lmm_core.markdown.metadata.lmm_options import OPTIONS, options_in, refusal, report_refused, said_by
 from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.markdown.visibility import OUT, KnitRules, named_types, words_of
+from lmm_core.markdown.visibility import KnitRules, named_types, words_of
 from lmm_core.scan.documents.document import project_of
-from lmm_core.scan.header import report_ignored_exclusions
 from lmm_core.settings.project import Project, load_project
 
 from ..errors import FilterError
@@ -137,7 +136,6 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
     for option in options.unknown:
         known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
-    report_ignored_exclusions([word for word in options.div_types if word.startswith(OUT)], logger)
     if options.spelling not in ("", *get_args(Spelling)):
         raise FilterError(f"lmm-spelling must be div, native or comment, not {options.spelling!r}.")
 

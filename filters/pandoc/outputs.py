@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from lmm_core.errors import RecoveryError
@@ -86,31 +84,19 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
     return (text.replace("\n", "\r\n") if crlf else text).encode("utf-8")
 
 
-def start_to_put_aside(call: FilterCall, text: str | None) -> Callable[[], None]:
-    """Start to keep copies of the markdown or the input that pandoc is about to write over, and of its new text.
+def put_output_aside(call: FilterCall, text: str | None) -> None:
+    """Keep copies of the markdown or the input that pandoc is about to write over, and of its new text.
 
     Pandoc empties the file before it writes, and may be ended in between. text: what goes out
-    verbatim, or None. Return a function that waits for the end of the work, and raises RecoveryError
-    if it has failed for a file that is an input, so that pandoc leaves it alone."""
+    verbatim, or None. Raise RecoveryError if that fails for a file that is an input, so that pandoc
+    leaves it alone."""
     run, output = call.run, call.output
     if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
-        return lambda: None
+        return
     after = None if text is None else as_pandoc_writes(run, text)
     is_filtered_on = call.place is None or call.place + 1 < len(run.filters)
-    failed: list[RecoveryError] = []
-
-    def work() -> None:
-        try:
-            put_aside(output, project_root(output), after, is_filtered_on)
-        except RecoveryError as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def wait() -> None:
-        thread.join()
-        if failed and call.overwrites_source:
-            raise failed[0]
-
-    return wait
+    try:
+        put_aside(output, project_root(output), after, is_filtered_on)
+    except RecoveryError:
+        if call.overwrites_source:
+            raise

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 PANDOC = "pypandoc_binary"  # the package that brings a pandoc
 OLDEST_PANDOC = (2, 17)
-FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-edit", "lmm-index", "lmm-pass")
+FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")
 SECONDS_ONLINE = 30.0  # for an answer: a server on this machine may have to load its model first
 
 

@@ -8,32 +8,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from ..errors import MarkdownError
 
-_SOURCE = re.compile(r'[ \t]*"source":[ \t]*(\[?)[ \t]*("(?:[^"\\]|\\.)*")?')
 _RUN = re.compile(r"`{3,}")
 
 
 def read_notebook(data: str, name: str) -> str:
-    """Return the text of a notebook: its markdown, and its code in fences.
+    """Return the text of a notebook: its markdown, and its code in fences. Its lines are counted in this text.
 
-    Each line has the number that it has in the file as Jupyter writes it, with one line of text
-    on one line of JSON; in a file laid out otherwise, a number close to it. data: the JSON;
-    name: of the file, for messages. Raise MarkdownError if it is no notebook."""
+    data: the JSON; name: of the file, for messages. Raise MarkdownError if it is no notebook."""
     cells, language = _cells(data, name)
-    lines: list[str] = []
-    for cell, at in zip(cells, _places(cells, data), strict=True):
-        source = _fenced(cell, language) if cell.kind != "markdown" else cell.lines
-        if not source:
-            continue
-        start = at - (source is not cell.lines)  # the fence takes the line of `"source": [`
-        lines += [""] * max(start - len(lines), 1 if lines else 0)
-        lines += source
-    text = "".join(f"{line}\n" for line in lines)
+    parts = [cell.lines if cell.kind == "markdown" else _fenced(cell, language) for cell in cells]
+    text = "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
     return text.encode("utf-8", "replace").decode("utf-8")  # JSON may hold lone surrogates
 
 
@@ -43,8 +31,8 @@ class _Cell:
     def __init__(self, cell: dict[str, Any]) -> None:
         self.kind = str(cell.get("cell_type"))
         source = cell.get("source")
-        self.source = [str(one) for one in source] if isinstance(source, list) else [str(source or "")]
-        text = "".join(self.source).removesuffix("\n")
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
+        text = text.removesuffix("\n")
         self.lines = text.split("\n") if text else []
         metadata = cell.get("metadata")
         self.format = str(metadata.get("raw_mimetype") or "") if isinstance(metadata, dict) else ""
@@ -84,24 +72,3 @@ def _fenced(cell: _Cell, language: str) -> list[str]:
     fence = max([*runs, "``"], key=len) + "`"
     opening = language if cell.kind == "code" else f"={cell.format.rpartition('/')[2]}"
     return [f"{fence}{{{opening}}}", *cell.lines, fence]
-
-
-def _places(cells: list[_Cell], data: str) -> Iterator[int]:
-    """Yield for each cell how many lines of the file stand before its first line; 0 if unknown."""
-    found = iter([*_starts(data.split("\n"))])
-    for cell in cells:
-        first = cell.source[0] if cell.source else ""
-        yield next((at for at, text in found if text == first), 0) if cell.lines else 0
-
-
-def _starts(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield where the source of a cell may begin: the lines before it, and its first line."""
-    for at, (line, after) in enumerate(pairwise([*lines, ""])):
-        opened = _SOURCE.match(line)
-        if opened is None:
-            continue
-        text, below = (opened[2], 0) if opened[2] else (after.strip().removesuffix(","), 1)
-        try:
-            yield at + below, str(json.loads(text))
-        except ValueError:
-            continue

@@ -82,11 +82,6 @@ def project_rules(settings: Mapping[str, Any], rules: KnitRules) -> KnitRules:
     return replace(header_rules(settings, rules), keep=rules.keep | keep)
 
 
-def taken_out(header: Mapping[str, Any]) -> list[str]:
-    """Return the classes that a header names with a `-`, which has no effect."""
-    return [word for word in words_of(options_in(header).get("div-types")) if word.startswith(OUT)]
-
-
 def words_of(value: Any) -> list[str]:
     """Return a list, or the words of a text separated by commas or blanks."""
     if isinstance(value, list):

@@ -10,10 +10,8 @@ from ..markdown.blocks import Block, ErrorBlock, FrontMatterBlock, HeaderBlock, 
 from ..markdown.edits import broken_edits, restore_originals
 from ..markdown.metadata.body import dump_entry
 from ..markdown.metadata.ownership import digest
-from ..markdown.regions import TITLE_BLOCK
 from ..markdown.spelling import make_block, settle
 from ..markdown.tree import HeaderNode
-from ..markdown.visibility import taken_out
 from .check.document import find_errors
 from .system_keys import FLOW_KEYS, State, first_newline, key_state, set_values, write_keys
 
@@ -55,7 +53,11 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
     if first is None or isinstance(first, ErrorBlock) or (len(blocks) == 1 and blank(first.source.lstrip("\ufeff"))):
         return False
     if isinstance(first, FrontMatterBlock):
-        _report_front_matter(first, logger)
+        logger.warning(
+            f"front matter in another form than YAML ({first.language}), so the document gets no header; to have one, "
+            "write the front matter as YAML between two lines `---`",
+            first.line,
+        )
         return False
     return True
 
@@ -69,21 +71,9 @@ def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
-    """Report each metadata block that cannot be read, and each RAG-only class that the header tries
-    to take out, which it may not."""
+    """Report each metadata block that cannot be read."""
     for problem in find_errors(blocks):
         logger.error(problem.message, problem.line)
-    header = blocks[0] if blocks else None
-    if isinstance(header, HeaderBlock):
-        report_ignored_exclusions(taken_out(header.content), logger, header.line)
-
-
-def report_ignored_exclusions(classes: Sequence[str], logger: LoggerBase, line: int = 0) -> None:
-    """Report classes named with a `-` in a place other than the configuration, where that has no effect."""
-    for name in classes:
-        logger.warning(
-            f"div-types: {name} has no effect here; only div_types in config.toml can take a class out", line
-        )
 
 
 def is_list_header(blocks: Sequence[Block]) -> bool:
@@ -94,16 +84,3 @@ def is_list_header(blocks: Sequence[Block]) -> bool:
 
 def _title(blocks: Sequence[Block], name: str) -> str:
     return next((block.title for block in blocks if isinstance(block, HeadingBlock) and block.title), name)
-
-
-def _report_front_matter(first: FrontMatterBlock, logger: LoggerBase) -> None:
-    advice = "; to have one, write the front matter as YAML between two lines `---`"
-    if first.language == TITLE_BLOCK:
-        lines = [line.lstrip("% \t").strip() for line in first.source.split("\n") if line.startswith("%")]
-        entries = [
-            dump_entry(key, value) for key, value in zip(("title", "author", "date"), lines, strict=False) if value
-        ]
-        advice = f"; put this in its place:\n---\n{''.join(entries)}---"
-    logger.warning(
-        f"front matter in another form than YAML ({first.language}), so the document gets no header{advice}", first.line
-    )

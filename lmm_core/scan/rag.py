@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from ..errors import MarkdownError, ModelError
 from ..logging import ConsoleLogger, LoggerBase, counted
-from ..markdown.blocks import Block, MetadataBlock, Spelling, header_content, serialize_blocks
-from ..markdown.edits import ASKED_KEY, EDIT_KEY, RestoredBlocks, broken_edits, open_edit, restore_originals
+from ..markdown.blocks import Block, Spelling, header_content, serialize_blocks
+from ..markdown.edits import RestoredBlocks, broken_edits, restore_originals
 from ..markdown.metadata.body import DELETED
 from ..markdown.metadata.ownership import HASHES, hash_pair, read_hashes, short_hashes
-from ..markdown.spelling import edit_block, settle, settle_safely, take_out
+from ..markdown.spelling import settle, settle_safely, take_out
 from ..markdown.tree import (
     HeaderNode,
     HeadingNode,
@@ -192,14 +192,6 @@ class RagRun:
         self._spellings = dict(zip(map(id, nodes), nearest_spellings(nodes, self.spelling), strict=True))
         if not tree.metadata and len(nodes) > 1 and self._spellings[id(nodes[1])] == "native":
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
-        if self.opts.remove_messages:
-            for node in nodes:
-                node.metadata = [kept for block in node.metadata if (kept := self._without_messages(block)) is not None]
-
-    def _without_messages(self, block: MetadataBlock) -> MetadataBlock | None:
-        """Return a block as `without_messages` does, but leave the blocks of undecided edits as they are."""
-        waits = id(block) in self._originals.regions or open_edit(block) is not None
-        return block if waits else without_messages(block)
 
     def _is_proposed(self, node: Node) -> bool:
         """Return True if a node's metadata stands (or would stand) in an edit that is not decided."""
@@ -429,12 +421,6 @@ class RagRun:
                 tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
                 found.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
         return [request for request in found if request.wanted]
-
-
-def without_messages(block: MetadataBlock) -> MetadataBlock | None:
-    """Return the block without chat and edit keys and their answers, or None if nothing else is in it."""
-    keys = {message.key for message in block.messages} | ({"~chat", EDIT_KEY, ASKED_KEY} & set(block.content))
-    return edit_block(block, dict.fromkeys(keys, DELETED)) if keys else block
 
 
 def _is_annotated(node: HeadingNode) -> bool:

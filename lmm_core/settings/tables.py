@@ -111,8 +111,7 @@ class ScanOpts:
     """The annotations that are made, and from how many words of text on: `[RAG]`.
 
     Further options are for code. `textid` and `headingid` number text blocks and headings (`docid.3`,
-    `docid.h2`); `textUUID` and `headingUUID` add UUIDs made from these numbers. `remove_messages`
-    removes chat and edit keys first."""
+    `docid.h2`); `textUUID` and `headingUUID` add UUIDs made from these numbers."""
 
     titles: bool = key(False, "the path of titles of each section")
     questions: bool = key(True, "the questions that a section answers")
@@ -123,7 +122,6 @@ class ScanOpts:
     headingid: bool = False
     textUUID: bool = False
     headingUUID: bool = False
-    remove_messages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

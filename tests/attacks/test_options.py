@@ -29,7 +29,7 @@ EVERYWHERE = (
     f"---\n{{line}}\n---\n"
 )
 SPELLINGS = ["lmm-{}: {}", "lmm: {{{}: '{}'}}", "lmm_{}: {}"]
-FILTERS = ["-F lmm-rag", "-F lmm-knit", "-F lmm-rag -F lmm-knit", "-F lmm-chat", "-F lmm-edit", "-F lmm-index"]
+FILTERS = ["-F lmm-rag", "-F lmm-knit", "-F lmm-rag -F lmm-knit", "-F lmm-chat", "-F lmm-index"]
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The filters `lmm-chat` and `lmm-edit`, through pandoc."""
+"""The filter `lmm-chat`, through pandoc."""
 
 import re
 import threading
@@ -59,13 +59,6 @@ def alike(document):
     return re.sub(r"(?<=lmm-old-|lmm-new-|lmm-end-)\w+|(?<=id: )\w+", "ID", document)
 
 
-def test_lmm_edit_leaves_questions_open(model, any_pandoc):
-    write("notes.md", notes("native"))
-    ok("pandoc -F lmm-edit notes.md -o notes.md", any_pandoc)
-    assert (model.count, chats(text("notes.md"))) == (1, [])
-    assert "###### new text {#lmm-new-" in text("notes.md")
-
-
 @pytest.mark.parametrize("spelling", ["native"])
 def test_chained_with_annotating_and_knitting(spelling, model, any_pandoc):
     write("notes.md", notes(spelling))
@@ -98,7 +91,7 @@ def test_annotating_with_an_edit_that_waits(model, any_pandoc):
     assert sum("~questions" in one.content for one in metadata(text("notes.md"))) >= 1
 
 
-@pytest.mark.parametrize("name", ["lmm-chat", "lmm-edit", "lmm-rag"])
+@pytest.mark.parametrize("name", ["lmm-chat", "lmm-rag"])
 def test_markers_that_do_not_fit_are_told_and_nothing_changes(name, model, any_pandoc):
     write("notes.md", notes("native"))
     lmm("lmm chat notes.md")

@@ -13,10 +13,6 @@ from tests.strategies import knitted
 BODY = "\n# Kings\n\nWhat is a king? A king is a ruler of a country with many people and houses in it.\n"
 FRONT_MATTER = {
     "TOML": '+++\ntitle = "SECRET"\ndraft = true\n\n[extra]\na = 1\n+++\n',
-    "TOML behind dashes": '---toml\ntitle = "SECRET"\n---\n',
-    "JSON": '{\n  "title": "SECRET",\n  "tags": ["a", "b"]\n}\n',
-    "JSON behind semicolons": ';;;\n"title": "SECRET"\n;;;\n',
-    "a script": "---js\n{title: 'SECRET'}\n---\n",
     "title block": "% SECRET\n  and more\n% A. Teacher\n",
     "fields": "Title: SECRET\nDate: 2010-12-03 10:20\nTags: a, b\n  c\n",
     "fields, the title second": "Date: 2010-12-03\nTitle: SECRET\n",

@@ -441,9 +441,9 @@ def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
     assert [section.titles[-1] for section in annotator.sections] == ["A"]
 
 
-def test_ids_and_taking_messages_out_leave_the_edit_whole():
+def test_ids_leave_the_edit_whole():
     after = edited(notes(), "## Two\n\nNew.")
-    opts = ScanOpts(textUUID=True, headingUUID=True, remove_messages=True)
+    opts = ScanOpts(textUUID=True, headingUUID=True)
     with_ids = annotate(after, opts=opts)
     assert edits(with_ids) == edits(after)
     assert known(with_ids) == known(after)

@@ -560,17 +560,7 @@ def test_numbers_and_uuids_follow_an_insertion_together():
     assert uuids[1] == section(once, "B").texts[0].properties["~~textUUID"]
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["?: Is #3 right: yes or no?", "+: more", "=: x", "query: x", "message: |\n  a\n  b", "~chat: [a, b]", "~~edit: x"],
-)
-def test_messages_are_removed_where_asked(line):
-    text = f"{ONE}\n---\nkept: 1\n{line}\n---\n\nend\n"
-    made = annotate(text, opts=ScanOpts(questions=False, summaries=False, remove_messages=True))
-    assert made == text.replace(line + "\n", "")
-
-
-def test_messages_stay_where_not_asked():
+def test_messages_stay():
     text = f"{ONE}\n---\n?: Is #3 right: yes or no?\n---\n\nend\n"
     assert "?: Is #3 right: yes or no?" in annotate(text)
 

@@ -23,7 +23,7 @@ from ...errors import FilterError
 from .ancestors import find_pandoc
 from .command_line import Option, find_defaults, read_defaults, split_options
 
-OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-edit", "lmm-index")
+OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-index")
 # Options that decide how text is read. An inner run gets these and no others.
 _READING = frozenset(
     """from data-dir metadata metadata-file file-scope sandbox standalone resource-path columns preserve-tabs tab-stop

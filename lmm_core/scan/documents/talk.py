@@ -35,14 +35,13 @@ _GONE = "its block is gone or has changed meanwhile; what came of it"
 
 @dataclass
 class DocumentChat:
-    """The chats and edits of one document, in the steps of `ChatRun`.
+    """The chats and (unless `edits` is False) edits of one document, in the steps of `ChatRun`.
 
     A document that asks nothing needs no model."""
 
     models: Models
     project: Project
     logger: LoggerBase
-    chats: bool = True
     edits: bool = True
     screen: Screen | None = None
     runs: list[ChatRun | EditRun] = field(default_factory=list)
@@ -64,7 +63,7 @@ class DocumentChat:
         except ModelError as error:
             self.logger.error(f"not asked: {error}")
             return False
-        self.runs = [ChatRun(talk, self.logger, self.screen)] if self.chats else []
+        self.runs = [ChatRun(talk, self.logger, self.screen)]
         self.runs += [EditRun(talk, self.logger, self.screen)] if self.edits else []
         for run in self.runs:
             run.start(blocks)
@@ -74,7 +73,7 @@ class DocumentChat:
         """Tell whether a block asks for something."""
         if not isinstance(block, MetadataBlock):
             return False
-        _, by_hand, new = pending_messages(block) if self.chats else ([], [], [])
+        _, by_hand, new = pending_messages(block)
         return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
@@ -107,8 +106,6 @@ class ConversationWork:
     """The work of `lmm chat` on files. screen: shows answers as they come."""
 
     models: Models
-    chats: bool = True
-    edits: bool = True
     screen: Screen | None = None
 
     async def finish(self, path: Path, logger: LoggerBase) -> bool:
@@ -143,7 +140,7 @@ class ConversationWork:
         project = project_of(blocks, load_project(path), located)
         if project is None:
             return file, None
-        talk = DocumentChat(self.models, project, located, self.chats, self.edits, self.screen)
+        talk = DocumentChat(self.models, project, located, screen=self.screen)
         return file, talk if talk.start(blocks) else None
 
 
@@ -206,21 +203,13 @@ def _beside(path: Path) -> Path:
 def markdown_messages(
     path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
-    """Answer the questions and messages of a file.
+    """Answer the questions and messages of a file, and propose the new versions that it asks for.
 
     save: True writes the file (merging with what an editor has saved meanwhile), False
     writes nothing, a path writes there; model: asked in place of the one that header and
     configuration name. Return the blocks, or None if the file cannot be read or written,
     which is reported. Raise ConfigError."""
-    return _talk(Path(path), save, ConversationWork(Models(model), edits=False), logger or ConsoleLogger())
-
-
-@validated
-def markdown_edits(
-    path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
-) -> list[Block] | None:
-    """Propose the new versions that a file asks for; see `markdown_messages`."""
-    return _talk(Path(path), save, ConversationWork(Models(model), chats=False), logger or ConsoleLogger())
+    return _talk(Path(path), save, ConversationWork(Models(model)), logger or ConsoleLogger())
 
 
 def clear_work(edits: bool = False) -> Work:

@@ -14,7 +14,7 @@ import pytest
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
-from lmm_core.scan.documents.talk import markdown_edits, markdown_messages
+from lmm_core.scan.documents.talk import markdown_messages
 from tests.commands import BIN, run, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
@@ -506,32 +506,27 @@ def test_watch_sees_what_was_saved_while_the_model_thought(model):
 # From Python
 
 
-def test_the_functions_do_what_the_command_does(model):
+def test_the_function_does_what_the_command_does(model):
     write("notes.md", NOTES + f"\n{block('=: Shorter.')}\n\nLast.\n")
+    before = text("notes.md")
+    markdown_messages("notes.md", save="out.md", model="openai/other")
+    assert "new text" in text("out.md") and text("notes.md") == before
+    assert model.requests[-1]["model"] == "other"
     blocks = markdown_messages("notes.md")
     assert serialize_blocks(blocks) == text("notes.md")
-    assert chats(text("notes.md")) == [[("user", QUESTION), ("model", "Mostly.")]]
-    assert "new text" not in text("notes.md")
-    before = text("notes.md")
-    assert "new text" in serialize_blocks(markdown_edits("notes.md", save=False))
-    assert text("notes.md") == before
-    markdown_edits("notes.md", save="out.md", model="openai/other")
-    assert "new text" in text("out.md")
-    assert text("notes.md") == before
-    assert model.requests[-1]["model"] == "other"
+    assert ("model", "Mostly.") in chats(text("notes.md"))[0] and "new text" in text("notes.md")
 
 
-@pytest.mark.parametrize("function", [markdown_messages, markdown_edits])
-def test_what_cannot_be_read_is_reported(function):
+def test_what_cannot_be_read_is_reported():
     logger = ListLogger()
     write("latin.md", "x")
     open("latin.md", "wb").write(b"\xff")
-    assert function("missing.md", logger=logger) is None
-    assert function("latin.md", logger=logger) is None
-    assert function(".", logger=logger) is None
+    assert markdown_messages("missing.md", logger=logger) is None
+    assert markdown_messages("latin.md", logger=logger) is None
+    assert markdown_messages(".", logger=logger) is None
     assert [report.level for report in logger.reports] == ["error"] * 3
     with pytest.raises(Exception, match="save"):
-        function("missing.md", save=3.5)
+        markdown_messages("missing.md", save=3.5)
 
 
 def test_a_request_that_was_kept_in_the_cache_is_not_paid_for_twice(model):
