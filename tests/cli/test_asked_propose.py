@@ -184,13 +184,6 @@ def test_few_and_answered_questions_are_left_alone(course: Recordings) -> None:
     done = lmm("asked propose")
     assert notes() == (INTERVALS, LINES)
     assert "asked in fewer than 3 conversations: 1 group" in done.stderr and "nothing to propose" in done.stderr
-    assert "2 conversations" in lmm("asked propose --group 1").stderr
-
-
-def test_a_group_that_is_not_there_is_wrong_usage(course: Recordings) -> None:
-    ask(course, *BOOTSTRAP)
-    done = lmm("asked propose --group 7")
-    assert done.exit_code == 2 and "there is no group 7" in done.stderr
 
 
 def test_without_recordings_or_index_it_says_so(course: Recordings) -> None:

@@ -53,7 +53,7 @@ class _Note:
 
     def __init__(self, document: SourceDocument, include: frozenset[str], index: Index) -> None:
         self._document, self._include, self._index = document, include, index
-        self.path = document.path
+        self.path, self.stem = document.path, document.path.stem
 
     @cached_property
     def texts(self) -> KeptTexts:
@@ -113,6 +113,6 @@ class PublishedNotes:
         """Return the notes, first those that most likely say what was found: of its source, and of the page."""
         key = source, file.stem
         if key not in self._likely_by_place:
-            first = [note for note in self._notes if note.path == source or note.path.stem == file.stem]
+            first = [note for note in self._notes if note.path == source or note.stem == file.stem]
             self._likely_by_place[key] = [*first, *(note for note in self._notes if note not in first)]
         return self._likely_by_place[key]

@@ -66,31 +66,27 @@ class GroupProposal:
 class Proposals:
     """The proposals for groups of questions.
 
-    groups: how many there are; undecided: a sentence for each group about which nothing can be proposed; before:
-    how many were proposed before; small: how many were asked too rarely."""
+    undecided: a sentence for each group about which nothing can be proposed; before: how many were proposed
+    before; small: how many were asked too rarely."""
 
-    groups: int = 0
     proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     before: int = 0
     small: int = 0
 
 
-async def decide(
-    library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str], numbers: Sequence[int] = ()
-) -> Proposals:
+async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str]) -> Proposals:
     """Return what is to be done about the questions that the notes did not answer.
 
     proposed: the ids of turns that were in a proposal before; a group is left alone unless more conversations asked
-    it since than had asked it then. numbers: of the only groups to look at, from 1. Raise StoreError, ModelError
-    and RetrieveError."""
+    it since than had asked it then. Raise StoreError, ModelError and RetrieveError."""
     failures, every = await group_failures(library, turns)
     words = CourseWords(await library.material(), library.language, library.synonyms)
     decider = _Decider(Retriever(library), words, *await _sections(library, every))
-    found = Proposals(groups=len(failures))
+    found = Proposals()
     for number, group in enumerate(failures, 1):
-        if (number not in numbers) if numbers else group.size < FEWEST:
-            found.small += not numbers
+        if group.size < FEWEST:
+            found.small += 1
             continue
         decided = await decider.decide(number, group.turns)
         if isinstance(decided, str):

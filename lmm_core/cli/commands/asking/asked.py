@@ -168,10 +168,8 @@ def forget_word(words: tuple[str, ...]) -> None:
 
 
 @asked.command("propose")
-@click.option("--group", "numbers", type=click.IntRange(1), multiple=True, metavar="N",
-              help="Only this group, however small (repeatable): its number among those not answered.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show what would be written, as a diff, and write nothing.")
-def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
+def propose_mends(dry_run: bool) -> None:
     """Write into the notes what students asked and did not find.
 
     Where the notes lack something, that is a request for an edit (=:), which lmm chat answers and lmm accept or
@@ -182,7 +180,7 @@ def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
         if not turns:
             say(NOTHING_RECORDED, err=True)
             return
-        found = _decide(turns, before, numbers, logger)
+        found = _decide(turns, before, logger)
         for proposal in _propose(found, logger):
             if dry_run:
                 print_diff(str(shorten(proposal.file.path)), proposal.file.text, proposal.after)
@@ -193,20 +191,16 @@ def propose_mends(numbers: tuple[int, ...], dry_run: bool) -> None:
     exit_with_status(logger)
 
 
-def _decide(
-    turns: Sequence[RecordedTurn], before: frozenset[str], numbers: Sequence[int], logger: ReportPrinter
-) -> Proposals:
+def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: ReportPrinter) -> Proposals:
     """Return what is to be proposed; if the index cannot be searched, which is reported, the program ends."""
     from ....study.asked.proposals import decide
 
     async def work(library: Library) -> Proposals:
-        return await decide(library, turns, before, numbers)
+        return await decide(library, turns, before)
 
     found = with_library(searched_project(), Models(warn=warn), work, logger)
     if found is None:
         sys.exit(1)
-    if unknown := [number for number in numbers if number > found.groups]:
-        raise click.UsageError(f"there is no group {unknown[0]}: the questions not answered are in {found.groups}")
     return found
 
 
@@ -250,8 +244,7 @@ def _say_rest(found: Proposals, dry_run: bool) -> None:
     if found.before:
         say(f"proposed before: {counted(found.before, 'group')}", err=True)
     if found.small:
-        small = counted(found.small, "group")
-        say(f"asked in fewer than 3 conversations: {small}; --group N for one of them", err=True)
+        say(f"asked in fewer than 3 conversations: {counted(found.small, 'group')}", err=True)
     if not found.proposals:
         say("nothing to propose", err=True)
     elif dry_run:
