@@ -46,29 +46,21 @@ def read_tokens(path: Path) -> list[Token] | None:
     """Return the tokens in a file, None if there is no file. Raise TokenError if it cannot be relied on:
     it cannot be read, is damaged, is a link, or others than its owner may read or change it."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TokenError(f"{path}: {error.strerror or error}") from None
-    try:
-        about = os.fstat(handle)
+        about = path.lstat()
         if not stat.S_ISREG(about.st_mode):
             raise TokenError(f"{path}: not a file")
         if sys.platform != "win32" and about.st_mode & 0o077:
             raise TokenError(f"{path}: others may read or change it. See whether its tokens are yours, then: chmod 600")
-        with os.fdopen(handle, "rb", closefd=False) as file:
-            data = file.read(LARGEST + 1)
+        return _tokens_in(path.read_bytes() if about.st_size <= LARGEST else b"", path)
+    except FileNotFoundError:
+        return None
     except OSError as error:
         raise TokenError(f"{path}: {error.strerror or error}") from None
-    finally:
-        os.close(handle)
-    return _tokens_in(data, path)
 
 
 def _tokens_in(data: bytes, path: Path) -> list[Token]:
     try:
-        found = json.loads(data) if len(data) <= LARGEST else {}
+        found = json.loads(data)
         tokens = [Token(**one) for one in found["tokens"]]
         fit = [bool(_NAME.fullmatch(one.name) and _HASH.fullmatch(one.sha256)) for one in tokens]
         is_whole = found["format"] == FORMAT and all(fit) and len({one.name for one in tokens}) == len(tokens)
