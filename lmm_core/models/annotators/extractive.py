@@ -9,7 +9,7 @@ is written is marked with the stand-in's name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from ...markdown.regions import split_fences
 from ..languages.recognize import recognize_language
@@ -23,7 +23,6 @@ MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # of a title that is a question
 SUMMARY_CHARACTERS = 400
 SHORTEST, LONGEST = 7, 45  # words of a sentence that sums up
-HEAD = 200  # characters of a paragraph, with its markup, in which the first of its sentences says what it is about
 NAMED_WITHIN = 3  # words: a sentence about the title names it at its beginning
 MOST_IN_TERM = 5  # words of a term
 NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
@@ -45,8 +44,6 @@ _DEFINED = re.compile(
     rf"(?:{_VERB}) (?:(?:{_ARTICLE}) |l['’])",
     re.I,
 )
-_SAID = re.compile(rf"\s(?:{_VERB})\s+(?:(?:{_ARTICLE})\s|l['’])")  # in lower case
-_SAID_EMPHASISED = re.compile(rf"[*_]{_SAID.pattern}")
 _LISTED = re.compile(r"\n[ ]{0,3}[:~][ \t]")
 _LIST = re.compile(r"(?:^|\n[ \t]*\n)(?P<term>[^\s:|+=>#<!-][^\n]{0,120})\n(?:[ \t]*\n)?[ ]{0,3}[:~][ \t]+\S")
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n*_]{2,80})\1")
@@ -82,7 +79,7 @@ def extract(section: AnnotatorSection) -> Annotation:
         return Annotation()
     own = section.text if section.lead is None else section.lead
     title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
-    sentences = _sentences(own, title)
+    sentences = _sentences(own)
     asked = [title] if _asks(title) else []
     terms = [term for term in _terms(own, sentences, title, section.kinds) if not (asked and _is_in(term, title))]
     question = _question_in(section.language, own) if terms else ""
@@ -157,32 +154,10 @@ def _subject(title: str) -> set[str]:
     return {_beginning(word) for word in find_words(title) if len(word) > 3}
 
 
-def _sentences(markdown: str, title: str) -> list[str]:
-    """Return the whole sentences that may define a term or sum up a section, with emphasis marked; "" as the first
-    if it may not.
-
-    They are those of running prose, outside lists, quotes, divs and tables. The prose of most paragraphs need not
-    be extracted: it neither names the title nor says what something emphasised is."""
-    names = _subject(title) or set(map(_beginning, find_words(title)))
-    found: list[str] = []
-    for paragraph in _paragraphs(markdown):
-        if _may_count(paragraph, names, is_first=not found):
-            prose = extract_prose(paragraph, _LOST, _BOLD)
-            found += [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
-        elif not found and len(paragraph.split()) > LEAST_WORDS:
-            found.append("")
-    return found
-
-
-def _may_count(paragraph: str, names: Set[str], is_first: bool) -> bool:
-    """Return True if a paragraph may define a term or, as the first, begin with a sentence about what is named."""
-    lowered = paragraph.lower()
-    head = lowered[:HEAD]
-    if is_first and (any(name in head for name in names) or _SAID.search(head)):
-        return True
-    return _SAID_EMPHASISED.search(lowered) is not None or (
-        any(name in lowered for name in names) and _SAID.search(lowered) is not None
-    )
+def _sentences(markdown: str) -> list[str]:
+    """Return the whole sentences of running prose, outside lists, quotes, divs and tables, with emphasis marked."""
+    prose = (extract_prose(paragraph, _LOST, _BOLD) for paragraph in _paragraphs(markdown))
+    return [sentence for text in prose for part in text.split("\n") for sentence in whole_sentences(part)]
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:
