@@ -52,6 +52,7 @@ from lmm_core import (
     upload,
 )
 from lmm_core.errors import ReportedError
+from lmm_core.index.api import blocklist_upload
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import make_block
 from lmm_core.models.chat import run
@@ -355,7 +356,7 @@ def first(points: list[ScoredPoint]) -> ScoredPoint:
 # LM markdown for education: retrievers and ingestion
 
 
-def test_a_document_is_uploaded_by_its_name_its_path_its_text_and_its_blocks(tmp_path: Path) -> None:
+def test_a_document_is_uploaded_by_its_name_its_path_and_its_blocks(tmp_path: Path) -> None:
     (tmp_path / "s.md").write_text(LOGISTIC)
     config = ConfigSettings(storage={"memory": True}, database={"collection_name": "given"})
     made = markdown_upload("s.md", config)
@@ -363,11 +364,7 @@ def test_a_document_is_uploaded_by_its_name_its_path_its_text_and_its_blocks(tmp
     for same in (Path("s.md"), ["s.md"], [tmp_path / "s.md"]):
         again = markdown_upload(same, config)
         assert again is not None and (again.written, again.unchanged) == (0, 3)
-    logger = ListLogger()
-    text = markdown_upload("# Means\n\nA mean is a sum by a count.\n", config, logger=logger)
-    assert text is not None and text.written == 1
-    assert "docid" in str(logger.reports[0])
-    blocks = markdown_upload(parse_markdown_text(LOGISTIC.replace("docid: regression", "docid: other")), config)
+    blocks = blocklist_upload(parse_markdown_text(LOGISTIC.replace("docid: regression", "docid: other")), config)
     assert blocks is not None and blocks.written == 3
 
 
@@ -377,7 +374,7 @@ def test_a_name_of_no_file_is_reported() -> None:
         counts = markdown_upload(name, memory(), logger=logger)
         assert counts is not None and counts.written == 0
         assert "There is no file" in str(logger.reports[0])
-    with pytest.raises(ReportedError, match="line breaks"):
+    with pytest.raises(ReportedError, match="There is no file"):
         markdown_upload("s.md", memory(), logger=ExceptionLogger())
 
 
@@ -403,7 +400,7 @@ def test_the_steps_of_ingestion_on_a_course(sample_book: Path, monkeypatch: pyte
 def test_a_retriever_is_made_of_the_configuration() -> None:
     langchain = pytest.importorskip("lmm_core.langchain")
     Path("config.toml").write_text("[storage]\nmemory = true\n")
-    markdown_upload(LOGISTIC)
+    blocklist_upload(parse_markdown_text(LOGISTIC))
     retriever = langchain.QdrantVectorStoreRetriever.from_config_settings()
     results = retriever.invoke("What are the main uses of logistic regression?")
     assert "main uses of logistic regression" in results[0].page_content
@@ -431,7 +428,7 @@ def test_a_retriever_is_made_of_a_client(embedding: EmbeddingServer) -> None:
 def test_a_grouped_retriever_returns_sections_under_the_summary_around_them() -> None:
     langchain = pytest.importorskip("lmm_core.langchain")
     config = ConfigSettings(storage={"memory": True}, database={"collection_name": "grouped"})
-    markdown_upload(LOGISTIC, config)
+    blocklist_upload(parse_markdown_text(LOGISTIC), config)
     grouped = langchain.QdrantVectorStoreRetrieverGrouped.from_config_settings(config, max_companion_docs=1)
     (found,) = grouped.invoke("logistic")
     assert found.page_content.startswith("How models predict.\n\nThe main uses of logistic regression")

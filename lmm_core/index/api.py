@@ -7,7 +7,6 @@ function is called, its argument is checked, and a text that names an encoding b
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
@@ -15,10 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from ..arguments import Checked, validated
 from ..errors import LmmError, ModelError, ReportedError, StoreError
 from ..logging import ConsoleLogger, LoggerBase, one_line, report_failure
-from ..markdown.blocks import Block, header_content
-from ..markdown.parse import parse_markdown_text
+from ..markdown.blocks import Block
 from ..models.chat import run
-from ..scan.documents.document import docid_in
 from ..settings.models import Models
 from ..settings.project import Project, project_from
 from ..store.opening import as_store
@@ -35,9 +32,8 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = QdrantEmbeddingModel | EncodingModel | Encoder | ConfigSettings | Project | str
     Config: TypeAlias = ConfigSettings | Project | None
-    Documents: TypeAlias = str | Path | Sequence[str | Path] | Sequence[Block]
+    Documents: TypeAlias = str | Path | Sequence[str | Path]
 
-Document: TypeAlias = str | Path | list[Block]
 Result = TypeVar("Result")
 
 
@@ -63,17 +59,16 @@ def as_config(value: Any) -> ConfigSettings | Project | None:
     raise ValueError(f"{value!r:.80} should be a ConfigSettings, or nothing for the one of the working folder")
 
 
-def as_documents(value: Any) -> list[Document]:
-    """Return documents, each a file, a text or its blocks. Raise ValueError if the value is none of these."""
-    if isinstance(value, str | Path):
-        return [value]
-    if not isinstance(value, Sequence) or isinstance(value, bytes):
-        raise ValueError(f"{value!r:.80} should be a file, a text, a list of these, or the blocks of a document")
-    if value and all(isinstance(one, Block) for one in value):
-        return [list(value)]
-    if wrong := [one for one in value if not isinstance(one, str | Path | list)]:
-        raise ValueError(f"{wrong[0]!r:.80} should be the path of a file, or a document's text")
-    return list(value)
+def as_documents(value: Any) -> list[Path]:
+    """Return the paths of documents. Raise ValueError if the value is none, nor a list of them."""
+    paths = [value] if isinstance(value, str | Path) else value
+    if (
+        isinstance(paths, Sequence)
+        and not isinstance(paths, bytes)
+        and all(isinstance(one, str | Path) for one in paths)
+    ):
+        return [Path(one) for one in paths]
+    raise ValueError(f"{value!r:.80} should be the path of a file, or a list of paths")
 
 
 if not TYPE_CHECKING:
@@ -145,54 +140,23 @@ def markdown_upload(
 ) -> Counts | None:
     """Index documents: each is read, encoded and uploaded; only what has changed is embedded.
 
-    documents: a file, a document's text (a text with line breaks), a list of these, or the blocks of one
-    document; annotate: make missing annotations first, and write them into the files. What names no file
-    is reported. Return what was done, or None if the store or a model failed, which is reported.
-    Raise ConfigError."""
-    told = logger or ConsoleLogger()
-    return _upload(config, annotate, told, lambda upload: _send_all(upload, as_documents(documents), told))
+    documents: a file or a list of files (for a text, see `blocklist_upload`); annotate: make missing annotations
+    first, and write them into the files. What names no file is reported. Return what was done, or None if the store
+    or a model failed, which is reported. Raise ConfigError."""
+    logger = logger or ConsoleLogger()
+    files = [path for path in as_documents(documents) if _is_file(path, logger)]
+    return _upload(config, annotate, logger, lambda upload: upload.run(files)) if files else Counts()
 
 
-async def _send_all(upload: Refresh, documents: Sequence[Document], logger: LoggerBase) -> Counts:
-    """Index files in one run, then each text."""
-    files = [Path(one) for one in documents if isinstance(one, str | Path) and _is_file(one, logger)]
-    counts = await upload.run(files) if files else Counts()
-    for one in documents:
-        if isinstance(one, list) or _is_text(one):
-            blocks = one if isinstance(one, list) else parse_markdown_text(str(one))
-            docid = _docid_of(blocks, logger)
-            counts += await upload.send(blocks, docid, f"{STDIN}{docid}")
-    return counts
-
-
-def _is_text(document: str | Path) -> bool:
-    return isinstance(document, str) and any(sign in document for sign in "\n\r")
-
-
-def _is_file(document: str | Path, logger: LoggerBase) -> bool:
+def _is_file(path: Path, logger: LoggerBase) -> bool:
     """Return True for the path of a file; that there is none is reported."""
-    if _is_text(document):
-        return False
     try:
-        found = Path(document).is_file()
-    except OSError:  # a text in one line is too long for a name
-        found = False
-    if not found:
-        name = one_line(str(document), 200)
-        logger.error(f"There is no file {name!r}. (The text of a document can be given, too: it has line breaks.)")
-    return found
-
-
-def _docid_of(blocks: Sequence[Block], logger: LoggerBase) -> str:
-    """Return the id of a document that has no file: that of its header, or one made of its text, which is said."""
-    if named := docid_in(header_content(blocks)):
-        return named
-    source = "".join(block.source for block in blocks).encode("utf-8", "surrogatepass")
-    docid = f"text-{hashlib.blake2b(source, digest_size=6).hexdigest()}"
-    logger.warning(
-        f"A text has no `docid` in its header and is indexed as {docid!r}: with one, a changed text replaces this one."
-    )
-    return docid
+        is_file = path.is_file()
+    except OSError:  # the name is too long
+        is_file = False
+    if not is_file:
+        logger.error(f"There is no file {one_line(str(path), 200)!r}.")
+    return is_file
 
 
 def blocklist_upload(
