@@ -118,27 +118,17 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
     ]
-    try:
-        return settle_safely(blocks, converted)
-    except MarkdownError:  # those that are spelled so already may need the fences that they have
-        pairs = zip(blocks, converted, strict=True)
-        kept = [one if isinstance(one, MetadataBlock) and one.spelling == to else other for one, other in pairs]
-        return settle_safely(blocks, kept)
+    return settle_safely(blocks, converted)
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
     """Do the same as `settle`, and make sure that the text parses into these blocks again.
 
-    It does not if a new block closes a code fence or a comment that was unclosed before; new
-    blocks then are divs with fences of tildes. Raise MarkdownError if that does not help."""
+    Raise MarkdownError if it does not, since a new block would close a code fence or a comment that
+    was not closed before."""
     settled = settle(before, after)
     if [one.source for one in settled] == [one.source for one in before] or keeps_structure(settled):
         return settled  # a text that has not changed need not be parsed again
-    places = _Places(before)
-    tilded = [block if places.place(block) is not None else _with_tildes(block) for block in after]
-    settled = settle(before, tilded)
-    if keeps_structure(settled):
-        return settled
     raise MarkdownError("something is not closed (a code fence, a comment) that new metadata blocks would close")
 
 
@@ -150,14 +140,6 @@ def keeps_structure(blocks: Sequence[Block]) -> bool:
         type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
         for one, other in zip(again, wanted, strict=True)
     )
-
-
-def _with_tildes(block: Block) -> Block:
-    if not isinstance(block, MetadataBlock) or block.spelling == "native":
-        return block
-    block = _respell(block, block.body, "div") if block.spelling == "comment" else block
-    head, tail = _refence(block.source[: block.start], _fence(block.body, "~"), block.source[block.end :])
-    return replace(block, source=head + block.body + tail, start=len(head), end=len(head) + len(block.body))
 
 
 def _stays(block: MetadataBlock, to: Spelling, at: int) -> bool:

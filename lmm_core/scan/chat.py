@@ -17,10 +17,9 @@ from ..markdown.edits import restore_originals
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, traverse
 from ..models.chat import Asker, ChatMessage, Request
-from .exchange.context import PromptText
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import CHAT_KEY, QUESTION, Entry, pending_messages
-from .exchange.requests import ModelRun, Talk, ask_model, report_failures
+from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_failures
 from .header import report_broken_edits
 
 

@@ -26,11 +26,10 @@ from ..markdown.metadata.ownership import digest
 from ..markdown.spelling import edit_block, settle_safely
 from ..markdown.tree import Node, blocks_to_tree, node_block, traverse
 from ..models.chat import Asker, ChatMessage
-from .exchange.context import PromptText
 from .exchange.decisions import EDIT_FLOW, trailing_space
 from .exchange.matching import can_take, find_blocks
 from .exchange.record import EDIT as EDIT_MESSAGES
-from .exchange.requests import ModelRun, Talk, ask_model, report_failures
+from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_failures
 from .header import report_broken_edits
 from .system_keys import first_newline
 

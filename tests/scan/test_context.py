@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lmm_core.markdown import TextBlock, blocks_to_tree, parse_markdown_text
 from lmm_core.markdown.tree import traverse
-from lmm_core.scan.exchange.context import fit_text
+from lmm_core.scan.exchange.requests import fit_text
 from tests.strategies import markdown
 
 NOTES = """---
