@@ -1,4 +1,4 @@
-"""Formulas written in Unicode: as well as that goes, or only where nothing of them is lost."""
+"""Formulas written in Unicode, as well as that goes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,6 @@ _SHAPES = {  # the number of arguments, and what is made of them: {0}, or {a} in
 }
 _TOKEN = re.compile(r"\\([A-Za-z]+)(?:(?<=\\operatorname)\*)?\s*|\\(.)|([{}^_])|(.)", re.S)
 _DEEPEST = 30  # arguments inside each other that are read
-_LONGEST = 200  # characters of a formula that may be exact
 
 
 def readable_math(tex: str) -> str:
@@ -70,29 +69,20 @@ def readable_math(tex: str) -> str:
     return _Writer(tex).write()
 
 
-def exact_math(tex: str) -> str | None:
-    """Return a formula in Unicode, or None if that cannot say all that it says: `\\bar{x}_1 \\le \\mu` is
-    `x̄₁ ≤ μ`, but a fraction has no such form."""
-    writer = _Writer(tex if len(tex) <= _LONGEST else "")
-    made = writer.write()
-    return made if made and writer.is_exact else None
-
-
 class _Writer:
-    """A formula that is being read. is_exact: nothing of it has been lost so far."""
+    """A formula that is being read."""
 
     def __init__(self, tex: str) -> None:
         self._tokens = list(_TOKEN.finditer(tex))
         self._at = 0
         self._depth = 0
-        self.is_exact = True
 
     def write(self) -> str:
         """Return the formula in Unicode."""
         made = self._group()
         while self._at < len(self._tokens):  # a brace that closes nothing
             self._at += 1
-            made += self._lossy(self._group())
+            made += self._group()
         return " ".join(made.split())
 
     def _group(self) -> str:
@@ -115,12 +105,12 @@ class _Writer:
 
     def _sign(self, sign: str) -> str:
         if sign in "&~$#%`":  # columns, comments, and what has no place in a formula
-            return self._lossy({"&": " ", "~": " ", "`": ""}.get(sign, sign))
+            return {"&": " ", "~": " ", "`": ""}.get(sign, sign)
         return "′" if sign == "'" else sign
 
     def _escaped(self, sign: str) -> str:
         if sign == "\\":  # a new line
-            return self._lossy(" ")
+            return " "
         return " " if sign in ",;:> \n" else "" if sign in "!/-" else "‖" if sign == "|" else sign
 
     def _script(self, mark: str) -> str:
@@ -128,7 +118,6 @@ class _Writer:
         table = _LOW if mark == "_" else _HIGH
         if inside and all(ord(one) in table for one in inside):
             return inside.translate(table)
-        self.is_exact = False
         packed = "".join(inside.split()).replace("⊤", "T")
         if packed and all(ord(one) in table for one in packed):
             return packed.translate(table)
@@ -142,14 +131,12 @@ class _Writer:
         if name in _NAMED:
             return f" {name}{'' if self._next() in ('(', '_', '^') else ' '}"
         if name in _ACCENTS:
-            inside = self._argument()
-            return self._checked(inside + _ACCENTS[name], len(inside) == 1 and inside.isalpha())
+            return self._argument() + _ACCENTS[name]
         if name == "mathbb":
-            inside = self._argument()
-            return self._checked(inside.translate(_DOUBLE), len(inside) == 1 and ord(inside) in _DOUBLE)
+            return self._argument().translate(_DOUBLE)
         if name == "sqrt":
             return self._root()
-        return self._argument() if name in _PLAIN else self._lossy(self._shape(name))
+        return self._argument() if name in _PLAIN else self._shape(name)
 
     def _shape(self, name: str) -> str:
         """Return a command that looks otherwise in TeX, or the name of an unknown one."""
@@ -170,9 +157,7 @@ class _Writer:
 
     def _root(self) -> str:
         degree = self._degree() if self._next() == "[" else ""
-        inside = self._argument()
-        is_exact = not degree and len(inside) == 1 and inside.isalnum()
-        return self._checked(f"{degree.translate(_HIGH)}√{_grouped(inside)}", is_exact)
+        return f"{degree.translate(_HIGH)}√{_grouped(self._argument())}"
 
     def _degree(self) -> str:
         """Return what stands in the brackets of a root: a few tokens at the most."""
@@ -187,10 +172,10 @@ class _Writer:
     def _argument(self) -> str:
         """Return what a command takes, a token or a group, in Unicode; "" if there is none."""
         if self._next() in ("", "}", "_", "^"):
-            return self._lossy("")
+            return ""
         if self._depth > _DEEPEST:
             self._at += 1
-            return self._lossy("")
+            return ""
         self._depth += 1
         made = self._braced() if self._next() == "{" else self._token()
         self._depth -= 1
@@ -199,37 +184,9 @@ class _Writer:
     def _braced(self) -> str:
         self._at += 1
         made = self._group()
-        self.is_exact &= self._at < len(self._tokens)
         self._at += 1
         return made
-
-    def _lossy(self, text: str) -> str:
-        return self._checked(text, False)
-
-    def _checked(self, text: str, is_exact: bool) -> str:
-        self.is_exact &= is_exact
-        return text
 
 
 def _grouped(text: str) -> str:
     return text if re.fullmatch(r"\w*|.", text) else f"({text.strip()})"
-
-
-# Formulas in a text
-
-_WRITTEN = re.compile(  # code, which the first group takes, and formulas, as Pandoc and models write them
-    r"((?<!`)(`+)(?!`)[^`]+\2(?!`))|\$\$((?:[^$\\]|\\.)+)\$\$|\$(?![\s$])((?:[^$\n\\]|\\[^\n])*?)(?<!\s)\$(?![\d$])"
-    r"|\\\[((?:[^\\]|\\[^\[\]])+)\\\]|\\\(((?:[^\\]|\\[^()])+)\\\)",
-    re.S,
-)
-
-
-def with_exact_formulas(text: str) -> str:
-    """Return a markdown text with those formulas in Unicode, without dollars, that can be written so
-    exactly. The others, and code, stay as they are."""
-
-    def shown(found: re.Match[str]) -> str:
-        tex = found[3] or found[4] or found[5] or found[6] or ""
-        return found[0] if found[1] else exact_math(tex) or found[0]
-
-    return _WRITTEN.sub(shown, text)

@@ -1,10 +1,10 @@
-"""Formulas in Unicode: as well as that goes, and where nothing of them is lost."""
+"""Formulas in Unicode, as well as that goes."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.markdown.formulas import exact_math, readable_math, with_exact_formulas
+from lmm_core.markdown.formulas import readable_math
 from tests.effort import at_most
 
 
@@ -57,33 +57,8 @@ def test_formulas_in_unicode(tex, read):
         (r"f\/g", "fg"),
     ],
 )
-def test_formulas_with_an_exact_form(tex, shown):
-    assert exact_math(tex) == shown
-
-
-@pytest.mark.parametrize(
-    "tex",
-    [
-        r"\frac{a}{b}", r"\sqrt{n - 1}", r"\sqrt[3]{x}", "e^{-x^2}", "x_y", "x_{i_j}", r"\overline{AB}", r"\unknown", "a & b", "x^{a",
-        "x}", "x^", "", "{" * 150 + "}" * 50, "x" * 300, r"\mathbf{x}", "a % b",
-    ],
-)  # fmt: skip
-def test_formulas_without_one(tex):
-    assert exact_math(tex) is None
-
-
-def test_a_text_with_formulas():
-    text = r"The $\mu$ of `$\mu$` and \(x_1\), \[ \frac{a}{b} \] costs $5 and $6; $\frac{1}{2}$; $$\bar{x}$$ \$x\$"
-    assert (
-        with_exact_formulas(text)
-        == r"The μ of `$\mu$` and x₁, \[ \frac{a}{b} \] costs $5 and $6; $\frac{1}{2}$; x̄ \$x\$"
-    )
-
-
-@pytest.mark.parametrize("part", ["$", "$$", "\\(", "\\[", "`", "`` ", "$a ", "$x_", "$\\bar", "{"])
-def test_hostile_texts_take_no_time(part):
-    with at_most(seconds=2):
-        with_exact_formulas(part * (100_000 // len(part)))
+def test_formulas_that_lose_nothing(tex, shown):
+    assert readable_math(tex) == shown
 
 
 @pytest.mark.parametrize(
@@ -95,6 +70,5 @@ def test_hostile_formulas_take_no_time(part):
 
 
 @given(st.text(alphabet="\\\\{}_^[]ab1 &~$'frac", max_size=60) | st.text(max_size=30))
-def test_any_text_is_read_and_an_exact_form_is_the_readable_one(tex):
-    readable = readable_math(tex)
-    assert exact_math(tex) in (None, readable)
+def test_any_text_is_read(tex):
+    assert isinstance(readable_math(tex), str)

@@ -17,7 +17,7 @@ from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...formulas import ArrivingText, excerpt_lines, readable
+from ...excerpts import excerpt_lines
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import run_or_report
 
@@ -178,9 +178,8 @@ class _AnswerPrinter:
         if self.no_model:
             await self._print_context(question)
             return
-        arriving = ArrivingText()
         is_shown = self.talk.asker is not None and not self.as_json
-        show = (lambda part: say(arriving.readable(part), nl=False)) if is_shown else None
+        show = (lambda part: say(part, nl=False)) if is_shown else None
         try:
             answer = await self.talk.ask(question, show, self.kind)
         except BrokenAnswer as error:
@@ -252,7 +251,7 @@ class _AnswerPrinter:
         page = f"page {there.page}" if there.page else ""
         beside = ", ".join(filter(None, [f"#{there.anchor}" if there.anchor else "", page]))
         place = f"{path}:{lines}" + (f" ({beside})" if beside else "")
-        return "  ".join(filter(None, [readable(" > ".join(there.titles)), place]))
+        return "  ".join(filter(None, [" > ".join(there.titles), place]))
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:

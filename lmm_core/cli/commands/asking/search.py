@@ -12,7 +12,6 @@ from ....logging import counted, one_line, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...formulas import readable
 from ...reports import ReportPrinter, print_json, shorten, warn
 from ...running import with_library
 
@@ -123,11 +122,11 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     from ....retrieve.search import PASSAGE
 
     payload = point.payload
-    titles = readable(" > ".join(payload.get("titles") or []))
+    titles = " > ".join(payload.get("titles") or [])
     kind = payload.get("type")
     badge = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
     path = shorten(project.root / str(payload.get("source", "")))
-    text = readable(" ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split()))
+    text = " ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split())
     say(f"{point.score:.3f}  ", nl=False)
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))
