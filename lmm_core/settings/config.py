@@ -77,7 +77,7 @@ class ConfigSettings(BaseSettings, ConfigTables):
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
     """Return one line for an error that pydantic has found."""
-    keys = tuple(str(part) for part in error["loc"])
+    keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
         return f"{place}: `{name}` is required"

@@ -252,6 +252,12 @@ class RetrieveOptions:
         },
     )
 
+    def __post_init__(self) -> None:
+        for name, others in self.synonyms.items():
+            for word in (name, others) if isinstance(others, str) else (name, *others):
+                if not re.search(r"\w", word):
+                    raise ValueError(f"synonyms should hold words, not {word!r:.60} for {name!r:.60}")
+
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:

@@ -192,9 +192,9 @@ def test_agents_find_other_names(notes):
 @pytest.mark.parametrize(
     "line, said",
     [
-        ("synonyms = 3", "`retrieve.synonyms`: should be a table, [retrieve.synonyms] and its keys"),
-        ("synonyms = { SD = 3 }", "a word or a list of words for each word, not 3 for 'SD'"),
-        ('synonyms = { SD = ["a", " "] }', "a word or a list of words for each word, not ' ' for 'SD'"),
+        ("synonyms = 3", "`retrieve.synonyms`: should be a valid table"),
+        ("synonyms = { SD = 3 }", "`retrieve.synonyms`: should be a valid string, not 3"),
+        ('synonyms = { SD = ["a", " "] }', "synonyms should hold words, not ' ' for 'SD'"),
         ("synonym = {}", "unknown key `retrieve.synonym` (known: synonyms; did you mean `synonyms`?)"),
     ],
 )

@@ -71,8 +71,7 @@ class Stemmer:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self._known = KnownWords(self.find_stem)
-        self.stem = self._known.__getitem__  # returns the stem of a word, or "" if it is a stop word
+        self.stem = KnownWords(self.find_stem).__getitem__  # returns the stem of a word, or "" if it is a stop word
 
     def find_stem(self, word: str) -> str:
         """Return the same as `stem`, for those who remember it themselves."""
@@ -85,10 +84,6 @@ class Stemmer:
         """Return the stems of a text's words in their order, without stop words."""
         return [stem for stem in map(self.stem, find_words(text)) if stem]
 
-    def forms(self) -> Iterable[tuple[str, str]]:
-        """Return the words that have been stemmed so far, folded, with their stems."""
-        return ((fold(word), stem) for word, stem in self._known.items() if stem)
-
 
 class Stemmers:
     """The stemmers of several languages; one is made when its language first occurs."""
@@ -96,11 +91,6 @@ class Stemmers:
     def __init__(self, language: str = "") -> None:
         self.language = language_code(language)
         self._made: dict[str, Stemmer] = {}
-
-    @property
-    def languages(self) -> Iterable[str]:
-        """The codes of the languages that have occurred, in their order."""
-        return self._made
 
     def of(self, language: str) -> Stemmer:
         """Return the stemmer of a language, given by its code; "" is the usual one."""
@@ -119,10 +109,6 @@ class Stemmers:
         A word that is a stop word in all of them stands for itself."""
         codes = tuple(languages) or tuple(self._made) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
-
-    def forms(self) -> Iterable[tuple[str, str]]:
-        """Return the words that have been stemmed so far, folded, with their stems."""
-        return (form for stemmer in self._made.values() for form in stemmer.forms())
 
 
 def make_stemmer(language: str) -> Callable[[str], str]:
