@@ -64,7 +64,7 @@ MOST_LINES = {
     "index": 4144,
     "installation": 113,
     "langchain": 149,
-    "llmd": 2117,
+    "llmd": 2124,
     "lmm_core": 166,
     "logging": 248,
     "markdown": 4026,

@@ -25,6 +25,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 _HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # not the joiners, which change words
 _BLANK = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
 _MOST = 20_000  # lines of a file that are searched for similar ones
+_LONGEST = 300  # characters of a line compared with others, since comparing is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +180,16 @@ def _diff(there: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return where most of the searched lines in a row stand, or None. Blanks around lines are ignored."""
+    """Return where most of the searched lines in a row stand, or else a line similar to the longest one, or None.
+
+    Blanks around lines are ignored."""
     there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
-    return max(0, run.a - run.b) if any(wanted[run.b : run.b + run.size]) else None
+    if any(wanted[run.b : run.b + run.size]):
+        return max(0, run.a - run.b)
+    longest = max((line for line in wanted if len(line) <= _LONGEST), key=len, default="")
+    alike = difflib.get_close_matches(longest, {line for line in there if len(line) <= _LONGEST}, 1) if longest else []
+    return max(0, there.index(alike[0]) - wanted.index(longest)) if alike else None
 
 
 # Mission and document

@@ -139,6 +139,7 @@ def test_a_near_miss_gets_the_closest_place_and_a_diff():
         (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
             "--- what is there\n+++ what SEARCH says\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
     ]  # fmt: skip
+    assert "The closest text is in line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
 
 
 def mission(old, new):
