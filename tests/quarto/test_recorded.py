@@ -146,18 +146,6 @@ def test_a_reader_without_divs_stops_the_page_of_a_short_exercise(project):
         knit("part/chapter", project)
 
 
-def test_references_to_what_is_gone_on_another_page(project):
-    ast = handed_over("exercises")
-    ast["blocks"].append(
-        handed_over("part/chapter")["blocks"][0] | {"t": "Para", "c": [cite("sec-practice"), cite("sec-x")]}
-    )
-    write(project / "exercises.qmd", text(project / "exercises.qmd") + "\nSee @sec-practice and @sec-x.\n")
-    line = text(project / "exercises.qmd").count("\n")
-    out, said = knit("exercises", project, ast)
-    assert out["blocks"][-1]["c"] == [{"t": "Str", "c": "[…]"}, cite("sec-x")]
-    assert f"lmm-knit: exercises.qmd:{line}: warning: a reference to `sec-practice`" in said
-
-
 def cite(label):
     citation = {"citationId": label, "citationPrefix": [], "citationSuffix": [], "citationMode": {"t": "AuthorInText"},
                 "citationNoteNum": 1, "citationHash": 0}  # fmt: skip
