@@ -53,7 +53,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4704,
+    "cli": 4668,
     "course": 1246,
     "crawl": 1183,
     "ending": 19,
@@ -73,10 +73,10 @@ MOST_LINES = {
     "quarto-ext": 94,
     "retrieve": 4400,
     "scan": 5066,
-    "serving": 1594,
+    "serving": 1586,
     "settings": 1987,
     "store": 1940,
-    "study": 2518,
+    "study": 2514,
     "vector_store_qdrant": 182,
 }
 # Classes that share their name with another; this may only get shorter.
