@@ -138,7 +138,7 @@ def box(folder, asked, data):
     return made
 
 
-def write_box_data(folder, data):
+def write_box_data(folder, data, language="en"):
     """Write the data of the ask box for a book of which every heading is on its page."""
     project = load_project(Path(folder) / "-")
     store = open_store(LocalStorage(project.root / project.storage.folder))
@@ -148,7 +148,7 @@ def write_box_data(folder, data):
     page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(kinds=material.kinds)
     for one in material.documents:
         rows.add(one.source, one.source, [*section_rows(one, page)])
-    Path(data, "data.js").write_bytes(box_data(rows, "en", project.synonyms).script)
+    Path(data, "data.js").write_bytes(box_data(rows, language, project.synonyms).script)
 
 
 def without_annotations(folder):
