@@ -89,12 +89,12 @@ bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/parse.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/filters.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/annotate.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/tokens.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/retrieval.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/indexing.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/ask.py
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/md_index.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/courses.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/questions.py
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/course.py
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python benchmarks/serve.py
 
 # Write what the commands give now into the golden cases; review with git diff.

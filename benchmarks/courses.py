@@ -59,8 +59,8 @@ def main() -> None:
         asked[json.loads(line)["course"]].append(json.loads(line))
     counts = {name: measure(folder / name, questions) for name, questions in asked.items() if (folder / name).is_dir()}
     counts["all"] = sum(counts.values(), Counter())
-    columns = ("answered", "search 1", f"search {LIST}", "ask 1", "ask: refused", "not in the text", "ask: refused there",
-               "box 1", f"box {LIST}")  # fmt: skip
+    columns = ("answered", "search 1", f"search {LIST}", "ask 1", "ask: refused", "not in the text",
+               "ask: refused there", "box 1", f"box {LIST}")  # fmt: skip
     rows = [(name, *(str(count[column]) for column in columns)) for name, count in counts.items()]
     print(machine())
     print_table("questions to courses, without a model", ("course", *columns), rows)

@@ -16,7 +16,7 @@ def count_tokens(text: str) -> int:
     """Return about how many tokens a text has: one for each sign and for every 6 bytes of a word.
 
     On English prose and lessons with code it is within 7% of the tokens of BERT's WordPiece
-    (`benchmarks/tokens.py`). GPT's encodings make fewer tokens."""
+. GPT's encodings make fewer tokens."""
     if not text.isascii():
         for sign in _TYPESET:
             text = text.replace(sign, ".")

@@ -25,7 +25,7 @@ class ModelQueries:
     """Queries that a model makes of the question.
 
     A question after others is replaced by them: each says what it takes from the earlier ones, and its own
-    words, without that, find other things (`benchmarks/follow_ups.py`). subjects: those of the course, if
+    words, without that, find other things. subjects: those of the course, if
     questions about others are refused; the question is checked in the same request;
     prompt: what the model is told, in place of ours."""
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
 HITS = 40  # of each query
 RERANKED = 20  # passages at most
-# Share of a question that its best passage has to have for its own words to suffice, by benchmarks/suffice.py.
+# Share of a question that its best passage has to have for its own words to suffice: measured.
 ENOUGH = 0.9
 # What a search had to do without, in words for readers.
 BY_QUESTION = "searching by the question alone"

@@ -172,3 +172,15 @@ def test_how_many_typing_errors():
 @given(st.text("abcd", max_size=7), st.text("abcd", max_size=7))
 def test_typing_errors_are_as_many_both_ways(one, other):
     assert typing_errors(one, other, 9) == typing_errors(other, one, 9) <= max(len(one), len(other))
+
+
+def test_an_annotated_question_that_is_asked_finds_its_section_first():
+    """Though another section has its words more often, in several questions."""
+    made = material(
+        "# Oaks\n\n::: lmm\n```yaml\nquestions: When is an oak cut?\n```\n:::\n\nThey stand for long.\n\n"
+        "# Elms\n\n::: lmm\n```yaml\nquestions:\n  - How is an elm cut?\n  - Where is an oak planted?\n  - Is an oak an elm?\n"
+        "```\n:::\n\nAn oak is cut, an elm is cut, an oak is cut.\n"
+    )
+    index = LexicalIndex(made, "en")
+    best = index.rank_spans("when is an oak cut", list(made.passages.values()))[0]
+    assert best.passage.titles == ("Oaks",)

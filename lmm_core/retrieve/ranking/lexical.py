@@ -28,7 +28,7 @@ from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
 from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words, other_words
 
-FIELDS = {"title": 2.0, "questions": 1.4, "summary": 1.0, "terms": 1.0, "text": 1.0}
+FIELDS = {"title": 2.0, "questions": 2.0, "summary": 1.0, "terms": 1.0, "text": 1.0}
 # The usual ones: how soon repetitions stop counting, how much the length of a text counts,
 # and what a word counts at least.
 K, B, D = 1.2, 0.7, 0.5
@@ -37,6 +37,8 @@ KEPT = 1000  # texts whose words are kept: about 10 MB
 PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
 LEAST = 0.5  # what is left of a score where nothing of the question is found, beside the share that is
 CUT = 20  # passages that are cut into spans, those with the best scores
+QUESTION = 0.3  # weight of an annotated question, beside the share of it that is asked
+EXACT = 4.0  # weight of an annotated question that has the words that are asked and no others
 ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
 
 Fields = dict[str, Counter[str]]
@@ -90,6 +92,7 @@ class LexicalIndex:
     def _keep_texts(self) -> None:
         sections, passages = self.material.sections, self.material.passages
         self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(sections[key])))
+        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]))
         self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
 
@@ -101,7 +104,26 @@ class LexicalIndex:
         return other
 
     def _about(self, section: Section) -> Fields:
-        return self._counted(texts_about(section), section.language)
+        texts = {name: text for name, text in texts_about(section).items() if name != "questions"}
+        return self._counted(texts, section.language)
+
+    def _questions(self, section: Section) -> list[Weighed]:
+        """Return the scores of the stems in each annotated question."""
+        stems = self.stemmers.of(section.language).stems
+        counted = filter(None, (Counter(stems(question)) for question in section.questions))
+        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in one.items()} for one in counted]
+
+    def _best_question(self, key: Key, asked: Asked) -> list[float]:
+        """Return the scores of the annotated question that is most like what is asked.
+
+        Each counts by itself: a section with many questions has not more of what is asked in any of them."""
+        best = [0.0] * asked.size
+        for question in self._questions_of(key):
+            share, scores = len(asked.found(question)) / len(question), asked.scores([question])
+            weight = EXACT if share == 1 and all(scores) else QUESTION + share
+            scores = [weight * score for score in scores]
+            best = max(best, scores, key=lambda scores: sum(map(mul, scores, asked.rarity)))
+        return best
 
     def _fields(self, passage: Passage) -> Fields:
         return self._counted(texts_of(passage), passage.language)
@@ -139,7 +161,7 @@ class LexicalIndex:
         meant = self.meant(question)
         rarity = [self.rarity(one) for one in meant]
         found: dict[str, Match] = {}
-        for passage, scores in zip(passages, self.scores(passages, Asked(meant)), strict=True):
+        for passage, scores in zip(passages, self.scores(passages, Asked(meant, rarity)), strict=True):
             share = share_found(scores, rarity)
             found[passage.id] = Match(aside(passage, kind) * sum(map(mul, scores, rarity)) * share, share)
         return found
@@ -147,8 +169,9 @@ class LexicalIndex:
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that some passages have together, 0 to 1."""
         meant = self.meant(question)
-        together = map(max, zip(*self.scores(passages, Asked(meant)), strict=True))
-        return share_found(list(together), [self.rarity(one) for one in meant]) if passages else 0.0
+        rarity = [self.rarity(one) for one in meant]
+        together = map(max, zip(*self.scores(passages, Asked(meant, rarity)), strict=True))
+        return share_found(list(together), rarity) if passages else 0.0
 
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
         """Yield the scores of each passage for the words of a question, apart from how rare these are.
@@ -157,7 +180,8 @@ class LexicalIndex:
         about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
-                about[passage.key] = asked.scores(self._about_of(passage.key))
+                own = asked.scores(self._about_of(passage.key))
+                about[passage.key] = list(map(add, own, self._best_question(passage.key, asked)))
             yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
     def rank_spans(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Span]:
@@ -166,7 +190,8 @@ class LexicalIndex:
         A span alone says too little: what it is about often stands before it, or in a title. So it has its own score
         and that of its passage with the titles. kind: the type of material that is asked for."""
         meant = self.meant(question)
-        asked, rarity = Asked(meant), [self.rarity(one) for one in meant]
+        rarity = [self.rarity(one) for one in meant]
+        asked = Asked(meant, rarity)
         scores = list(self.scores(passages, asked))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[one.key] for one, own in zip(passages, scores, strict=True)]
@@ -188,7 +213,8 @@ class LexicalIndex:
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         known = set().union(*meant)
         others = [dict.fromkeys(one & self.statistics.stems.keys(), 1.0) for one in stems if not one & known]
-        asked, rarity = Asked(others), [self.rarity(one) if one else 0.0 for one in others]
+        rarity = [self.rarity(one) if one else 0.0 for one in others]
+        asked = Asked(others, rarity)
         keys = {passage.key for passage in passages}
         return {key: sum(map(mul, asked.scores(self._about_of(key)), rarity)) for key in keys}
 
@@ -215,10 +241,10 @@ class LexicalIndex:
 class Asked:
     """The words of a question, by the stems that are meant by each, with their weights.
 
-    size: the number of words."""
+    rarity: of each word; size: the number of words."""
 
-    def __init__(self, meant: Sequence[Meant]) -> None:
-        self.size = len(meant)
+    def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
+        self.size, self.rarity = len(meant), rarity
         self._stems: dict[str, list[tuple[int, float]]] = {}
         for at, one in enumerate(meant):
             for stem, weight in one.items():
