@@ -15,8 +15,8 @@ _KINDS_OF_BYTES = re.sub(r"\s", " ", _KINDS).encode().ljust(256)
 def count_tokens(text: str) -> int:
     """Return about how many tokens a text has: one for each sign and for every 6 bytes of a word.
 
-    On English prose and lessons with code it is within 7% of the tokens of BERT's WordPiece
-. GPT's encodings make fewer tokens."""
+        On English prose and lessons with code it is within 7% of the tokens of BERT's WordPiece
+    . GPT's encodings make fewer tokens."""
     if not text.isascii():
         for sign in _TYPESET:
             text = text.replace(sign, ".")
