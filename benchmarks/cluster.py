@@ -41,7 +41,9 @@ from tests.qdrant_server import RealServer, free_ports
 from tests.retrieve.questions import questions
 
 HOSTS = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
-PAGES, SECTIONS = 40, 8  # that a run of `lmm index` writes
+FRONT = "127.0.0.5"  # of the relay; to 127.0.0.1, qdrant-client opens a connection for each request
+PAGES, SECTIONS = 150, 8  # that a run of `lmm index` writes
+HUNG = 20.0  # seconds that a node hangs when `lmm index` has ended
 LIMIT = 300.0  # seconds after which it is not waited for any more
 
 
@@ -89,9 +91,16 @@ def relay(addresses: Sequence[str]) -> Iterator[str]:
             return
         writer.close()
 
-    server = loop.run_until_complete(asyncio.start_server(serve_one, "127.0.0.1", 0))
+    async def end_all() -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    server = loop.run_until_complete(asyncio.start_server(serve_one, FRONT, 0))
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield f"http://{FRONT}:{server.sockets[0].getsockname()[1]}"
+    asyncio.run_coroutine_threadsafe(end_all(), loop).result()
     loop.call_soon_threadsafe(loop.stop)
 
 
@@ -266,13 +275,17 @@ def main() -> None:
         trial.during("nothing", lambda: None)
         trial.during("kill -9 of node 3", lambda: third.stop(kill=True), third.start)
         trial.during("kill -9 of node 1, the first", lambda: first.stop(kill=True), first.start)
-        trial.during(
-            "node 2 hangs", lambda: signal_to(second, signal.SIGSTOP), lambda: signal_to(second, signal.SIGCONT)
-        )
+        trial.during("node 2 hangs", lambda: signal_to(second, signal.SIGSTOP), lambda: go_on(second))
         columns = ["while the course is indexed", "answers", "wrong", "errors", "median s", "slowest s", "indexed in s",
                    "status, again", "whole after s"]  # fmt: skip
         print_table(f"{chosen.shards} shards, {chosen.replicas} replicas, {chosen.askers} askers", columns, trial.rows)
         print(check_stored(course, nodes, env))
+
+
+def go_on(node: RealServer) -> None:
+    """Let a node that hangs go on, after a while."""
+    time.sleep(HUNG)
+    signal_to(node, signal.SIGCONT)
 
 
 def signal_to(node: RealServer, number: signal.Signals) -> None:
