@@ -259,6 +259,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="lmm-cluster-") as name, ExitStack() as using:
         folder = Path(name)
         course = Path(shutil.copytree(ROOT / "sample-book", folder / "course"))
+        (course / "_quarto.yml").unlink()  # which would leave out what is no chapter
         (course / "config.toml").write_text("[serve]\nrate = 1000000\n", encoding="utf-8")
         nodes = start_nodes(folder, chosen.shards, chosen.replicas, using)
         url = using.enter_context(relay([node.url for node in nodes]))

@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 from uuid import UUID
 
+import numpy
 import psutil
 from qdrant_client import QdrantClient
 from tables import machine, print_table
@@ -187,16 +188,18 @@ def theirs(folder: Path, count: int) -> list[str]:
 
 def mixed_points(count: int, sentences: Sequence[str], encoder: Bm25Encoder) -> Iterator[Point]:
     """Chunks of five sentences from anywhere, with their words and a vector that means nothing."""
-    chance = random.Random(3)
+    chance, numbers = random.Random(3), numpy.random.default_rng(3)
     for number in range(count):
         text = " ".join(chance.choices(sentences, k=5))
         payload = {"page_content": text, "docid": f"chapter-{number // 50}.md", "type": "text", "sequence": number}
-        vectors = {"content": dense(chance), "words": encoder.encode([text])[0]}
+        vectors = {"content": numbers.standard_normal(DIMENSIONS).tolist(), "words": encoder.encode([text])[0]}
         yield Point(str(UUID(int=chance.getrandbits(128), version=4)), vectors, payload)
 
 
-def beside(place: LocalStorage | RemoteSource, process: int, count: int, queries: int) -> list[str]:
-    """A row of the table of folder and server. process: whose memory is counted."""
+def beside(
+    place: LocalStorage | RemoteSource, process: int, count: int, queries: int
+) -> tuple[list[str], list[set[str]]]:
+    """A row of the table of folder and server, and what the hybrid searches find. process: whose memory is counted."""
     texts = [text for corpus in corpora() for text in corpus.texts]
     sentences = [sentence for text in texts for sentence in re.findall(r"[A-Z][^.\n]{40,200}\.", text)]
     encoder, chance = Bm25Encoder("en"), random.Random(5)
@@ -219,10 +222,11 @@ def beside(place: LocalStorage | RemoteSource, process: int, count: int, queries
         cells += [f"{median(times):.1f}", f"{times[int(0.95 * len(times))]:.1f}"]
     with ThreadPoolExecutor(20) as pool:
         seconds, _ = timed(lambda: list(pool.map(partial(store.search, "notes"), hybrid)))
+    hits = [{point.id for point in store.search("notes", one)} for one in hybrid]
     memory = psutil.Process(process).memory_info().rss
     store.close()
     grown = memory - before if isinstance(place, LocalStorage) else memory
-    return [f"{count:,}", type(place).__name__, *cells, f"{queries / seconds:,.0f}", f"{grown / 1e6:,.0f}"]
+    return [f"{count:,}", type(place).__name__, *cells, f"{queries / seconds:,.0f}", f"{grown / 1e6:,.0f}"], hits
 
 
 def wait_until_green(url: str) -> float:
@@ -242,10 +246,24 @@ def compare_server(counts: Sequence[int], queries: int, folder: Path | None) -> 
     rows = []
     for count in counts:
         with tempfile.TemporaryDirectory(dir=folder) as name:
-            rows.append(beside(LocalStorage(Path(name) / "index"), os.getpid(), count, queries))
+            row, in_folder = beside(LocalStorage(Path(name) / "index"), os.getpid(), count, queries)
+            rows.append([*row, ""])
             with RealServer(Path(name) / "qdrant") as server:
-                rows.append(beside(RemoteSource(server.url), server.process.pid, count, queries))
-    columns = ["points", "place", "written/s", "words, ms", "p95", "hybrid, ms", "p95", "20 at once, /s", "MB"]
+                row, on_server = beside(RemoteSource(server.url), server.process.pid, count, queries)
+            same = sum(len(one & other) / len(one) for one, other in zip(in_folder, on_server, strict=True)) / queries
+            rows.append([*row, f"{100 * same:.1f} %"])
+    columns = [
+        "points",
+        "place",
+        "written/s",
+        "words, ms",
+        "p95",
+        "hybrid, ms",
+        "p95",
+        "20 at once, /s",
+        "MB",
+        "the same",
+    ]
     print_table("A folder and a server, 40 results", columns, rows)
     print(f"load average {os.getloadavg()[0]:.1f}")
 
