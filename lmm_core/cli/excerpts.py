@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import re
-import sys
 import textwrap
-from collections.abc import Iterator
 
-import click
-
+from ..logging import say
 from ..markdown.regions import split_fences
 
+WIDTH = 84  # characters of a line
+_INDENT = "    "
 _BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
-WIDTH = 84  # characters of a line of an excerpt
 
 
-def excerpt_lines(markdown: str) -> Iterator[str]:
-    """Yield the lines of a best match: prose wrapped, code as it is, bold words bold on a terminal alone."""
+def print_excerpt(markdown: str) -> None:
+    """Print a best match: prose wrapped, code as it is, and the words of the question in bold."""
     for is_code, piece in split_fences(markdown):
         if is_code:
-            yield from (f"    {line}" for line in piece.strip("\n").split("\n")[1:-1])
+            say("".join(f"{_INDENT * 2}{line}\n" for line in piece.strip("\n").split("\n")[1:-1]), nl=False)
             continue
         for paragraph in filter(str.strip, piece.split("\n")):
             for line in textwrap.wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False):
-                shown = _BOLD.sub(
-                    lambda bold: click.style(bold[1], bold=True) if sys.stdout.isatty() else bold[1], line
-                )
-                yield _ESCAPE.sub(r"\1", shown)
+                _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    say(_INDENT, nl=False)
+    for at, part in enumerate(_BOLD.split(line)):  # every second is bold
+        say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
+    say("")

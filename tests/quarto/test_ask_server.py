@@ -94,7 +94,7 @@ def answered(page):
 
 def ready(page, url):
     opened(page, url)
-    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    page.locator("dialog").get_by_role("button", name="Ask", exact=True).wait_for()
     return page
 
 
@@ -369,7 +369,7 @@ def test_what_is_recorded_is_said_before_anything_is_asked(course, tab):
     assert said.locator("a").get_attribute("href") == f"{course.address}/privacy.html#data"
     assert page.get_by_role("searchbox").get_attribute("aria-describedby") == said.get_attribute("id")
     page.goto(course.answers)
-    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    page.locator("dialog").get_by_role("button", name="Ask", exact=True).wait_for()
     assert "for 30 days" in page.locator(".lmm-ask-recording").inner_text()
 
 
@@ -449,7 +449,7 @@ def test_judging_is_accessible(course, tab, scheme, width, request):
     page = tab(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(course.answers)
-    page.get_by_role("button", name="Ask", exact=True).wait_for()
+    page.locator("dialog").get_by_role("button", name="Ask", exact=True).wait_for()
     put(page, QUESTION)
     answered(page).get_by_role("button", name="Helpful", exact=True).click()
     page.locator(".lmm-ask-comment textarea").wait_for()

@@ -25,7 +25,7 @@ def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
         dialog = shown.locator("dialog")
         assert dialog.get_attribute("lang") == "de" and dialog.get_attribute("aria-label") == VOICE["title"]
 
-        ask = shown.get_by_role("button", name="Fragen", exact=True)
+        ask = shown.locator("dialog").get_by_role("button", name="Fragen", exact=True)
         ask.click()
         notice = shown.locator("[data-name=question]")
         assert notice.inner_text() == our_texts("de")["empty"] and greeting.is_visible()

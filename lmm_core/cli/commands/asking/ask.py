@@ -17,7 +17,7 @@ from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...excerpts import excerpt_lines
+from ...excerpts import print_excerpt
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import run_or_report
 
@@ -223,8 +223,7 @@ class _AnswerPrinter:
         say(BEST_MATCHES if answer.sources else "", nl=bool(answer.sources))
         for source in answer.sources:
             say(f"\n[{source.number}] {self._shown(source)}")
-            for line in excerpt_lines(source.text):
-                say(f"    {line}")
+            print_excerpt(source.text)
 
     def _list_sources(self, answer: Answer) -> None:
         for source in answer.sources:
