@@ -102,7 +102,7 @@ def by_ask_data(path, include=()):
     write("site/page.html", "<html><head></head><body></body></html>")
     page, project = SitePage(Path(path), "page.html"), load_project(Path(path))
     write_box(Path("site"), [page], project, AskBoxSettings("", frozenset(include)), {}, ListLogger())
-    return words_in("".join(file.read_text() for file in sorted(Path("site").rglob("part-*.js"))))
+    return words_in(next(Path("site").rglob("data.js")).read_text())
 
 
 def check(name, text, ast, pandoc):
