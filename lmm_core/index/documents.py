@@ -194,8 +194,11 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
     known = [field.name for field in fields(opts) if field.name != "rules"]
     if unknown := [key for key in header if key not in known]:
         raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(known)})")
+    from pydantic import TypeAdapter
+
+    said = {name: getattr(opts, name) for name in known} | {"rules": opts.rules} | header
     try:
-        return replace(opts, **header)
+        return TypeAdapter(SplitOpts).validate_python(said)
     except ValueError as error:
         raise ConfigError(f"`split`: {_first_problem(error)}") from None
 
@@ -207,6 +210,8 @@ def _first_problem(error: ValueError) -> str:
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]
+    if not first["loc"]:  # of several values
+        return str(first["ctx"]["error"])
     return f"{first['loc'][0]}: {first['msg']}, not {first['input']!r:.60}"
 
 

@@ -26,7 +26,7 @@ PATHS = {
     "lmm scan paths": INPUT, "lmm rag paths": INPUT, "lmm pass paths": INPUT, "lmm chat paths": INPUT,
     "lmm accept paths": INPUT, "lmm reject paths": INPUT,
     "lmm clear paths": INPUT, "lmm index paths": INPUT, "lmm chunks paths": INPUT,
-    "lmm cards paths": INPUT, "lmm bench paths": INPUT, "lmm bench questions": INPUT, "lmm knit paths": INPUT,
+    "lmm cards paths": INPUT, "lmm toc paths": INPUT, "lmm bench paths": INPUT, "lmm bench questions": INPUT, "lmm knit paths": INPUT,
     "lmm convert paths": INPUT, "lmm leak-check output": INPUT, "lmm leak-check sources": INPUT,
     "lmm llmd chat document": INPUT, "lmm llmd apply document": INPUT, "lmm llmd check document": INPUT,
     "lmm llmd sync document": INPUT, "lmm llmd undo document": INPUT, "lmm llmd new files": INPUT,

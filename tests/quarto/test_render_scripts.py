@@ -114,7 +114,7 @@ def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
     write(project / "nb.ipynb", notebook(cell(NATIVE)))
     done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
     assert done.returncode == 1
-    assert "nb.ipynb:11: Quarto would forget the place of this metadata block" in done.stderr
+    assert "nb.ipynb:5: Quarto would forget the place of this metadata block" in done.stderr
     assert "lmm convert" not in done.stderr
 
 

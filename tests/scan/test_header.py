@@ -5,7 +5,6 @@ import pytest
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, parse_markdown_text, serialize_blocks
 from lmm_core.scan import scan
-from lmm_core.scan.header import report_errors
 
 
 def header(text, name="notes", docid="notes.md"):
@@ -93,7 +92,7 @@ def test_title_lines_get_no_header_above_them():
     logger = ListLogger()
     assert scanned(text, logger=logger) == text
     assert logger.count("warning") == 1
-    assert "---\ntitle: My notes\nauthor: A. Teacher\n---" in logger.reports[0].message
+    assert "write the front matter as YAML" in logger.reports[0].message
 
 
 def test_a_percent_sign_later_is_no_title_line():
@@ -140,9 +139,3 @@ def test_errors_are_reported_with_their_line():
     logger = ListLogger()
     scanned("# A\n\n---\nb: 1\na: 'x\n---\n\ntext\n", logger=logger)
     assert [(report.level, report.line in (5, 6)) for report in logger.reports] == [("error", True)]
-
-
-def test_a_class_that_a_header_would_take_out_is_reported():
-    logger = ListLogger()
-    report_errors(parse_markdown_text("---\nlmm: {div-types: [-exercise, solution]}\n---\n\ntext\n"), logger)
-    assert ["-exercise has no effect" in report.message for report in logger.reports] == [True]

@@ -13,7 +13,7 @@ def test_aliases_that_hold_themselves(value):
     write("notes.md", f"# A\n\n::: lmm\n```yaml\na: {value}\n```\n:::\n\n## B\n\n{PROSE}")
     done = run("lmm rag notes.md")
     assert done.returncode == 1
-    assert b"holds itself" in done.stderr
+    assert b"stands in a value that has an anchor itself" in done.stderr
     assert "~questions" in text("notes.md")
 
 
