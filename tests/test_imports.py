@@ -53,7 +53,7 @@ MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
     "arguments": 67,
-    "cli": 4668,
+    "cli": 4669,
     "course": 1246,
     "crawl": 1183,
     "ending": 19,
@@ -61,7 +61,7 @@ MOST_LINES = {
     "files": 1464,
     "filters": 2613,
     "importing": 198,
-    "index": 4144,
+    "index": 4149,
     "installation": 113,
     "langchain": 149,
     "llmd": 2124,
