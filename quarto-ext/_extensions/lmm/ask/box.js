@@ -102,7 +102,7 @@
   // Whether the data are of the state that this page is in.
   function checkAge() {
     const own = ask.about.documents.find(([page]) => page === ask.options.page);
-    if ((own?.[2] || "") !== ask.options.mark) notice("age", t("older", date(ask.about.made)));
+    if ((own?.[2] || "") !== (ask.options.mark || "")) notice("age", t("older", date(ask.about.made)));
   }
 
   // The server
