@@ -128,23 +128,23 @@ def check(course: Course) -> str:
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     """Return what is missing in a Quarto project that is about to be rendered."""
     if not course.quarto:
-        return _unrun_cells(course, pages)
+        _warn_of_cells(course, pages)
+        return []
     from ..quarto.check import check_project
 
     findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
     return [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
 
 
-def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
+def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
+    """Warn if a Quarto project has cells that are not run, since there is no Quarto."""
     from .text import has_cells
 
-    if not course.use_quarto or not project_file(course.folder) or not any(has_cells(page.file) for page in pages):
-        return []
-    return [
-        "Quarto is not installed, so cells would not be run. Install it (pip install quarto-cli), or make the site by "
-        "pandoc, with the code in place of its results: lmm course --no-quarto"
-    ]
+    if course.use_quarto and project_file(course.folder) and any(has_cells(page.file) for page in pages):
+        course.logger.warning(
+            "Quarto is not installed, so code cells are not run: the site shows their code without results. "
+            "To run them: pip install quarto-cli"
+        )
 
 
 def annotate(course: Course) -> str:

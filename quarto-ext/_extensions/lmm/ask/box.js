@@ -10,6 +10,7 @@
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
   let kind = ""; // of the passages that are looked for
   let isUp = false; // the server
+  let greeted = Promise.resolve(); // resolves when it is known whether the server is up
   let told = {}; // the teacher's texts, which the server has
 
   // Parts
@@ -108,7 +109,9 @@
   // The server
 
   async function greet() {
-    const [said, own] = await Promise.all([answer.health(), answer.about()]);
+    const hello = Promise.all([answer.health(), answer.about()]);
+    greeted = hello.then(([said]) => (isUp = said !== null));
+    const [said, own] = await hello;
     tellRecording(own); // before anything can be asked
     introduce(own);
     isUp = said !== null;
@@ -175,9 +178,10 @@
 
   // Searching
 
-  function onSubmit(event) {
+  async function onSubmit(event) {
     event.preventDefault();
     const question = field.value.trim();
+    await greeted;
     notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
     if (isUp) askServer(question, kind);
