@@ -27,6 +27,7 @@ LONG = 600  # characters of an excerpt that a list goes on in
 CODE_LINES = 12  # of the code after a sentence
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）]*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_WIDE_GAP = re.compile(r"(?<=[。！？]) |(?<=[。！？][”’」』）]) ")  # Chinese and Japanese set no blank after a sentence
 _WORD = re.compile(r"\w[\w'’-]*")
 
 
@@ -116,7 +117,7 @@ class _Excerpts:
             lines = [line.removeprefix("    ") for line in part.sentences]
             return "\n".join(["```", *lines, "```"])
         stems, meant = self.index.stemmers.of(language).stems, set().union(*self.asked)
-        text, at, pieces = " ".join(part.sentences), 0, []
+        text, at, pieces = _WIDE_GAP.sub("", " ".join(part.sentences)), 0, []
         for word in _WORD.finditer(text):
             if not meant.isdisjoint(stems(word[0])):
                 pieces += [escape(text[at : word.start()]), "**", escape(word[0]), "**"]

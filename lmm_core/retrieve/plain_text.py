@@ -60,7 +60,7 @@ _NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
 _TITLE_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TITLE_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
 _MARK = re.compile(  # first, how all of them begin
-    r"(?=[*_~\\\[<])(?:(?<![\w\\])([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)"
+    r"(?=[*_~\\\[<])(?:(?<![^\W぀-ヿ㐀-鿿])(?<!\\)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?![^\W぀-ヿ㐀-鿿])"
     r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
 )
 _MAY_BE_MARK = re.compile(r"[*_~\\\[<]")

@@ -175,7 +175,7 @@ def test_rag_names_the_mistakes_in_what_was_saved(quiet):
     wait_for(lambda: terminal.read() and "~docid" in text("other.md"))
     terminal.press_ctrl_c()
     assert terminal.end() == 0, terminal.seen
-    assert ("stray-colons" in terminal.seen) == ("annotated: other.md" in terminal.seen) == (not quiet), terminal.seen
+    assert ("is not closed" in terminal.seen) == ("annotated: other.md" in terminal.seen) == (not quiet), terminal.seen
 
 
 def _settled(*names):
