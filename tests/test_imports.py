@@ -71,7 +71,7 @@ MOST_LINES = {
     "models": 4366,
     "quarto": 3064,
     "quarto-ext": 94,
-    "retrieve": 4426,
+    "retrieve": 4427,
     "scan": 5066,
     "serving": 1586,
     "settings": 1987,
