@@ -88,9 +88,3 @@ def collection_names(project: Project) -> list[str]:
         project.database.companion_collection,
         project.database.collection_name + FILES,
     ]
-
-
-def drop_collections(store: VectorStore, project: Project) -> None:
-    """Remove the project's collections. Raise StoreError."""
-    for name in collection_names(project):
-        store.drop(name)

@@ -59,6 +59,7 @@ class _Excerpts:
     def __init__(self, found: Retrieval) -> None:
         self.found, self.index = found, found.lexical
         self.asked = self.index.meant(found.text)
+        self.meant = set().union(*self.asked)
         self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
 
     def source(self, number: int, passage: Passage) -> CitedSource:
@@ -83,15 +84,15 @@ class _Excerpts:
     def _excerpt(self, passage: Passage) -> str:
         """Return the sentence that has most of the question, the one beside it that it needs, and the code after it."""
         parts = self._parts(passage)
+        if not parts:
+            return ""
         places = [(at, number) for at, part in enumerate(parts) for number in range(len(part.sentences))]
         prose = [(at, number) for at, number in places if not parts[at].is_code]
         terms = [" ".join(find_words(term)) for term in emphasised(passage.text)]
         scores = {(at, n): self._score(parts[at].sentences[n], terms, passage.language) for at, n in places}
         if not any(scores[place] for place in prose):
             prose = []
-        at, number = max(prose or places, key=lambda place: scores[place], default=(0, 0))  # the first of equal ones
-        if not parts:
-            return ""
+        at, number = max(prose or places, key=lambda place: scores[place])  # the first of equal ones
         if parts[at].is_code:
             return self._shown(_code_around(parts[at], number), passage.language)
         shown = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
@@ -116,10 +117,10 @@ class _Excerpts:
         if part.is_code:
             lines = [line.removeprefix("    ") for line in part.sentences]
             return "\n".join(["```", *lines, "```"])
-        stems, meant = self.index.stemmers.of(language).stems, set().union(*self.asked)
+        stems = self.index.stemmers.of(language).stems
         text, at, pieces = _WIDE_GAP.sub("", " ".join(part.sentences)), 0, []
         for word in _WORD.finditer(text):
-            if not meant.isdisjoint(stems(word[0])):
+            if not self.meant.isdisjoint(stems(word[0])):
                 pieces += [escape(text[at : word.start()]), "**", escape(word[0]), "**"]
                 at = word.end()
         return "".join([*pieces, escape(text[at:])])

@@ -14,7 +14,7 @@ from ..scan.references import LEFT_OUT, is_cross_reference
 from .items import join_blank_lines, without_fences
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
-_OPTIONS = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[^\n]*\n?", re.M)  # of a cell
+CELL_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
@@ -86,7 +86,7 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     parts = []
     for is_code, piece in split_fences(unquoted):
         if is_code:
-            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", _OPTIONS.sub("", piece))))
+            parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", CELL_OPTION.sub("", piece))))
         else:
             parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
     return join_blank_lines("".join(parts)).strip("\n").rstrip()

@@ -206,7 +206,7 @@ class _Search:
     def suffices(self) -> bool:
         """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
         best = [span.passage for span in self.spans[:1]]
-        return any(one.share >= ENOUGH for one in self.lexical.match(self.text, best, self.kind).values())
+        return self.lexical.share(self.text, best) >= ENOUGH
 
 
 async def search_spans(

@@ -20,7 +20,7 @@ from lmm_core.index.records import (
     write_record,
 )
 from lmm_core.index.refresh import Refresh
-from lmm_core.index.stores import drop_collections
+from lmm_core.index.stores import collection_names
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
@@ -229,7 +229,8 @@ def test_what_was_dropped_is_made_again_though_the_run_that_does_it_fails():
     wanted = everything(filled(**old))
 
     def rebuilt(store):
-        drop_collections(store, load_project(None))
+        for name in collection_names(load_project(None)):
+            store.drop(name)
         send(store, "notes.md")
 
     for store in ended_runs(lambda: filled(**old), rebuilt, 40):

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.errors import LmmError, StoreError
 from lmm_core.index.encoding import VERSION
-from lmm_core.index.stores import drop_collections
+from lmm_core.index.stores import collection_names
 from lmm_core.retrieve.library import Library
 from lmm_core.retrieve.search import find_candidates
 from lmm_core.settings.models import Models
@@ -233,7 +233,8 @@ def test_a_killed_process_leaves_the_old_one_in_service(server, monkeypatch):
 def test_dropping_a_name_drops_what_has_it(server):
     counts("--rebuild .")
     store = opened(server)
-    drop_collections(store, load_project(None))
+    for name in collection_names(load_project(None)):
+        store.drop(name)
     assert store.collections() == [] and store.aliases() == {}
     assert counts(".")[0] == 3 and found("alpha")
 

@@ -16,11 +16,11 @@ from ...markdown.blocks import Attributes, parse_attributes
 from ...markdown.divs import Part, find_cuts, without
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.regions import split_fences
+from ...retrieve.plain_text import CELL_OPTION
 
 HTML = frozenset({"html", "html4", "html5", "html:js"})
 _SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\](\{[^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*\})")
 _CELL = re.compile(r"[ \t]*(?:`{3,}|~{3,})[ \t]*\{(?P<language>[A-Za-z][\w-]*)(?P<options>[^{}\n]*)\}")
-_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _OFF = re.compile(r"\b(?:echo|include)\s*=\s*F(?:ALSE)?\b")
 _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
@@ -80,10 +80,10 @@ class PageConditions:
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell
-        own = parse_metadata("\n".join(_OPTION.findall(cell))).content or {}
+        own = parse_metadata("\n".join(CELL_OPTION.findall(cell))).content or {}
         options = self._execution() | own
         is_off = False in (options.get("echo"), options.get("include")) or _OFF.search(head["options"])
-        return "" if is_off else _OPTION.sub("", cell)
+        return "" if is_off else CELL_OPTION.sub("", cell)
 
     def _execution(self) -> dict[str, Any]:
         found = self.metadata.get("execute")

@@ -110,14 +110,6 @@ class Tools:
         except LmmError as error:
             return str(error)
 
-    async def wishes(self) -> str:
-        """Return how the teacher wants answers to sound; "" for nothing, or if the collection cannot be read."""
-        try:
-            async with self.library.use() as library:
-                return (await library.material()).system
-        except LmmError:
-            return ""
-
 
 async def _run(library: Library, function: Function, **arguments: Any) -> Result:
     async with library.use():

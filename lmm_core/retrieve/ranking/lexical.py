@@ -15,7 +15,6 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import add, mul
 from typing import Any
@@ -59,14 +58,6 @@ def weights_data() -> dict[str, Any]:
         "fuzzy": FUZZY,
         "otherName": OTHER_NAME,
     }
-
-
-@dataclass(frozen=True)
-class Match:
-    """The fit of a text to a question: its score, and the share of the question found in it, 0 to 1."""
-
-    score: float
-    share: float
 
 
 class LexicalIndex:
@@ -154,24 +145,15 @@ class LexicalIndex:
         known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
         return " ".join(known) if known != asked else ""
 
-    def match(self, question: str, passages: Sequence[Passage], kind: str = "") -> dict[str, Match]:
-        """Return how well passages fit a question, by their ids.
-
-        kind: the type of material that is asked for."""
-        meant = self.meant(question)
-        rarity = [self.rarity(one) for one in meant]
-        found: dict[str, Match] = {}
-        for passage, scores in zip(passages, self.scores(passages, Asked(meant, rarity)), strict=True):
-            share = share_found(scores, rarity)
-            found[passage.id] = Match(aside(passage, kind) * sum(map(mul, scores, rarity)) * share, share)
-        return found
-
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that some passages have together, 0 to 1."""
-        meant = self.meant(question)
-        rarity = [self.rarity(one) for one in meant]
-        together = map(max, zip(*self.scores(passages, Asked(meant, rarity)), strict=True))
-        return share_found(list(together), rarity) if passages else 0.0
+        asked = self._asked(self.meant(question))
+        together = map(max, zip(*self.scores(passages, asked), strict=True))
+        return share_found(list(together), asked.rarity) if passages else 0.0
+
+    def _asked(self, meant: Sequence[Meant]) -> Asked:
+        """Return the words of a question with how rare they are."""
+        return Asked(meant, [self.rarity(one) for one in meant])
 
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
         """Yield the scores of each passage for the words of a question, apart from how rare these are.
@@ -190,9 +172,8 @@ class LexicalIndex:
         A span alone says too little: what it is about often stands before it, or in a title. So it has its own score
         and that of its passage with the titles. kind: the type of material that is asked for."""
         meant = self.meant(question)
-        rarity = [self.rarity(one) for one in meant]
-        asked = Asked(meant, rarity)
-        scores = list(self.scores(passages, asked))
+        asked = self._asked(meant)
+        rarity, scores = asked.rarity, list(self.scores(passages, asked))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[one.key] for one, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
@@ -213,10 +194,9 @@ class LexicalIndex:
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         known = set().union(*meant)
         others = [dict.fromkeys(one & self.statistics.stems.keys(), 1.0) for one in stems if not one & known]
-        rarity = [self.rarity(one) if one else 0.0 for one in others]
-        asked = Asked(others, rarity)
+        asked = self._asked(others)
         keys = {passage.key for passage in passages}
-        return {key: sum(map(mul, asked.scores(self._about_of(key)), rarity)) for key in keys}
+        return {key: sum(map(mul, asked.scores(self._about_of(key)), asked.rarity)) for key in keys}
 
     def rarity(self, meant: Meant) -> float:
         """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
