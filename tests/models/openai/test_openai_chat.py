@@ -143,7 +143,7 @@ def test_an_environment_that_no_client_can_use(variable, value, monkeypatch):
     monkeypatch.setenv(variable, value)
     [error] = answers(chat_at("https://models.example/v1"), asked())
     assert isinstance(error, ModelError) and error.stop
-    assert re.search(f"(Is|Are) .*{variable} in the environment right", str(error))
+    assert re.search(f"(Is|Are) .*{variable}.* in the environment right", str(error))
     assert "secret" not in str(error)
     with ModelServer(reply="yes") as server:  # what stays on this machine does not go through a proxy
         assert answers(chat_at(server.url), asked())[0].text == "yes"
