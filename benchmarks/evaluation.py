@@ -15,7 +15,7 @@ from tables import say
 from texts import CORPORA as DISTRACTORS
 from texts import ROOT
 
-from lmm_core.index.refresh import Refresh
+from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.embedders.fastembed_models import models_folder

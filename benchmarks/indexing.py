@@ -22,9 +22,9 @@ from typing import Any
 from tables import machine, print_table, say
 from texts import ROOT, corpora
 
-from lmm_core.index.documents import blocklist_encode
-from lmm_core.index.records import Counts
-from lmm_core.index.refresh import Refresh
+from lmm_core.indexing.documents import blocklist_encode
+from lmm_core.indexing.records import Counts
+from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.embedders.embedder import Embedder

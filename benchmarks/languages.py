@@ -17,7 +17,7 @@ from statistics import mean
 from evaluation import EVAL, index_project, keep_cache, without_model
 from tables import machine, print_table, say
 
-from lmm_core.index.passages import Passage
+from lmm_core.indexing.passages import Passage
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import Retriever
 from lmm_core.store.opening import open_store

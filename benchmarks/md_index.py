@@ -33,7 +33,7 @@ from lmm_core.crawl.search import MOST_SHOWN, Indexes, SnippetHit
 from lmm_core.crawl.walk import crawl, read
 from lmm_core.crawl.windows import cut_windows
 from lmm_core.files.walk import WalkedFile
-from lmm_core.index.encoding import EncodingModel
+from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.models.tokens import count_tokens
 from lmm_core.settings.models import Models

@@ -14,7 +14,7 @@ from evaluation import MODEL
 from texts import ROOT
 
 from lmm_core.errors import ModelError
-from lmm_core.index.passages import Passage
+from lmm_core.indexing.passages import Passage
 from lmm_core.models.chat import run
 from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.names import ModelName

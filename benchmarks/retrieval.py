@@ -33,8 +33,8 @@ from evaluation import (
 )
 from tables import machine, print_table, say
 
-from lmm_core.index.collection import aquery
-from lmm_core.index.refresh import Refresh
+from lmm_core.indexing.collection import aquery
+from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import find_markdown
 from lmm_core.models.tokens import count_tokens

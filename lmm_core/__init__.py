@@ -22,19 +22,19 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .errors import ReportedError as ReportedError
     from .errors import RetrieveError as RetrieveError
     from .errors import StoreError as StoreError
-    from .index.api import client_from_config as client_from_config
-    from .index.api import global_client_from_config as global_client_from_config
-    from .index.api import markdown_upload as markdown_upload
-    from .index.chunks import AnnotationModel as AnnotationModel
-    from .index.chunks import Chunk as Chunk
-    from .index.chunks import blocks_to_chunks as blocks_to_chunks
-    from .index.collection import points_to_blocks as points_to_blocks
-    from .index.cutting.split import scan_split as scan_split
-    from .index.documents import blocklist_encode as blocklist_encode
-    from .index.encoding import Encoder as Encoder
-    from .index.encoding import EncodingModel as EncodingModel
-    from .index.encoding import QdrantEmbeddingModel as QdrantEmbeddingModel
-    from .index.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
+    from .indexing.api import client_from_config as client_from_config
+    from .indexing.api import global_client_from_config as global_client_from_config
+    from .indexing.api import markdown_upload as markdown_upload
+    from .indexing.chunks import AnnotationModel as AnnotationModel
+    from .indexing.chunks import Chunk as Chunk
+    from .indexing.chunks import blocks_to_chunks as blocks_to_chunks
+    from .indexing.collection import points_to_blocks as points_to_blocks
+    from .indexing.cutting.split import scan_split as scan_split
+    from .indexing.documents import blocklist_encode as blocklist_encode
+    from .indexing.encoding import Encoder as Encoder
+    from .indexing.encoding import EncodingModel as EncodingModel
+    from .indexing.encoding import QdrantEmbeddingModel as QdrantEmbeddingModel
+    from .indexing.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
     from .logging import ConsoleLogger as ConsoleLogger
     from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
     from .logging import ExceptionLogger as ExceptionLogger
@@ -98,12 +98,12 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
 
 _MODULES = {
     "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
-    "index.chunks": "AnnotationModel Chunk blocks_to_chunks",
-    "index.collection": "points_to_blocks",
-    "index.encoding": "Encoder EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
-    "index.cutting.split": "scan_split",
-    "index.documents": "blocklist_encode",
-    "index.api": "client_from_config global_client_from_config markdown_upload",
+    "indexing.chunks": "AnnotationModel Chunk blocks_to_chunks",
+    "indexing.collection": "points_to_blocks",
+    "indexing.encoding": "Encoder EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
+    "indexing.cutting.split": "scan_split",
+    "indexing.documents": "blocklist_encode",
+    "indexing.api": "client_from_config global_client_from_config markdown_upload",
     "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger FileLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",

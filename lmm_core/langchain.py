@@ -27,11 +27,11 @@ from typing import Self
 
 from pydantic import ConfigDict, PrivateAttr
 
-from .index.api import Client, Config, Model, aencoder_from, client_from_config
-from .index.chunks import CONTEXT_SUMMARY
-from .index.collection import aquery, aquery_grouped
-from .index.encoding import Encoder
-from .index.stores import shared_store
+from .indexing.api import Client, Config, Model, aencoder_from, client_from_config
+from .indexing.chunks import CONTEXT_SUMMARY
+from .indexing.collection import aquery, aquery_grouped
+from .indexing.encoding import Encoder
+from .indexing.stores import shared_store
 from .logging import ConsoleLogger
 from .models.chat import run
 from .settings.project import project_from

@@ -1,6 +1,6 @@
 """Make, fill and query collections, under the names that LM markdown for education gives these functions.
 
-They are the functions of `lmm_core.index.collection`, but where those take a store and an encoder,
+They are the functions of `lmm_core.indexing.collection`, but where those take a store and an encoder,
 these take
 
 - a client: a store of ours (`client_from_config`, `open_store`), or a `QdrantClient` of the package `qdrant-client`;
@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .arguments import validated
-from .index import collection
-from .index.api import Client, Model, aencoder_from, client_from_config, global_client_from_config, reported
-from .index.chunks import Chunk
-from .index.collection import points_to_blocks
-from .index.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
+from .indexing import collection
+from .indexing.api import Client, Model, aencoder_from, client_from_config, global_client_from_config, reported
+from .indexing.chunks import Chunk
+from .indexing.collection import points_to_blocks
+from .indexing.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
 from .logging import ConsoleLogger, LoggerBase
 from .models.chat import run
 from .store.opening import as_store

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.errors import StoreError
-from lmm_core.index.refresh import Refresh
+from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run as run_async
 from lmm_core.settings.models import Models

@@ -19,7 +19,7 @@ from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
 from filters.pandoc.runs.run import PandocRun
 from filters.pandoc.source import Source
-from lmm_core.index.documents import encode_file
+from lmm_core.indexing.documents import encode_file
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.quarto.ask_box.box import write_box

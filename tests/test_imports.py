@@ -15,7 +15,7 @@ from tests.import_graph import count_modules, find_circles, find_imports, find_m
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "lmm_core"
 # The packages from the bottom up: each may import itself and those before it.
-LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "index", "retrieve")
+LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "indexing", "retrieve")
 BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "arguments", "ending", "errors", "installation", "logging"}  # what every module may import
 LIBRARY = {*LAYERS, *BESIDE}
@@ -61,7 +61,7 @@ MOST_LINES = {
     "files": 1464,
     "filters": 2613,
     "importing": 198,
-    "index": 4149,
+    "indexing": 4149,
     "installation": 113,
     "langchain": 149,
     "llmd": 2124,
@@ -273,21 +273,26 @@ def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
     tree(
         tmp_path,
         scan__options="",
-        index__split="from .merge import pool\n",
-        index__merge="from ..scan.options import X\n",
+        indexing__split="from .merge import pool\n",
+        indexing__merge="from ..scan.options import X\n",
     )
-    (tmp_path / "lmm_core/scan/__init__.py").write_text("from ..index.split import split\n")
+    (tmp_path / "lmm_core/scan/__init__.py").write_text("from ..indexing.split import split\n")
     (found,) = circles(tmp_path)
     assert found.splitlines() == [
         "a circle:",
-        "  lmm_core/index/merge.py:1 imports lmm_core.scan.options",
-        "  lmm_core/index/split.py:1 imports lmm_core.index.merge",
-        "  lmm_core/scan/__init__.py:1 imports lmm_core.index.split",
+        "  lmm_core/indexing/merge.py:1 imports lmm_core.scan.options",
+        "  lmm_core/indexing/split.py:1 imports lmm_core.indexing.merge",
+        "  lmm_core/scan/__init__.py:1 imports lmm_core.indexing.split",
     ]
 
 
 def test_a_package_whose_init_names_its_modules_is_no_circle(tmp_path):
-    tree(tmp_path, scan__rag="from .options import X\n", scan__options="", index__split="from ..scan.rag import scan\n")
+    tree(
+        tmp_path,
+        scan__rag="from .options import X\n",
+        scan__options="",
+        indexing__split="from ..scan.rag import scan\n",
+    )
     (tmp_path / "lmm_core/scan/__init__.py").write_text("from .rag import scan\n")
     assert circles(tmp_path) == []
 
@@ -315,7 +320,7 @@ def test_a_part_that_grew_is_found(tmp_path):
 
 
 def test_a_name_of_two_classes_is_found(tmp_path):
-    tree(tmp_path, scan__rag="class Tally: ...\n", index__split="class Tally: ...\nclass Chunk: ...\n")
+    tree(tmp_path, scan__rag="class Tally: ...\n", indexing__split="class Tally: ...\nclass Chunk: ...\n")
     assert shared_names(tmp_path) == {"Tally"}
 
 
@@ -434,7 +439,15 @@ UNASKED = [
     [
         (
             "pre-render",
-            [*MODELS, *ANNOTATING, "click", "hashlib", "subprocess", "lmm_core.quarto.after_render", "lmm_core.index"],
+            [
+                *MODELS,
+                *ANNOTATING,
+                "click",
+                "hashlib",
+                "subprocess",
+                "lmm_core.quarto.after_render",
+                "lmm_core.indexing",
+            ],
             235,
         ),
         ("post-render", [*UNASKED, "click", "urllib.request", "lmm_core.quarto.before_render"], 380),

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.index.api import markdown_upload
+from lmm_core.indexing.api import markdown_upload
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import write
 from tests.indexing import document

@@ -52,7 +52,7 @@ from lmm_core import (
     upload,
 )
 from lmm_core.errors import ReportedError
-from lmm_core.index.api import blocklist_upload
+from lmm_core.indexing.api import blocklist_upload
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import make_block
 from lmm_core.models.chat import run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..files.outputs import GENERATOR
 
 if TYPE_CHECKING:
-    from ..index.chunks import Chunk
+    from ..indexing.chunks import Chunk
 
 
 def chunk_page(chunks: Sequence[Chunk]) -> str:

@@ -20,8 +20,8 @@ from typing import Any
 
 from ..errors import ConfigError, CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, hide_from_git, make_marked, own_place
-from ..index.encoding import differing, is_earlier, is_later
-from ..index.statistics import TermStatistics
+from ..indexing.encoding import differing, is_earlier, is_later
+from ..indexing.statistics import TermStatistics
 from ..markdown.files import write_markdown
 from ..models.languages.stemming import Stemmers
 from ..models.languages.words import find_words

@@ -18,8 +18,8 @@ from typing import Any
 
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped, WalkedFile
-from ..index.documents import Encoded, count_chunk_terms
-from ..index.encoding import (
+from ..indexing.documents import Encoded, count_chunk_terms
+from ..indexing.encoding import (
     DENSE,
     VERSION,
     Encoder,
@@ -31,10 +31,10 @@ from ..index.encoding import (
     make_encoder,
     texts_to_encode,
 )
-from ..index.records import read_records, read_statistics, state_of
-from ..index.refresh import Refresh
-from ..index.statistics import TermStatistics
-from ..index.stores import project_store
+from ..indexing.records import read_records, read_statistics, state_of
+from ..indexing.refresh import Refresh
+from ..indexing.statistics import TermStatistics
+from ..indexing.stores import project_store
 from ..logging import ListLogger, LoggerBase
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile

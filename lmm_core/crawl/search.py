@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ..errors import CrawlError, LmmError, ModelError, RetrieveError
-from ..index.encoding import make_encoder
-from ..index.passages import SUMMARY, Passage, read_passage
+from ..indexing.encoding import make_encoder
+from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..models.names import DEFAULT
 from ..retrieve.library import Library
 from ..retrieve.ranking.fusion import under_summary

@@ -8,7 +8,7 @@ from json.encoder import encode_basestring as quoted
 from pathlib import Path
 
 from ..files.marked import write_own
-from ..index.passages import SUMMARY, Passage, read_passage
+from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..store.vector_store import ScoredPoint
 
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML

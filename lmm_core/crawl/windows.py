@@ -9,11 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
-from ..index.chunks import AnnotationModel, Chunk, make_chunks
-from ..index.cutting.pieces import cut_text
-from ..index.cutting.split import BlocksText
-from ..index.cutting.units import ChunkLimits
-from ..index.encoding import EncodingModel
+from ..indexing.chunks import AnnotationModel, Chunk, make_chunks
+from ..indexing.cutting.pieces import cut_text
+from ..indexing.cutting.split import BlocksText
+from ..indexing.cutting.units import ChunkLimits
+from ..indexing.encoding import EncodingModel
 from ..logging import ListLogger
 from ..markdown.anchors import without_anchors
 from ..markdown.blocks import Block, ErrorBlock, HeadingBlock, TextBlock, blank, header_content

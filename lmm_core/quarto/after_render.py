@@ -27,7 +27,7 @@ from .options import ASK_FOLDER, ask_options, read_ask
 from .pages import Page, listed_files, name_in_project, output_dir, read_pages, rendered_files
 
 if TYPE_CHECKING:
-    from ..index.records import Counts
+    from ..indexing.records import Counts
     from .ask_box.material import SitePage
     from .leaks import Findings, Leak
 
@@ -102,8 +102,8 @@ def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
     """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
     Raise StoreError, ModelError and ConfigError."""
-    from ..index.refresh import Refresh
-    from ..index.stores import open_index
+    from ..indexing.refresh import Refresh
+    from ..indexing.stores import open_index
     from ..settings.models import Models
 
     models = Models(warn=logger.warning)

@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..index.cutting.separators import sentence_ends
-from ..index.cutting.units import Frame
-from ..index.passages import SUMMARY, Key, Material, Passage, Section, place
+from ..indexing.cutting.separators import sentence_ends
+from ..indexing.cutting.units import Frame
+from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, place
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
 from .merging import merge

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..index.passages import Material, Passage, Section, place
+from ..indexing.passages import Material, Passage, Section, place
 from ..markdown.regions import split_fences
 from ..markdown.visibility import DEFINITION as DEFINITION
 from ..markdown.visibility import may_be_quoted

@@ -9,12 +9,12 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
 from ..errors import IndexChangedError, QuartoError, RetrieveError
-from ..index.collection import NOTHING
-from ..index.encoding import Encoder, compare_identity, make_encoder
-from ..index.passages import Material, build_material
-from ..index.records import FILES, FileRecord, read_records, read_statistics
-from ..index.statistics import TermStatistics, count_terms
-from ..index.stores import project_store
+from ..indexing.collection import NOTHING
+from ..indexing.encoding import Encoder, compare_identity, make_encoder
+from ..indexing.passages import Material, build_material
+from ..indexing.records import FILES, FileRecord, read_records, read_statistics
+from ..indexing.statistics import TermStatistics, count_terms
+from ..indexing.stores import project_store
 from ..models.languages.stemming import Stemmers
 from ..settings.models import Models
 from ..settings.project import Project

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..index.passages import Key, Passage
-from ..index.statistics import emphasised
+from ..indexing.passages import Key, Passage
+from ..indexing.statistics import emphasised
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.words import find_words
 from .context import CitedSource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..index.passages import Passage
+from ..indexing.passages import Passage
 
 SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import ModelError
-from ..index.passages import Passage
+from ..indexing.passages import Passage
 from ..models.addresses import is_address, shown_address, usable_environment
 from ..models.chat import Asker
 from ..models.names import ModelName

@@ -11,10 +11,10 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import IndexChangedError, ModelError, RetrieveError
-from ..index.collection import ParsedQuery, aquery_many, find_types, parse_query
-from ..index.encoding import Compared
-from ..index.passages import SUMMARY, Material, Passage
-from ..index.statistics import TermStatistics
+from ..indexing.collection import ParsedQuery, aquery_many, find_types, parse_query
+from ..indexing.encoding import Compared
+from ..indexing.passages import SUMMARY, Material, Passage
+from ..indexing.statistics import TermStatistics
 from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .library import Library

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from ..index.passages import Material
+from ..indexing.passages import Material
 from ..models.chat import metered
 from ..retrieve.library import Library
 from ..settings.project import Project

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, Response
 
-from ..index.passages import Material
+from ..indexing.passages import Material
 from ..models.languages.stemming import language_code
 from ..retrieve.plain_text import plain_title
 from ..settings.tables import ServeOptions

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import RecordingError
-from ..index.passages import section_address
+from ..indexing.passages import section_address
 from ..logging import counted
 from ..retrieve.answer import Answer
 from ..retrieve.search import Retrieval

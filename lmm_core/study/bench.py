@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import RetrieveError
-from ..index.documents import encode_files
-from ..index.encoding import Encoder, has_dense
-from ..index.passages import Key, Material, build_material, split_questions
-from ..index.refresh import Refresh
+from ..indexing.documents import encode_files
+from ..indexing.encoding import Encoder, has_dense
+from ..indexing.passages import Key, Material, build_material, split_questions
+from ..indexing.refresh import Refresh
 from ..logging import ListLogger, LoggerBase
 from ..retrieve.context import build_context
 from ..retrieve.library import Library, open_library

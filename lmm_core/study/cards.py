@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..files.outputs import CSV_HEAD
-from ..index.passages import Material, Passage, Section, place, split_questions
+from ..indexing.passages import Material, Passage, Section, place, split_questions
 from ..models.annotators.prose import split_sentences
 from ..models.languages.words import find_words
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..index.passages import Key, Passage, Section
+from ..indexing.passages import Key, Passage, Section
 from ..retrieve.search import HITS
 
 DEPTH = HITS  # hits of a question that are judged

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..errors import ConfigError, MarkdownError, QuartoError
 from ..files.walk import is_inside
-from ..index.passages import Material, Passage, Section
+from ..indexing.passages import Material, Passage, Section
 from ..logging import printable
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import read_markdown

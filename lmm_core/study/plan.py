@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
-from ..index.passages import Key, Material, Passage, Section
+from ..indexing.passages import Key, Material, Passage, Section
 from ..logging import counted
 from ..retrieve.items import EXERCISE, SOLUTION, TypedPart, typed_parts_under
 from ..retrieve.library import Library

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import MarkdownError, QuestionsError, ToolError
-from ..index.passages import Material
+from ..indexing.passages import Material
 from ..logging import printable
 from ..markdown.files import read_markdown
 from ..retrieve.agents.names import find_section

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..index.passages import Material, Section
+from ..indexing.passages import Material, Section
 from ..models.languages.stemming import Stemmers
 from ..models.languages.words import find_words, fold
 from ..retrieve.ranking.words import asked_words, frequent_words

@@ -91,7 +91,7 @@ class Writes:
         """Count from now on: each batch of points, each request that changes something on a
         server, each file that is opened to be written, made, renamed or removed, and the
         middle of a file."""
-        from lmm_core.index import records, refresh
+        from lmm_core.indexing import records, refresh
         from lmm_core.store import edge_store, qdrant_store
 
         records.BATCH = refresh.BATCH = SMALL
@@ -103,7 +103,7 @@ class Writes:
 
     def count_records(self):
         """Count the writes that say of a file that its points are in place."""
-        from lmm_core.index import refresh
+        from lmm_core.indexing import refresh
 
         refresh.write_record = self._before(refresh.write_record)
 

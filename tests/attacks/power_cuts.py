@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS
-from lmm_core.index.records import FILES
+from lmm_core.indexing.records import FILES
 from lmm_core.store import edge_store
 from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.folder.ahead import note_points

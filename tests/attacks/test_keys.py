@@ -16,8 +16,8 @@ import pytest
 
 from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
-from lmm_core.index.passages import Passage
-from lmm_core.index.stores import project_store
+from lmm_core.indexing.passages import Passage
+from lmm_core.indexing.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.trust import read_pair, read_trust_variable

@@ -68,7 +68,7 @@ def test_removing_all_messages_leaves_the_rest():
 
 
 def test_the_properties_of_many_blocks_are_merged_a_few_times(monkeypatch):
-    from lmm_core.index.chunks import _properties
+    from lmm_core.indexing.chunks import _properties
     from lmm_core.markdown.tree import blocks_to_tree, traverse
 
     blocks = parse_markdown_text("Before.\n\n" + "".join(f"---\nx{at}: {at}\n---\n\n" for at in range(300)) + "Text\n")

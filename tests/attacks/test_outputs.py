@@ -273,7 +273,7 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         raise AssertionError("work was done")
 
     for place in (
-        "lmm_core.index.documents.encode_files",
+        "lmm_core.indexing.documents.encode_files",
         "lmm_core.cli.commands.publish.work_file",
     ):
         monkeypatch.setattr(place, ask)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS
-from lmm_core.index.records import FILES
+from lmm_core.indexing.records import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from tests.attacks.power_cuts import record

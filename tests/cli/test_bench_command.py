@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index.encoding import EncodingModel
+from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import run, text, write
 from tests.embedding_server import EmbeddingServer

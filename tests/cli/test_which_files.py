@@ -100,8 +100,8 @@ def test_an_index_forgets_what_is_excluded(book):
 
 def test_an_interrupted_run_does_not_bring_back_what_is_left_out(book):
     """A run that was stopped while it wrote README.md left a record that says so."""
-    from lmm_core.index.records import begin_files, read_records
-    from lmm_core.index.stores import project_store
+    from lmm_core.indexing.records import begin_files, read_records
+    from lmm_core.indexing.stores import project_store
     from lmm_core.settings.project import load_project
 
     lmm("index . README.md")

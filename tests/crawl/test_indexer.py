@@ -14,10 +14,10 @@ from lmm_core.crawl import indexer, walk
 from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
 from lmm_core.crawl.windows import cut_windows
 from lmm_core.errors import CrawlError, StoreError
-from lmm_core.index import refresh
-from lmm_core.index.encoding import EncodingModel
-from lmm_core.index.records import FILES
-from lmm_core.index.stores import project_store
+from lmm_core.indexing import refresh
+from lmm_core.indexing.encoding import EncodingModel
+from lmm_core.indexing.records import FILES
+from lmm_core.indexing.stores import project_store
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import StorageOptions
 from lmm_core.store.folder_lock import FolderLock
@@ -285,7 +285,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from lmm_core.crawl import catalogue
-from lmm_core.index import refresh
+from lmm_core.indexing import refresh
 from lmm_core.store.edge_store import EdgeStore
 from tests.crawl.indexed import index
 left = int(sys.argv[1])

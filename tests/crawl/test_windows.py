@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from lmm_core.crawl.snippets import snippet_file, title_of
 from lmm_core.crawl.windows import LEAST, MOST, cut_windows
-from lmm_core.index.encoding import EncodingModel
-from lmm_core.index.passages import read_passage
+from lmm_core.indexing.encoding import EncodingModel
+from lmm_core.indexing.passages import read_passage
 from lmm_core.models.tokens import count_tokens
 from lmm_core.store.vector_store import ScoredPoint
 from tests.crawl.indexed import read_snippet_file

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.importing import import_document
-from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.installation import packaged_pandoc
 from lmm_core.markdown.blocks import MetadataBlock, serialize_blocks
 from lmm_core.markdown.parse import parse_markdown_text

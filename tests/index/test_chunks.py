@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from lmm_core.index.chunks import DEFAULT_MODEL, AnnotationModel, blocks_to_chunks
-from lmm_core.index.cutting.split import scan_split
-from lmm_core.index.encoding import (
+from lmm_core.indexing.chunks import DEFAULT_MODEL, AnnotationModel, blocks_to_chunks
+from lmm_core.indexing.cutting.split import scan_split
+from lmm_core.indexing.encoding import (
     EncodingModel,
     QdrantEmbeddingModel,
     encoding_to_qdrantembedding_model,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.index.api import blocklist_upload, client_from_config, global_client_from_config
-from lmm_core.index.encoding import VERSION, differing, is_earlier
-from lmm_core.index.records import BEGUN, FileRecord
-from lmm_core.index.refresh import Refresh
+from lmm_core.indexing.api import blocklist_upload, client_from_config, global_client_from_config
+from lmm_core.indexing.encoding import VERSION, differing, is_earlier
+from lmm_core.indexing.records import BEGUN, FileRecord
+from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.models import Models

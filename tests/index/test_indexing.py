@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index import sources as files_to_index
-from lmm_core.index.documents import find_docid
+from lmm_core.indexing import sources as files_to_index
+from lmm_core.indexing.documents import find_docid
 from lmm_core.markdown.files import read_markdown
 from lmm_core.settings.project import load_project
 from lmm_core.store.edge_store import EdgeStore
@@ -820,7 +820,7 @@ def test_git_leaves_an_index_alone():
 
 
 def test_a_document_is_indexed_by_its_blocks():
-    from lmm_core.index.api import blocklist_upload, global_client_from_config
+    from lmm_core.indexing.api import blocklist_upload, global_client_from_config
     from lmm_core.markdown import parse_markdown_text
 
     blocks = parse_markdown_text("---\ntitle: T\ndocid: by-blocks\n---\n\n# A\n\nA mean is a sum by a count.\n")

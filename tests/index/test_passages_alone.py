@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lmm_core.index.collection import GROUP
-from lmm_core.index.documents import blocklist_encode, encode_passages
+from lmm_core.indexing.collection import GROUP
+from lmm_core.indexing.documents import blocklist_encode, encode_passages
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.settings.project import Project, load_project

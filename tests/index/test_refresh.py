@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.index.records import (
+from lmm_core.indexing.records import (
     BEGUN,
     Counts,
     FileRecord,
@@ -19,8 +19,8 @@ from lmm_core.index.records import (
     remove_files,
     write_record,
 )
-from lmm_core.index.refresh import Refresh
-from lmm_core.index.stores import collection_names
+from lmm_core.indexing.refresh import Refresh
+from lmm_core.indexing.stores import collection_names
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.index.cutting.runs import div_type
-from lmm_core.index.cutting.split import (
+from lmm_core.indexing.cutting.runs import div_type
+from lmm_core.indexing.cutting.split import (
     ChunkBlock,
     scan_split,
     split_documents,

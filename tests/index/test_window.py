@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index.chunks import blocks_to_chunks
-from lmm_core.index.cutting.split import scan_split
-from lmm_core.index.cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
-from lmm_core.index.documents import blocklist_encode
-from lmm_core.index.encoding import EncodingModel
+from lmm_core.indexing.chunks import blocks_to_chunks
+from lmm_core.indexing.cutting.split import scan_split
+from lmm_core.indexing.cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
+from lmm_core.indexing.documents import blocklist_encode
+from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.project import Project

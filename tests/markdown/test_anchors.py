@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.index.documents import blocklist_encode
+from lmm_core.indexing.documents import blocklist_encode
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
 from lmm_core.markdown.anchors import without_anchors
 from lmm_core.markdown.blocks import Attributes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import FrontMatterBlock, HeaderBlock

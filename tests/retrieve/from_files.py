@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lmm_core.index.documents import encode_file
-from lmm_core.index.passages import build_material
+from lmm_core.indexing.documents import encode_file
+from lmm_core.indexing.passages import build_material
 from lmm_core.logging import ListLogger
 from lmm_core.settings.project import load_project
 from lmm_core.store.vector_store import ScoredPoint

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from lmm_core.index.chunks import blocks_to_chunks
-from lmm_core.index.cutting.split import scan_split
-from lmm_core.index.passages import build_material
+from lmm_core.indexing.chunks import blocks_to_chunks
+from lmm_core.indexing.cutting.split import scan_split
+from lmm_core.indexing.passages import build_material
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.retrieve.ranking.fusion import Ranked

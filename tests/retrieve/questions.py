@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmm_core.index.passages import build_material
+from lmm_core.indexing.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data
 from lmm_core.quarto.ask_box.page_html import PageText
 from lmm_core.quarto.ask_box.rows import BoxRows, section_rows

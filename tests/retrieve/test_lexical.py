@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.index.statistics import emphasised
+from lmm_core.indexing.statistics import emphasised
 from lmm_core.models.languages.words import find_words, fold
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.words import asked_words, typing_errors

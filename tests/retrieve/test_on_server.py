@@ -2,7 +2,7 @@
 
 import pytest
 
-from lmm_core.index.api import markdown_upload
+from lmm_core.indexing.api import markdown_upload
 from lmm_core.models.chat import run
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library

@@ -5,7 +5,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.index.passages import build_material, place, split_questions
+from lmm_core.indexing.passages import build_material, place, split_questions
 from tests.retrieve.materials import documents, material, passage, points
 
 BOOK = """---

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.errors import StoreError, ToolError
-from lmm_core.index.passages import build_material
+from lmm_core.indexing.passages import build_material
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
 from lmm_core.retrieve.agents.tools import DATA, Tools

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.index.chunks import blocks_to_chunks
+from lmm_core.indexing.chunks import blocks_to_chunks
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.markdown.metadata.keys import DECIDING, KEYS

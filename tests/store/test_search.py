@@ -6,10 +6,10 @@ import json
 import pytest
 
 from lmm_core.errors import ReportedError
-from lmm_core.index.api import client_from_config, global_client_from_config, markdown_upload
-from lmm_core.index.documents import blocklist_encode
-from lmm_core.index.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
-from lmm_core.index.stores import project_store
+from lmm_core.indexing.api import client_from_config, global_client_from_config, markdown_upload
+from lmm_core.indexing.documents import blocklist_encode
+from lmm_core.indexing.encoding import VERSION, EncodingModel, QdrantEmbeddingModel
+from lmm_core.indexing.stores import project_store
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.models.embedders.embedder import Sparse

@@ -1,6 +1,6 @@
 """The words of missed questions that a course never uses."""
 
-from lmm_core.index.passages import build_material
+from lmm_core.indexing.passages import build_material
 from lmm_core.store.vector_store import ScoredPoint
 from lmm_core.study.measures import Labelled
 from lmm_core.study.words import CourseWords, missing_words

@@ -18,7 +18,7 @@ from ..arguments import check_written, find_documents, folders_argument, json_op
 from ..reports import ReportPrinter, exit_with_status, print_json, warn
 
 if TYPE_CHECKING:
-    from ...index.chunks import Chunk
+    from ...indexing.chunks import Chunk
 
 
 @click.command()
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @json_option
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
     """List the chunks that would be indexed."""
-    from ...index.documents import encode_files
+    from ...indexing.documents import encode_files
     from ..chunk_page import chunk_page
 
     logger = ReportPrinter()

@@ -22,8 +22,8 @@ from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, 
 from ..running import run_or_report
 
 if TYPE_CHECKING:
-    from ...index.encoding import Encoder
-    from ...index.records import Counts
+    from ...indexing.encoding import Encoder
+    from ...indexing.records import Counts
     from ..session import Saved
 
 ONLY_WORDS = (
@@ -104,8 +104,8 @@ class _IndexRun:
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
         """Index files. Return what was done, or None if that failed, which is reported."""
-        from ...index.refresh import Refresh
-        from ...index.stores import open_index
+        from ...indexing.refresh import Refresh
+        from ...indexing.stores import open_index
 
         project = project_at(files[0] if files else self.paths[0] / "-")
         models = Models(warn=warn)
@@ -138,7 +138,7 @@ class _IndexRun:
 
 def _print_info(as_json: bool) -> None:
     """Print what is in the index that is searched from the working folder."""
-    from ...index.stores import index_info
+    from ...indexing.stores import index_info
 
     project, logger = searched_project(), ReportPrinter()
     try:

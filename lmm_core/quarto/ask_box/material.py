@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...files.walk import NOTEBOOK
-from ...index.chunks import anchor_of
-from ...index.documents import encode_passages, source_of
-from ...index.passages import Material, build_material
+from ...indexing.chunks import anchor_of
+from ...indexing.documents import encode_passages, source_of
+from ...indexing.passages import Material, build_material
 from ...logging import LoggerBase
 from ...markdown.blocks import Block, HeadingBlock, TextBlock, header_content
 from ...markdown.edits import restore_originals

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...files.walk import name_from
-from ...index.passages import Passage, Section
-from ...index.statistics import emphasised
+from ...indexing.passages import Passage, Section
+from ...indexing.statistics import emphasised
 from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
 from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from ...errors import ToolError
-from ...index.passages import Material, Passage, Section, place
-from ...index.stores import index_info
+from ...indexing.passages import Material, Passage, Section, place
+from ...indexing.stores import index_info
 from ...logging import one_line
 from ..items import EXERCISE
 from ..library import Library

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from ...errors import ToolError
-from ...index.passages import Material, Passage, Section
+from ...indexing.passages import Material, Passage, Section
 from ...logging import one_line, printable
 from ..search import kinds_there
 

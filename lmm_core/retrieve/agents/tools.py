@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, get_args, get_type_hints
 
 from ...errors import LmmError, ToolError
-from ...index.passages import Material
+from ...indexing.passages import Material
 from ...logging import one_line, printable
 from ..library import Library
 from ..search import kinds_there

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...index.passages import SUMMARY, Key, Material, Passage, Section
+from ...indexing.passages import SUMMARY, Key, Material, Passage, Section
 from .spans import Span, best_first
 
 Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights

@@ -19,8 +19,8 @@ from functools import lru_cache
 from operator import add, mul
 from typing import Any
 
-from ...index.passages import Key, Material, Passage, Section
-from ...index.statistics import TermStatistics, count_terms, texts_about, texts_of
+from ...indexing.passages import Key, Material, Passage, Section
+from ...indexing.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
 from ..items import may_be_shown
 from .spans import Span, best_first, cut_spans, whole_span

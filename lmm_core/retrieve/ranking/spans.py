@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ...index.cutting.pieces import add_frame, cut_text
-from ...index.cutting.units import NO_FRAME, ChunkLimits, Frame
-from ...index.passages import Passage
+from ...indexing.cutting.pieces import add_frame, cut_text
+from ...indexing.cutting.units import NO_FRAME, ChunkLimits, Frame
+from ...indexing.passages import Passage
 from ...markdown.blocks import trim_blank_lines
 
 _PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 
-from ...index.statistics import TermStatistics
+from ...indexing.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
 from ...models.languages.stopwords import STOPWORDS
 from ...models.languages.words import find_words, fold, is_paired

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from ...index.passages import Section, section_address
+from ...indexing.passages import Section, section_address
 from ...retrieve.library import Library
 from ...retrieve.search import Retriever
 from ..outline import course_title

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from ...errors import LmmError
-from ...index.chunks import anchor_of, titles_paths
-from ...index.passages import Key, Section, section_address
+from ...indexing.chunks import anchor_of, titles_paths
+from ...indexing.passages import Key, Section, section_address
 from ...logging import LoggerBase, counted, in_file, printable
 from ...markdown.blocks import Block, serialize_blocks
 from ...markdown.files import MarkdownFile, is_notebook, read_markdown, write_markdown

@@ -22,7 +22,7 @@ from ...reports import ReportPrinter, exit_with_status, print_json, shorten, war
 from ...running import run_or_report
 
 if TYPE_CHECKING:
-    from ....index.passages import Section
+    from ....indexing.passages import Section
     from ....retrieve.agents.tools import Tools
     from ....retrieve.answer import Answer, Conversation
     from ....retrieve.context import CitedSource
@@ -46,8 +46,8 @@ class _CommandWithTypes(click.Command):
 def _indexed_types() -> list[str]:
     """Return the types of material in the index of the working folder, or none if it cannot be read."""
     from ....errors import ConfigError, StoreError
-    from ....index.collection import find_types
-    from ....index.stores import project_store
+    from ....indexing.collection import find_types
+    from ....indexing.stores import project_store
 
     try:
         project = searched_project()

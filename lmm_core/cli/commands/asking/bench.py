@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ....index.encoding import EncodingModel
+from ....indexing.encoding import EncodingModel
 from ....logging import counted, say
 from ....settings.models import Models
 from ....settings.project import Project
@@ -19,7 +19,7 @@ from ...reports import ProgressBar, ReportPrinter, exit_with_status, print_json,
 from ...running import run_or_report
 
 if TYPE_CHECKING:
-    from ....index.passages import Section
+    from ....indexing.passages import Section
     from ....study.bench import BenchReport, EncodingResult
     from ....study.measures import QuestionResult
     from ....study.words import MissingWord

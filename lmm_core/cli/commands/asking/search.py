@@ -37,7 +37,7 @@ def search(
     query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
 ) -> None:
     """Find passages by a question or by words. *exercise* in it puts exercises first."""
-    from ....index.collection import afind_documents, chunks_for, find_types
+    from ....indexing.collection import afind_documents, chunks_for, find_types
     from ....retrieve.search import search_filter, search_points
     from ....store.threads import run_in_thread
 
@@ -136,7 +136,7 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 def _page(payload: Mapping[str, Any]) -> str:
     """Return the page of an imported text, as it is shown, or ""."""
-    from ....index.passages import page_of
+    from ....indexing.passages import page_of
 
     page = page_of(payload)
     return f" (page {page})" if page else ""

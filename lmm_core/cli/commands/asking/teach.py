@@ -30,7 +30,7 @@ from ...reports import ReportPrinter, exit_with_status, print_json, warn
 from ...running import with_library
 
 if TYPE_CHECKING:
-    from ....index.passages import Material
+    from ....indexing.passages import Material
     from ....retrieve.library import Library
     from ....study.cards import Card
 
@@ -177,8 +177,8 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
     """Return the material of files as it would be indexed, in the order of the project.
 
     Files that cannot be read are reported."""
-    from ....index.documents import encode_files
-    from ....index.passages import build_material
+    from ....indexing.documents import encode_files
+    from ....indexing.passages import build_material
     from ....retrieve.library import reading_order
     from ....store.vector_store import ScoredPoint
 
