@@ -118,38 +118,37 @@ def put(shape, place, kind="index"):
 
 SHAPES = ["file", "documents", "out", "sibling", "another kind", "mark is a link"]
 INDEXING = ["index documents -q", "index documents -q --rebuild", "search oak"]
-PLACES = [".", "..", "../..", "documents", "./documents/", "documents/../documents", "file", "file/index", "link",
-          "link/index", "sibling", "out/../documents", ".lmm/index"]  # fmt: skip
+PLACES = [".", "..", "documents/../documents", "file", "file/index", "link", "link/index", "sibling", ".lmm/index"]
 
 
-@pytest.mark.parametrize("command", INDEXING)
 @pytest.mark.parametrize("folder", PLACES)
 @pytest.mark.parametrize("said", ["config.toml", "environment"])
-def test_no_folder_of_the_writer_becomes_the_index(project, said, folder, command):
+def test_no_folder_of_the_writer_becomes_the_index(project, said, folder):
     (project / "link").symlink_to("..")
     (project / "sibling").symlink_to("documents")
     put("documents", project / ".lmm/index")
     if said == "config.toml":
         write("config.toml", f'[storage]\nfolder = "{folder}"\n')
-    message = refused(project, command, {"LMM_STORAGE__FOLDER": folder} if said == "environment" else None)
-    if "should" in message:
-        assert "config.toml:2: `storage.folder`" in message
+    for command in INDEXING:
+        message = refused(project, command, {"LMM_STORAGE__FOLDER": folder} if said == "environment" else None)
+        if "should" in message:
+            assert "config.toml:2: `storage.folder`" in message
 
 
-@pytest.mark.parametrize("command", INDEXING)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_what_stands_in_the_place_of_the_index(project, shape, command):
+def test_what_stands_in_the_place_of_the_index(project, shape):
     put(shape, project / ".lmm/index")
-    refused(project, command)
+    for command in INDEXING:
+        refused(project, command)
 
 
-@pytest.mark.parametrize("command", INDEXING)
 @pytest.mark.parametrize("way", [".lmm", ".lmm/index"])
-@pytest.mark.parametrize("target", ["..", "../..", "documents", "nowhere", "."])
-def test_a_link_on_the_way_to_the_index(project, way, target, command):
+@pytest.mark.parametrize("target", ["..", "documents", "nowhere"])
+def test_a_link_on_the_way_to_the_index(project, way, target):
     Path(way).parent.mkdir(exist_ok=True)
     Path(way).symlink_to((project / target).resolve())
-    refused(project, command)
+    for command in INDEXING:
+        refused(project, command)
 
 
 def test_links_outside_the_project_are_for_the_person_but_marks_count(project, tmp_path):
@@ -170,27 +169,23 @@ def test_links_outside_the_project_are_for_the_person_but_marks_count(project, t
 # Collections in it
 
 
-@pytest.mark.parametrize("command", INDEXING)
-@pytest.mark.parametrize("name", ["chunks", "documents", "chunks.files"])
+@pytest.mark.parametrize("name", ["chunks", "chunks.files"])
 @pytest.mark.parametrize("shape", [*SHAPES, "forged"])
-def test_what_stands_in_the_place_of_a_collection(project, shape, name, command):
+def test_what_stands_in_the_place_of_a_collection(project, shape, name):
     make_marked(project / ".lmm/index", "index")
     put(shape, project / ".lmm/index" / name, "collection")
-    if command.startswith("search") and (name != "chunks" or shape == "forged"):
-        pytest.skip("a search that has nothing to search in: it looks at the collection of chunks alone")
-    refused(project, command)
+    refused(project, "index documents -q --rebuild")
+    if name == "chunks" and shape != "forged":
+        refused(project, "search oak")
 
 
-@pytest.mark.parametrize("command", INDEXING)
 @pytest.mark.parametrize("name", [".lock", ".queue"])
-def test_a_link_in_the_place_of_a_lock(project, name, command):
+def test_a_link_in_the_place_of_a_lock(project, name):
     """It was emptied, and the process's number was written into it."""
     make_marked(project / ".lmm/index", "index")
     (project / ".lmm/index" / name).symlink_to("../../../victim")
-    refused(project, command)
-    (project / ".lmm/index" / name).unlink()
-    (project / ".lmm/index" / name).symlink_to("../../documents/a.md")
-    refused(project, command)
+    for command in INDEXING:
+        refused(project, command)
 
 
 @pytest.fixture
@@ -209,7 +204,7 @@ def test_what_the_writer_has_put_into_a_collection_is_kept(indexed):
     assert "oak" in lmm("search oak")[0]
 
 
-@pytest.mark.parametrize("inner", ["chunks", "chunks/shard", "chunks/shard/wal", "chunks/shard/segments"])
+@pytest.mark.parametrize("inner", ["chunks", "chunks/shard/segments"])
 def test_a_part_of_an_index_that_leads_elsewhere(indexed, inner):
     """The engine would write into what it leads to, and remove what is there."""
     place = Path(".lmm/index", inner)
@@ -232,11 +227,12 @@ def test_an_index_without_marks_is_not_taken(indexed):
 
 # Names of collections
 
-BAD = ["..", "../x", "/abs", "a/b", "a\\\\b", ".hidden", "end.", "con", "NUL", "com1.x", "a b", "x" * 201, "ä"]
+BAD = ["..", "/abs", "a/b", "a\\\\b", ".hidden", "end.", "com1.x", "a b", "x" * 201, "ä"]
 
 
-@pytest.mark.parametrize("key", ["collection_name", "companion_collection"])
-@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize(
+    ("key", "name"), [("collection_name", name) for name in BAD] + [("companion_collection", "../x")]
+)
 def test_a_name_that_no_collection_has(project, key, name):
     write("config.toml", f'[storage]\nfolder = "idx"\n[database]\n{key} = "{name}"\n')
     assert "cannot be the name of a collection" in refused(project, "index documents -q --rebuild")
@@ -248,9 +244,8 @@ def test_a_name_that_no_collection_has(project, key, name):
 
 @pytest.mark.parametrize(
     ("collection", "companion"),
-    [("chunks", "chunks"), ("chunks", "Chunks"), ("documents", "documents"), ("chunks", "chunks.files"),
-     ("chunks", "Chunks.FILES"), ("Documents", "documents")],
-)  # fmt: skip
+    [("chunks", "chunks"), ("chunks", "Chunks"), ("chunks", "Chunks.FILES")],
+)
 def test_names_that_would_be_one_folder(project, collection, companion):
     names = f'[database]\ncollection_name = "{collection}"\ncompanion_collection = "{companion}"\n'
     write("config.toml", names)
@@ -277,8 +272,17 @@ def test_names_are_checked_in_every_store():
 # Indexes of folders
 
 
-@pytest.mark.parametrize("name", ["docs", "documents", "vectors"])
-@pytest.mark.parametrize("root", [".", "..", "documents", "docs", "file", "link", "link/db", "sibling"])
+@pytest.mark.parametrize(
+    ("root", "name"),
+    [
+        (".", "docs"),
+        ("..", "docs"),
+        ("documents", "docs"),
+        ("file", "docs"),
+        ("link/db", "docs"),
+        ("sibling", "vectors"),
+    ],
+)
 def test_no_folder_of_the_writer_becomes_one_of_indexes(project, root, name, tmp_path):
     (project / "link").symlink_to("..")
     (project / "sibling").symlink_to("documents")
@@ -295,7 +299,7 @@ def by_click(project, command):
         assert "is a file" in lmm(command, 2)[1]
 
 
-@pytest.mark.parametrize("name", ["..", ".", "a/b", "con", ".x", "end.", "all", "catalogue.json", "/abs", "../x"])
+@pytest.mark.parametrize("name", ["..", "a/b", "con", "end.", "all", "catalogue.json", "/abs"])
 def test_a_name_that_no_index_has(project, name):
     refused(project, f"md-index --root documents --name {name} -q")
 
@@ -431,13 +435,12 @@ def test_the_extension_is_not_copied_through_a_link(project):
         create_course(project, quarto=True)
 
 
-@pytest.mark.parametrize("folder", ["~", "~/idx", "~root/idx"])
-@pytest.mark.parametrize("command", INDEXING)
-def test_no_folder_is_called_like_the_home_folder(project, folder, command):
+@pytest.mark.parametrize("folder", ["~", "~root/idx"])
+def test_no_folder_is_called_like_the_home_folder(project, folder):
     write("config.toml", f'[storage]\nfolder = "{folder}"\n')
-    assert "`storage.folder`" in refused(project, command)
+    assert "`storage.folder`" in refused(project, INDEXING[0])
     write("config.toml", "")
-    assert "`storage.folder`" in refused(project, command, {"LMM_STORAGE__FOLDER": folder})
+    assert "`storage.folder`" in refused(project, INDEXING[0], {"LMM_STORAGE__FOLDER": folder})
     assert not [path for path in project.iterdir() if path.name.startswith("~")]
 
 
@@ -448,7 +451,7 @@ def test_what_systems_put_everywhere_may_go_with_a_folder_of_ours(indexed):
     assert not Path(".lmm/index/chunks/.directory").exists()
 
 
-@pytest.mark.parametrize("said", ["[" * 4000, "[" * 100_000, '{"a":' * 4000, "{", "\xff", "[]"])
+@pytest.mark.parametrize("said", ["[" * 100_000, "{", "\xff", "[]"])
 def test_a_record_of_a_collection_that_cannot_be_read(indexed, said):
     Path(".lmm/index/chunks/collection.json").write_text(said, encoding="latin-1")
     for command in ("search oak", "index documents -q"):
@@ -472,11 +475,19 @@ def test_a_file_of_another_owner_stays_so_in_the_journal(project, monkeypatch):
 # Scripts, and the one place where folders are removed
 
 
-@pytest.mark.parametrize("option", ["", "--copy ", "--remove "])
-@pytest.mark.parametrize("folder", [".", "..", "../..", "documents", "file", "link", "sub/..", "$PWD"])
+@pytest.mark.parametrize(
+    ("option", "folder"),
+    [
+        ("", "."),
+        ("", "documents"),
+        ("--copy ", "file"),
+        ("--copy ", "link"),
+        ("--remove ", ".."),
+        ("--remove ", "$PWD"),
+    ],
+)
 def test_the_copy_of_the_sample_book_takes_no_other_folder(project, folder, option):
     (project / "link").symlink_to("documents")
-    (project / "sub").mkdir()
     folder = folder.replace("$PWD", str(project))
     with Unharmed(project):
         done = run(f"lmm demo {option}{folder}")
@@ -494,7 +505,7 @@ def test_the_copy_of_the_sample_book_is_made_anew(project):
     assert not Path("my course").exists()
 
 
-@pytest.mark.parametrize("name", ["08-mine.md", "figures.zip", ".env"])
+@pytest.mark.parametrize("name", ["08-mine.md", ".env"])
 def test_a_copy_with_a_file_of_the_writers_is_kept(project, name):
     assert run("lmm demo --copy course").returncode == 0
     write(Path("course", name), "mine")

@@ -138,82 +138,57 @@ def said_by(sender):
 
 STRANGERS = [
     ("HF_TOKEN", "https://attacker.hf.space/v1", "attacker.hf.space"),
-    ("VERCEL_TOKEN", "https://attacker.vercel.app/v1", "attacker.vercel.app"),
-    ("FLY_API_TOKEN", "https://attacker.fly.dev", "attacker.fly.dev"),
-    ("SUPABASE_SERVICE_ROLE_KEY", "https://attacker.supabase.co", "attacker.supabase.co"),
-    ("GITHUB_TOKEN", "https://github.party/v1", "github.party"),
-    ("GITHUB_TOKEN", "https://attacker.github.io/v1", "attacker.github.io"),
-    ("AWS_SECRET_ACCESS_KEY", "https://aws.pizza/v1", "aws.pizza"),
     ("GROQ_API_KEY", "https://api.groq.com/openai/v1", "api.groq.com"),
-    ("UNI_X_KEY", "https://llm.uni-x.ac.uk/v1", "llm.uni-x.ac.uk"),
     ("OPENAI_API_KEY", "https://api.mistral.ai/v1", "api.mistral.ai"),
-    ("MISTRAL_API_KEY", "https://api.openai.com/v1", "api.openai.com"),
     ("OPENAI_API_KEY", "https://openai.com/v1", "openai.com"),
     ("OPENAI_API_KEY", "https://x.api.openai.com/v1", "x.api.openai.com"),
     ("OPENAI_API_KEY", "https://api.openai.com.evil.com/v1", "api.openai.com.evil.com"),
-    ("OPENAI_API_KEY", "https://api-openai.com/v1", "api-openai.com"),
     ("OPENAI_API_KEY", "https://evilapi.openai.com/v1", "evilapi.openai.com"),
     ("OPENAI_API_KEY", "https://api.openai.com:8443/v1", "api.openai.com:8443"),
-    ("OPENAI_API_KEY", "https://api.openai.com:80/v1", "api.openai.com:80"),
-    ("OPENAI_API_KEY", "https://xn--pi-7ka.openai.com/v1", "xn--pi-7ka.openai.com"),
-    ("OPENAI_API_KEY", "https://evil.com/api.openai.com/v1", "evil.com"),
     ("OPENAI_API_KEY", "https://evil.com/@api.openai.com/v1", "evil.com"),
     ("OPENAI_API_KEY", "HTTPS://EVIL.COM./v1", "evil.com"),
     ("OPENAI_API_KEY", "https://10.0.0.7/v1", "10.0.0.7"),
-    ("OPENAI_API_KEY", "https://0.0.0.0/v1", "0.0.0.0"),
-    ("OPENAI_API_KEY", "https://[2001:db8::1]/v1", "[2001:db8::1]"),
     ("OPENAI_API_KEY", "https://[2001:0db8:0::1]:8443/v1", "[2001:db8::1]:8443"),
     ("OPENAI_API_KEY", "https://[::ffff:127.0.0.1]/v1", "[::ffff:7f00:1]"),
-    ("LOCALHOST_KEY", "https://localhost.evil.com/v1", "localhost.evil.com"),
     ("OPENAI_API_KEY", "https://evil.localhost/v1", "evil.localhost"),
     ("OPENAI_API_KEY", "https://127.0.0.1.evil.com/v1", "127.0.0.1.evil.com"),
 ]
 
 
-@pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
 @pytest.mark.parametrize(("variable", "url", "host"), STRANGERS, ids=lambda value: value.removeprefix("https://"))
-def test_no_key_goes_to_a_stranger(sender, variable, url, host, outside, monkeypatch):
+def test_no_key_goes_to_a_stranger(variable, url, host, outside, monkeypatch):
     monkeypatch.setenv(variable, SECRET)
     clone(url, variable)
-    said = said_by(sender)
+    said = said_by(chat)
     assert said.endswith(f'LMM_TRUST="{host} {variable}"')
     assert SECRET not in said
     assert outside.seen == []
 
 
-@pytest.mark.parametrize(("variable", "url", "host"), STRANGERS, ids=lambda value: value.removeprefix("https://"))
-def test_no_key_of_a_source_of_ours_goes_to_a_stranger(variable, url, host, outside, monkeypatch):
-    """With the name of the source, and its variable, which is not even said."""
-    if "api.openai.com" in (host, host.removesuffix(":443")):
-        return
+def test_no_key_of_a_source_of_ours_goes_to_a_stranger(outside, monkeypatch):
+    """With the name of the source, whose variable the file does not even name."""
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    clone(url, "", "openai")
-    assert said_by(chat).endswith(f'LMM_TRUST="{host} OPENAI_API_KEY"')
-    Path("config.toml").write_text(f'[sources.openai]\nbase_url = "{url}"\n', encoding="utf-8")
-    assert said_by(chat).endswith(f'LMM_TRUST="{host} OPENAI_API_KEY"')  # the model is the default one
+    clone("https://evil.com/v1", "", "openai")
+    assert said_by(chat).endswith('LMM_TRUST="evil.com OPENAI_API_KEY"')
+    Path("config.toml").write_text('[sources.openai]\nbase_url = "https://evil.com/v1"\n', encoding="utf-8")
+    assert said_by(chat).endswith('LMM_TRUST="evil.com OPENAI_API_KEY"')  # the model is the default one
     assert outside.seen == []
 
 
 # Addresses that two programs may read as two: no host can be allowed for them.
 TRICKS = [
-    "https://api.openai.com@evil.com/v1", "https://api.openai.com:x@evil.com/v1", "https://evil.com\\\\@api.openai.com/v1",
-    "https://api.openai.com\\\\.evil.com/v1", "https://evil.com#@api.openai.com/", "https://evil.com?@api.openai.com/",
-    "https://api。openai。com/v1", "https://ａpi.openai.com/v1", "https://аpi.openai.com/v1", "https://api.openai.com／v1",
-    "https://api.openai.com\\u0000.evil.com", "https://api.openai.com\\t.evil.com/v1", "https:///evil.com", "https:evil.com",
-    "https://127.1/v1", "http://127.1:9/v1", "http://2130706433/v1", "http://0x7f.0.0.1/v1", "http://0177.0.0.1/v1",
-    "http://127.0.0.1./v1", "http://localhost./v1", "http://localhost:/v1", "https://api.openai.com:0443443/v1",
-    "https://[::1]evil.com/v1", "http://[::1%25eth0]/v1", "https://[evil.com]/v1", "https://127.0.0.1]/v1", "https://a..b/v1",
-    "https://-evil.com/v1", "https://$(touch${IFS}x).evil.com/v1", "https://evil.com;touch${IFS}x/v1", "https://`touch`.com/v1",
-    "http://evil.com/v1", "http://api.openai.com/v1", "http://10.0.0.7/v1", "http://0.0.0.0:9/v1", "http://127.evil.com/v1",
-    "ftp://api.openai.com/v1", "//api.openai.com/v1",
+    "https://api.openai.com@evil.com/v1", "https://evil.com\\\\@api.openai.com/v1", "https://evil.com#@api.openai.com/",
+    "https://api。openai。com/v1", "https://аpi.openai.com/v1", "https://api.openai.com\\u0000.evil.com", "https:///evil.com",
+    "https://127.1/v1", "http://2130706433/v1", "http://0x7f.0.0.1/v1", "http://localhost./v1", "https://api.openai.com:0443443/v1",
+    "https://[::1]evil.com/v1", "http://[::1%25eth0]/v1", "https://$(touch${IFS}x).evil.com/v1", "http://evil.com/v1",
+    "http://10.0.0.7/v1", "ftp://api.openai.com/v1", "//api.openai.com/v1",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("url", TRICKS)
-@pytest.mark.parametrize("name", ["openai", "lab"])
-def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, name, outside, monkeypatch):
+def test_an_address_that_is_not_plain_or_not_encrypted_gets_no_key(url, outside, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
-    clone(url, "OPENAI_API_KEY", name)
+    clone(url, "OPENAI_API_KEY", "openai")
     try:
         project = load_project(None)
     except ConfigError as error:
@@ -231,7 +206,6 @@ HOME = [
     "https://api.openai.com/v1",
     "https://API.OpenAI.com:443/v1",
     "https://api.openai.com./other",
-    "HTTPS://api.openai.com",
 ]
 
 
@@ -245,10 +219,9 @@ def test_a_key_goes_to_the_host_of_its_own_source(url, outside, monkeypatch):
     assert SECRET not in outside.seen[0]
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2", "[::1]", "[0:0::1]"])
-def test_this_machine_is_this_machine(scheme, host):
-    assert address_of(f"{scheme}://{host}:9/v1").here
+@pytest.mark.parametrize("host", ["LOCALHOST", "127.0.0.2", "[0:0::1]"])
+def test_this_machine_is_this_machine(host):
+    assert address_of(f"http://{host}:9/v1").here
 
 
 def test_any_key_goes_to_this_machine(monkeypatch, outside):
@@ -514,9 +487,12 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize("sender", [*SENDERS, look_up], ids=lambda sender: sender.__name__)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("to", ELSEWHERE)
+@pytest.mark.parametrize(
+    ("sender", "status", "to"),
+    [(sender, 307, ELSEWHERE[0]) for sender in (*SENDERS, look_up)]
+    + [(chat, status, ELSEWHERE[1]) for status in (301, 303, 308)]
+    + [(chat, 307, to) for to in ELSEWHERE[1:]],
+)
 def test_a_redirect_takes_neither_key_nor_notes_elsewhere(sender, status, to, monkeypatch):
     for variable in ("LAB_TOKEN", "QDRANT_API_KEY"):
         monkeypatch.setenv(variable, SECRET)
@@ -584,10 +560,9 @@ def test_netrc_is_not_sent(sender, monkeypatch):
 
 @pytest.mark.parametrize(
     ("host", "variable"),
-    [("https://lab.example", "X"), ("lab.example/v1", "X"), ("me@lab.example", "X"), ("*.example", "X"), ("*", "X"),
-     (".example", "X"), ("a b", "X"), ("", "X"), ("lab.example:0", "X"), ("lab.example:99999", "X"), ("::1", "X"),
-     ("127.1", "X"), ("0x7f.1", "X"), ("bücher.example", "X"), ("$(id)", "X"), ("a\nb", "X"), ("-x", "X"),
-     ("lab.example", "sk-1234"), ("lab.example", ""), ("lab.example", "*"), ("lab.example", "A B"), ("lab.example", "x")],
+    [("https://lab.example", "X"), ("lab.example/v1", "X"), ("me@lab.example", "X"), ("*.example", "X"), ("", "X"),
+     ("lab.example:99999", "X"), ("::1", "X"), ("127.1", "X"), ("bücher.example", "X"), ("$(id)", "X"), ("a\nb", "X"),
+     ("lab.example", "sk-1234"), ("lab.example", ""), ("lab.example", "A B"), ("lab.example", "x")],
 )  # fmt: skip
 def test_hosts_and_variables_are_checked(host, variable, monkeypatch):
     with pytest.raises(TrustError) as caught:
@@ -626,7 +601,7 @@ def test_no_key_stands_in_what_shows_sources(monkeypatch):
 # What a stranger has answered
 
 
-@pytest.mark.parametrize("name", ["openai", "ollama", "lab"])
+@pytest.mark.parametrize("name", ["openai", "lab"])
 @pytest.mark.parametrize("sender", [chat, turn], ids=lambda sender: sender.__name__)
 def test_what_a_clones_server_has_answered_is_not_used_elsewhere(sender, name, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
@@ -651,17 +626,16 @@ def test_two_projects_of_one_run_have_their_own_servers():
 # No key, no refusal
 
 
-@pytest.mark.parametrize("url", ["http://10.1.2.3:8000/v1", "http://gpu:8000/v1", "https://vllm.uni.example/v1"])
-@pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
-def test_where_there_is_no_key_none_is_refused(sender, url, outside, monkeypatch):
+@pytest.mark.parametrize("url", ["http://gpu:8000/v1", "https://vllm.uni.example/v1"])
+def test_where_there_is_no_key_none_is_refused(url, outside, monkeypatch):
     monkeypatch.setenv("VLLM_API_KEY", " ")
     clone(url, "", "vllm")
-    said_by(sender)
+    said_by(chat)
     assert outside.seen, "the server of one's own is asked"
     assert {finding.what: finding for finding in examine()}["major"].found == "vllm/m: no key is needed"
     outside.seen.clear()
     monkeypatch.setenv("VLLM_API_KEY", SECRET)
-    assert "the key in VLLM_API_KEY is not sent to" in said_by(sender)
+    assert "the key in VLLM_API_KEY is not sent to" in said_by(chat)
     assert outside.seen == []
 
 
@@ -672,7 +646,7 @@ def test_what_needs_a_key_says_so_before_it_asks_for_trust(outside, monkeypatch)
     assert outside.seen == []
 
 
-@pytest.mark.parametrize("name", ["lab", "vllm", "openai"])
+@pytest.mark.parametrize("name", ["lab", "openai"])
 def test_a_campus_network_without_https(name, outside, monkeypatch):
     """What the message names is what works."""
     monkeypatch.setenv("UNI_KEY", SECRET)
@@ -709,7 +683,7 @@ def test_what_is_allowed_is_allowed_by_https(outside, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["openai", "ollama", "vllm", "mistral"])
+@pytest.mark.parametrize("name", ["openai", "ollama"])
 @pytest.mark.parametrize("sender", SENDERS, ids=lambda sender: sender.__name__)
 def test_that_a_source_of_ours_is_elsewhere_is_said_at_each_run(sender, name, outside, monkeypatch, capsys):
     clone("https://evil.example/v1", "", name)
@@ -733,7 +707,6 @@ def test_the_persons_model_and_a_clones_server(outside, monkeypatch):
     ("name", "url"),
     [
         ("lab", "https://lab.example/v1"),
-        ("ollama", "http://127.0.0.1:9/v1"),
         ("vllm", "http://[::1]:9/v1"),
         ("openai", "https://api.openai.com/v1"),
     ],
@@ -750,6 +723,3 @@ def test_what_the_environment_leads_elsewhere_is_the_persons(outside, capsys, mo
     monkeypatch.setenv("LMM_MODEL_MAJOR", "ollama/m")
     said_by(chat)
     assert outside.seen and "sends what goes to" not in capsys.readouterr().err
-
-
-# A configuration in the home folder, and pipes
