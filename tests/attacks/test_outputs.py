@@ -105,7 +105,7 @@ def all_paths(command, name="lmm"):
 
 
 def test_each_path_that_a_command_takes_is_in_the_table():
-    assert set(all_paths(cli)) == set(PATHS)
+    assert set(all_paths(cli)) == set(PATHS), "a new path needs a line in PATHS"
 
 
 @TRIED
@@ -126,14 +126,12 @@ def test_no_output_goes_over_the_input_through_a_link(command, ending):
 
 
 @TRIED
-@pytest.mark.parametrize(
-    "victim", ["other.md", "config.toml", "_quarto.yml", "references.bib", ".", "x.unknown", "none"]
-)
-def test_no_output_goes_over_another_file_of_the_writers(command, ending, victim):
-    refused(command.format(victim), "Error: ")
-    if victim not in (".", "x.unknown", "none"):
-        os.symlink(victim, f"link{ending}")
-        refused(command.format(f"link{ending}"))
+def test_no_output_goes_over_another_file_of_the_writers(command, ending):
+    for victim in ("other.md", "config.toml", "references.bib"):
+        refused(command.format(victim), "Error: ")
+    os.symlink("other.md", f"link{ending}")
+    for output in (f"link{ending}", ".", "x.unknown", "none"):
+        refused(command.format(output), "Error: ")
 
 
 @TRIED
