@@ -1,7 +1,14 @@
 """LM markdown: notes in markdown that a writer and a language model work on together.
 
-The documented names can be imported from here. Each is loaded when it is first used, so
-that importing this package costs nothing.
+    annotate(paths)    write questions and summaries into documents
+    knit(path)         return the lecture notes of a document, without exercises and metadata
+    index(paths)       bring the index of a project up to date
+    search(query)      return the passages that fit best
+    ask(question)      return an answer with its sources
+
+These five do what the commands of `lmm` do, with the settings of the project's `config.toml`; `asearch` and `aask` are
+for asynchronous code. All names are in docs/api.md. Each is loaded when it is first used, so that importing this
+package costs nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +21,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:  # the same names for editors and type checkers (a test compares them)
+    from .api import aask as aask
+    from .api import annotate as annotate
+    from .api import asearch as asearch
+    from .api import ask as ask
+    from .api import index as index
+    from .api import knit as knit
+    from .api import search as search
     from .errors import ConfigError as ConfigError
     from .errors import LmmError as LmmError
     from .errors import MarkdownError as MarkdownError
     from .errors import ModelError as ModelError
-    from .errors import PassError as PassError
     from .errors import ReportedError as ReportedError
     from .errors import RetrieveError as RetrieveError
     from .errors import StoreError as StoreError
@@ -31,14 +44,12 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .indexing.collection import points_to_blocks as points_to_blocks
     from .indexing.cutting.split import scan_split as scan_split
     from .indexing.documents import blocklist_encode as blocklist_encode
-    from .indexing.encoding import Encoder as Encoder
     from .indexing.encoding import EncodingModel as EncodingModel
     from .indexing.encoding import QdrantEmbeddingModel as QdrantEmbeddingModel
     from .indexing.encoding import encoding_to_qdrantembedding_model as encoding_to_qdrantembedding_model
     from .logging import ConsoleLogger as ConsoleLogger
     from .logging import ExceptionConsoleLogger as ExceptionConsoleLogger
     from .logging import ExceptionLogger as ExceptionLogger
-    from .logging import FileLogger as FileLogger
     from .logging import ListLogger as ListLogger
     from .logging import LoggerBase as LoggerBase
     from .markdown.blocks import ErrorBlock as ErrorBlock
@@ -54,38 +65,27 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .markdown.tree import HeadingNode as HeadingNode
     from .markdown.tree import TextNode as TextNode
     from .markdown.tree import blocks_to_tree as blocks_to_tree
-    from .markdown.tree import fold as fold
     from .markdown.tree import fold_post as fold_post
     from .markdown.tree import load_tree as load_tree
     from .markdown.tree import map_tree as map_tree
     from .markdown.tree import save_tree as save_tree
     from .markdown.tree import sections as sections
-    from .markdown.tree import titles_path as titles_path
     from .markdown.tree import traverse as traverse
-    from .markdown.tree import traverse_post as traverse_post
     from .markdown.tree import tree_to_blocks as tree_to_blocks
-    from .markdown.visibility import KnitRules as KnitRules
-    from .models.embedders.bm25 import Bm25Encoder as Bm25Encoder
     from .models.prompts import Prompt as Prompt
     from .retrieve.agents.tools import Tools as Tools
     from .retrieve.answer import Conversation as Conversation
     from .retrieve.library import Library as Library
-    from .retrieve.library import open_library as open_library
     from .retrieve.search import Retriever as Retriever
     from .scan.chat import scan_messages as scan_messages
-    from .scan.documents.own_pass import load_pass as load_pass
-    from .scan.documents.passes import markdown_knit as markdown_knit
     from .scan.documents.passes import markdown_rag as markdown_rag
     from .scan.documents.passes import markdown_scan as markdown_scan
     from .scan.documents.talk import markdown_messages as markdown_messages
     from .scan.exchange.record import clear_messages as clear_messages
-    from .scan.knit import knit as knit
     from .scan.rag import scan_rag as scan_rag
     from .settings.config import ConfigSettings as ConfigSettings
     from .settings.models import Models as Models
-    from .settings.models import annotator_from_config as annotator_from_config
     from .settings.models import chat_model_from_config as chat_model_from_config
-    from .settings.models import embedder_from_config as embedder_from_config
     from .settings.project import load_project as load_project
     from .settings.tables import ScanOpts as ScanOpts
     from .store.opening import open_store as open_store
@@ -97,40 +97,37 @@ if TYPE_CHECKING:  # the same names for editors and type checkers (a test compar
     from .vector_store_qdrant import upload as upload
 
 _MODULES = {
-    "errors": "ConfigError LmmError MarkdownError ModelError PassError ReportedError RetrieveError StoreError",
+    "api": "aask annotate asearch ask index knit search",
+    "errors": "ConfigError LmmError MarkdownError ModelError ReportedError RetrieveError StoreError",
+    "indexing.api": "client_from_config global_client_from_config markdown_upload",
     "indexing.chunks": "AnnotationModel Chunk blocks_to_chunks",
     "indexing.collection": "points_to_blocks",
-    "indexing.encoding": "Encoder EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
     "indexing.cutting.split": "scan_split",
     "indexing.documents": "blocklist_encode",
-    "indexing.api": "client_from_config global_client_from_config markdown_upload",
-    "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger FileLogger ListLogger LoggerBase",
+    "indexing.encoding": "EncodingModel QdrantEmbeddingModel encoding_to_qdrantembedding_model",
+    "logging": "ConsoleLogger ExceptionConsoleLogger ExceptionLogger ListLogger LoggerBase",
     "markdown.blocks": "ErrorBlock HeaderBlock HeadingBlock MetadataBlock TextBlock serialize_blocks",
     "markdown.files": "load_markdown save_markdown",
     "markdown.parse": "parse_markdown_text",
-    "markdown.visibility": "KnitRules",
-    "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree fold fold_post load_tree map_tree save_tree "
-    "sections titles_path traverse traverse_post tree_to_blocks",
-    "models.embedders.bm25": "Bm25Encoder",
+    "markdown.tree": "HeaderNode HeadingNode TextNode blocks_to_tree fold_post load_tree map_tree save_tree sections "
+    "traverse tree_to_blocks",
     "models.prompts": "Prompt",
-    "retrieve.answer": "Conversation",
-    "retrieve.search": "Retriever",
     "retrieve.agents.tools": "Tools",
+    "retrieve.answer": "Conversation",
+    "retrieve.library": "Library",
+    "retrieve.search": "Retriever",
     "scan.chat": "scan_messages",
+    "scan.documents.passes": "markdown_rag markdown_scan",
+    "scan.documents.talk": "markdown_messages",
     "scan.exchange.record": "clear_messages",
-    "scan.knit": "knit",
     "scan.rag": "scan_rag",
     "settings.config": "ConfigSettings",
+    "settings.models": "Models chat_model_from_config",
     "settings.project": "load_project",
     "settings.tables": "ScanOpts",
     "store.opening": "open_store",
     "store.places": "LocalStorage RemoteSource",
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
-    "retrieve.library": "Library open_library",
-    "settings.models": "Models annotator_from_config chat_model_from_config embedder_from_config",
-    "scan.documents.own_pass": "load_pass",
-    "scan.documents.passes": "markdown_knit markdown_rag markdown_scan",
-    "scan.documents.talk": "markdown_messages",
 }
 
 # onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.

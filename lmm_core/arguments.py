@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
-from inspect import iscoroutinefunction, signature
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 Arguments = ParamSpec("Arguments")
@@ -17,44 +17,36 @@ Result = TypeVar("Result")
 
 
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return the function with checks of its arguments; an asynchronous one checks them when it is awaited.
+    """Return the function with checks of its arguments.
 
     It raises pydantic's ValidationError, which names the argument, if one neither has the declared
-    type nor can be converted to it."""
+    type nor can be converted to it. The type of the result may be imported for type checkers only."""
 
     @cache
     def checked() -> Callable[..., Any]:
         from pydantic import ConfigDict, validate_call
 
-        return validate_call(config=ConfigDict(arbitrary_types_allowed=True))(function)
-
-    def by_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return all arguments by their names: pydantic only numbers those that come without."""
-        try:
-            return (), signature(function).bind(*args, **kwargs).arguments
-        except TypeError:  # missing or unknown ones, which pydantic tells
-            return args, kwargs
-
-    if iscoroutinefunction(function):
-
         @wraps(function)
-        async def wait(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = by_name(args, kwargs)
-            return await checked()(*args, **kwargs)
+        def unchecked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            return function(*args, **kwargs)
 
-        return cast(Callable[Arguments, Result], wait)
+        unchecked.__annotations__ = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+        return validate_call(config=ConfigDict(arbitrary_types_allowed=True))(unchecked)
 
     @wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        given, named = by_name(args, kwargs)
-        return cast(Result, checked()(*given, **named))
+        try:
+            by_name = signature(function).bind(*args, **kwargs).arguments  # pydantic only numbers those without names
+        except TypeError:  # a missing or unknown one, which pydantic reports
+            return cast(Result, checked()(*args, **kwargs))
+        return cast(Result, checked()(**by_name))
 
     return call
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A check of ours, for an argument whose type pydantic cannot know: `Annotated[Any, Checked(as_store)]`.
+    """A check for an argument whose type pydantic cannot know: `Annotated[Any, Checked(as_store)]`.
 
     check: returns the value to be used. Raises ValueError, with what is allowed."""
 

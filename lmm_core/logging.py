@@ -18,8 +18,6 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
 from .errors import LmmError, ReportedError
@@ -114,27 +112,6 @@ class KeepingLogger(ListLogger):
     def report(self, report: Report) -> None:
         super().report(report)
         self.logger.report(report)
-
-
-class FileLogger(LoggerBase):
-    """A logger that adds each report to a file, as one line with its time and level.
-
-    The file is made if it is missing, and is UTF-8. Raise OSError if it cannot be written to at the start; what cannot
-    be written later is printed to standard error."""
-
-    def __init__(self, path: str | Path, clock: Callable[[], datetime] = datetime.now) -> None:
-        self.path = Path(path)
-        self.clock = clock
-        with self.path.open("a"):
-            pass
-
-    def report(self, report: Report) -> None:
-        line = f"{self.clock().isoformat(sep=' ', timespec='seconds')} {report.level}: {one_line(str(report))}\n"
-        try:
-            with self.path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write(line)
-        except OSError as error:
-            say(f"{self.path}: {error.strerror}; this report could not be written there: {report}", err=True)
 
 
 class ExceptionLogger(LoggerBase):

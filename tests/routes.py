@@ -19,13 +19,13 @@ from filters.pandoc.call import FilterCall
 from filters.pandoc.document import FilterDocument
 from filters.pandoc.runs.run import PandocRun
 from filters.pandoc.source import Source
+from lmm_core.api import knit
 from lmm_core.indexing.documents import encode_file
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text, serialize_blocks
+from lmm_core.markdown import parse_markdown_text
 from lmm_core.quarto.ask_box.box import write_box
 from lmm_core.quarto.ask_box.material import SitePage
 from lmm_core.quarto.options import AskBoxSettings
-from lmm_core.scan.documents.passes import markdown_knit
 from lmm_core.settings.project import Project, load_project
 from tests.commands import write
 
@@ -71,7 +71,7 @@ def read_all(texts, pandoc):
 
 def by_text(path):
     """The notes by `lmm knit`."""
-    return words_in(serialize_blocks(markdown_knit(path, logger=ListLogger()) or []))
+    return words_in(knit(path, logger=ListLogger()))
 
 
 def by_filter(ast, pandoc, text=None):

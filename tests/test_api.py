@@ -3,13 +3,17 @@
 import ast
 import doctest
 import importlib.util
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 import lmm_core
+from tests.commands import write
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,6 +34,47 @@ def test_importing_the_package_imports_none_of_its_modules():
     code = "import sys, lmm_core; print([name for name in sys.modules if name.startswith('lmm_core.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_help_begins_with_the_five_functions():
+    described = pydoc.plaintext.document(lmm_core).partition("DESCRIPTION")[2].split("PACKAGE CONTENTS")[0]
+    assert re.findall(r"(\w+)\(", described) == ["annotate", "knit", "index", "search", "ask"]
+
+
+def test_notes_are_annotated_indexed_found_asked_about_and_knitted(tmp_path):
+    write("bad.md", "caf\xe9".encode("latin-1"))
+    write("notes.md", "# Mean\n\nThe mean adds up.\n\n::: exercise\nAdd nine values, then divide.\n:::\n")
+    logger = lmm_core.ListLogger()
+    (annotated,) = lmm_core.annotate(".", logger=logger)
+    assert annotated.path == Path("notes.md") and "bad.md" in str(logger.reports[0])
+    assert lmm_core.index(tmp_path, logger=logger).written == 2
+    (exercise,) = lmm_core.search("mean", kind="exercise")
+    assert exercise.place.startswith("notes.md:") and "nine values" in exercise.text
+    assert lmm_core.ask("What does the mean do?", tmp_path).cited == (1,)
+    assert lmm_core.knit("notes.md") == "# Mean\n\nThe mean adds up.\n"
+    Path("notes.md").unlink()
+    assert lmm_core.index(".", logger=logger).removed == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: lmm_core.annotate("nowhere"), FileNotFoundError),
+        (lambda: lmm_core.knit("nowhere.md"), FileNotFoundError),
+        (lambda: lmm_core.index("nowhere"), FileNotFoundError),
+        (lambda: lmm_core.search("mean"), lmm_core.LmmError),
+        (lambda: lmm_core.ask("  "), lmm_core.LmmError),
+        (lambda: lmm_core.search("mean", limit="many"), ValidationError),
+    ],
+)
+def test_what_cannot_be_done_raises(call, error):
+    with pytest.raises(error):
+        call()
+
+
+def test_the_package_whose_name_a_function_has_is_no_longer_there():
+    code = "import lmm_core, lmm_core.indexing.api; from lmm_core import index; assert lmm_core.index is index"
+    subprocess.run([sys.executable, "-c", f"{code}; assert callable(index)"], check=True)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

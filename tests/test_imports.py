@@ -19,7 +19,7 @@ LAYERS = ("files", "markdown", "models", "settings", "scan", "store", "indexing"
 BESIDE = ("study", "crawl", "llmd", "importing")  # on the layers, not on each other
 ANYWHERE = {"lmm_core", "arguments", "ending", "errors", "installation", "logging"}  # what every module may import
 LIBRARY = {*LAYERS, *BESIDE}
-BELOW_CLI = {*LIBRARY, "ending", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
+BELOW_CLI = {*LIBRARY, "api", "ending", "quarto", "course", "serving", "langchain", "vector_store_qdrant"}
 MAY_IMPORT: dict[str, set[str]] = {
     "arguments": set(),
     "ending": set(),
@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "logging": {"errors"},
     **{part: ANYWHERE | set(LAYERS[:number]) for number, part in enumerate(LAYERS)},
     **{part: ANYWHERE | set(LAYERS) for part in BESIDE},
-    **dict.fromkeys(("serving", "langchain", "vector_store_qdrant"), ANYWHERE | LIBRARY),
+    **dict.fromkeys(("api", "serving", "langchain", "vector_store_qdrant"), ANYWHERE | LIBRARY),
     "quarto": ANYWHERE | LIBRARY | {"ending"},
     "course": ANYWHERE | LIBRARY | {"quarto"},
     "cli": ANYWHERE | BELOW_CLI,
@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "quarto-ext": set(),  # it runs where the package may not be installed
 }
 TOP = {
+    "api",
     "arguments",
     "__init__",
     "__main__",
@@ -52,7 +53,8 @@ TOP = {
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
-    "arguments": 67,
+    "api": 207,
+    "arguments": 59,
     "cli": 4669,
     "course": 1246,
     "crawl": 1183,
@@ -61,20 +63,20 @@ MOST_LINES = {
     "files": 1464,
     "filters": 2613,
     "importing": 198,
-    "indexing": 4149,
+    "indexing": 4143,
     "installation": 113,
     "langchain": 149,
     "llmd": 2124,
-    "lmm_core": 165,
-    "logging": 248,
+    "lmm_core": 162,
+    "logging": 225,
     "markdown": 4026,
     "models": 4366,
     "quarto": 3064,
     "quarto-ext": 94,
-    "retrieve": 4427,
-    "scan": 5066,
+    "retrieve": 4400,
+    "scan": 5056,
     "serving": 1586,
-    "settings": 1987,
+    "settings": 1966,
     "store": 1938,
     "study": 2514,
     "vector_store_qdrant": 182,

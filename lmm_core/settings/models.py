@@ -159,31 +159,10 @@ class Models:
 # For the REPL and for own passes
 
 
+@validated
 def chat_model_from_config(role: Literal["major", "minor", "aux"] = "major", path: str | Path | None = None) -> Asker:
     """Return the chat model for a role, as the configuration of a file's project names it.
 
     path: of the file, None for the working folder's project. Ask the model with `ask`, or many
     times at once with `asyncio.gather`, and `close` it. Raise ConfigError and ModelError."""
-    return Models().asker(_project_at(path), _checked_role(role))
-
-
-def annotator_from_config(path: str | Path | None = None) -> Annotator:
-    """Return the annotator that a file's configuration names. Raise ConfigError and ModelError."""
-    return Models().annotator(_project_at(path))
-
-
-def embedder_from_config(path: str | Path | None = None) -> Embedder | None:
-    """Return the embedding model of a file's project, or of the working folder's.
-
-    None means that there is none, and texts are found only by their words. Raise ConfigError
-    and ModelError."""
-    return Models().embedder(_project_at(path))
-
-
-@validated  # on a function of its own, because the return types above are imported only for type checking
-def _checked_role(role: Literal["major", "minor", "aux"]) -> str:
-    return role
-
-
-def _project_at(path: str | Path | None) -> Project:
-    return load_project(Path(path) if path is not None else None)
+    return Models().asker(load_project(Path(path) if path is not None else None), role)

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.scan.documents.passes import markdown_knit, markdown_scan
+from lmm_core.scan.documents.passes import markdown_scan
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from lmm_core.study.asked.turns import RecordedTurn
 from tests.commands import text, write
@@ -310,13 +310,11 @@ def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
 
 def test_python_functions_write_over_no_other_source(capsys):
     before = tree()
-    assert markdown_knit("notes.md", save="notes.md") is None
-    assert markdown_knit("notes.md", save="other.md") is None
+    assert markdown_scan("notes.md", save="other.md") is None
     assert markdown_scan("notes.md", save="config.toml") is None
     assert tree() == before
-    assert capsys.readouterr().err.count("\n") == 3
-    for _ in range(2):
-        assert markdown_knit("notes.md", save="out.md")
+    assert capsys.readouterr().err.count("\n") == 2
+    assert markdown_scan("notes.md", save="out.md")
     assert markdown_scan("notes.md", save="notes.md")
     assert "~docid" in Path("notes.md").read_text()
 

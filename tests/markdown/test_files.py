@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
+from lmm_core.api import knit
 from lmm_core.errors import MarkdownError, ReportedError
 from lmm_core.logging import ExceptionLogger, ListLogger
 from lmm_core.markdown import find_markdown, load_markdown, project_root, read_markdown, save_markdown, write_markdown
 from lmm_core.markdown.blocks import header_content
 from lmm_core.markdown.files import MarkdownDocument, MarkdownFile
 from lmm_core.scan.documents.document import docid_of
-from lmm_core.scan.documents.passes import markdown_knit, markdown_rag, markdown_scan
+from lmm_core.scan.documents.passes import markdown_rag, markdown_scan
 from tests.strategies import PROSE, markdown
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
@@ -272,7 +273,7 @@ def test_mark_and_line_ends_are_kept_in_the_file(tmp_path, lead):
 def test_knitting_does_not_write_its_source(notes):
     markdown_rag(notes)
     annotated = notes.read_text()
-    assert markdown_knit(notes)[0].source.startswith("# A")
+    assert knit(notes).startswith("# A")
     assert notes.read_text() == annotated
 
 

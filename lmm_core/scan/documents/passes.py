@@ -68,14 +68,6 @@ def markdown_rag(
     return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
-@validated
-def markdown_knit(
-    path: str | Path, keep: Sequence[str] = (), save: SaveTo = False, logger: LoggerBase | None = None
-) -> list[Block] | None:
-    """Return the lecture notes of a file; see `markdown_scan`. keep: types that stay in. Raise ConfigError."""
-    return run_on_file(Path(path), knit_work(keep), save, logger, [Path(path)])
-
-
 @dataclass(frozen=True, slots=True)
 class RagPlan:
     """The requests that annotating a document would make.
@@ -153,7 +145,9 @@ class RagWork:
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
-    """Return the work of `markdown_knit` on a file."""
+    """Return the work of knitting a file.
+
+    keep: types of RAG-only material that stay in."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = rules_of(blocks, load_project(file.path).rules)
@@ -201,10 +195,8 @@ async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> 
     return scan(blocks, file.path.stem, docid_of(file.path), logger)
 
 
-def run_on_file(
-    path: Path, work: Work, save: SaveTo, logger: LoggerBase | None, inputs: Sequence[Path] = ()
-) -> list[Block] | None:
-    """Do some work on a file's blocks, and write them where `save` says, but not over an input.
+def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
+    """Do some work on a file's blocks, and write them where `save` says.
 
     Return the blocks, or None if that fails, which is reported."""
     from ...models.chat import run
@@ -212,7 +204,7 @@ def run_on_file(
     logger = logger or ConsoleLogger()
 
     def work_and_save() -> list[Block]:
-        check_save_to(path, save, inputs)
+        check_save_to(path, save)
         file, blocks = run(work_on(path, work, logger))
         save_as(file, serialize_blocks(blocks), save)
         return blocks
@@ -220,12 +212,10 @@ def run_on_file(
     return reporting(path, work_and_save, logger)
 
 
-def check_save_to(path: Path, save: SaveTo, inputs: Sequence[Path] = ()) -> None:
-    """Raise OutputError, before any work, if a file's text may not be written where `save` says.
-
-    It may be written into the file itself, unless that is one of the inputs."""
+def check_save_to(path: Path, save: SaveTo) -> None:
+    """Raise OutputError, before any work, if a file's text may not be written where `save` says."""
     if not isinstance(save, bool):
-        check_output(Path(save), inputs, MARKDOWN, may_replace=_same(path, Path(save)))
+        check_output(Path(save), (), MARKDOWN, may_replace=_same(path, Path(save)))
 
 
 def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:

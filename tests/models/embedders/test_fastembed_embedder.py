@@ -22,7 +22,7 @@ from lmm_core.models.embedders.fastembed_embedder import FastEmbedder
 from lmm_core.models.embedders.fastembed_models import list_models, models_folder
 from lmm_core.models.names import ModelName, leads_outside, parse_name
 from lmm_core.models.sources import known_sources
-from lmm_core.settings.models import Models, embedder_from_config
+from lmm_core.settings.models import Models
 from lmm_core.settings.project import for_document, load_project
 
 ROOT = Path(__file__).parents[3]
@@ -179,7 +179,7 @@ def test_a_folder_goes_from_the_projects_root_on(own_model, tmp_path):
     (tmp_path / "book" / "part").mkdir(parents=True)
     Path("config.toml").write_text('[embeddings]\ndense_model = "fastembed/./model"\n')
     for path in (None, tmp_path / "book" / "part" / "notes.md"):
-        embedder = embedder_from_config(path)
+        embedder = Models().embedder(load_project(path))
         assert embedder.name == "fastembed/./model"
         assert len(embed(embedder, "text")[0]) == 384
 
@@ -263,12 +263,12 @@ def test_a_file_cannot_name_a_folder_outside(monkeypatch):
 @needs_model
 def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     put_on_machine()
-    assert embedder_from_config() is None
+    assert Models().embedder(load_project(None)) is None
     assert [one.name for one in list_models() if one.present] == [HUB_NAME]
     done = CliRunner().invoke(cli, ["models", "get", HUB_NAME])
     assert (done.exit_code, done.stdout) == (0, "")
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{HUB_NAME}")
-    embedder = embedder_from_config()
+    embedder = Models().embedder(load_project(None))
     assert (embedder.name, embedder.window) == (f"fastembed/{HUB_NAME}", 254)
     assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
 

@@ -1,0 +1,207 @@
+"""The five functions for programs: annotate, knit, index, search and ask.
+
+Each takes paths, works as the command does with the settings of the project's `config.toml`, and returns plain
+objects. What stops the work raises an LmmError or OSError; what concerns one document or one section is reported to
+the logger, by default on standard error, and the work goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .arguments import validated
+from .errors import RetrieveError
+from .logging import ConsoleLogger, LoggerBase
+
+if TYPE_CHECKING:
+    from .indexing.passages import Passage
+    from .indexing.records import Counts
+    from .retrieve.answer import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedFile:
+    """A document that `annotate` has worked on.
+
+    changed: the file was written; annotated, empty, failed: numbers of sections that got annotations, for which
+    nothing was found without a model, and for which the model failed."""
+
+    path: Path
+    changed: bool
+    annotated: int = 0
+    empty: int = 0
+    failed: int = 0
+
+
+@validated
+def annotate(
+    paths: str | Path | Sequence[str | Path],
+    model: str = "",
+    refresh: bool = False,
+    logger: LoggerBase | None = None,
+) -> list[AnnotatedFile]:
+    """Write missing annotations (questions, summaries) into documents, as `lmm rag` does.
+
+    paths: a document, a folder, or several; model: `source/model`, in place of the configured one; refresh: write
+    again what a model wrote. Return the documents that could be read and written; the others are reported."""
+    from .models.chat import run
+
+    return run(_annotate(_as_paths(paths), model, refresh, logger or ConsoleLogger()))
+
+
+async def _annotate(paths: list[Path], model: str, refresh: bool, logger: LoggerBase) -> list[AnnotatedFile]:
+    from .errors import MarkdownError
+    from .logging import report_failure
+    from .markdown.blocks import serialize_blocks
+    from .scan.documents.passes import RagWork, Tally, save_as, work_on
+    from .settings.models import Models
+    from .settings.quarto_inputs import DocumentFinder
+
+    # A header in a file that pages include would be the page's
+    files = DocumentFinder(included=False).find(paths, logger)
+    work, annotated = RagWork(Models(model, warn=logger.warning), refresh=refresh), []
+    try:
+        for path in files:
+            try:
+                file, blocks = await work_on(path, work.finish, logger)
+                text = serialize_blocks(blocks)
+                save_as(file, text, save=True)
+            except (OSError, MarkdownError) as error:
+                report_failure(error, logger)
+                continue
+            tally = work.tallies.get(path, Tally())
+            annotated.append(AnnotatedFile(path, text != file.text, tally.written, tally.empty, tally.failed))
+    finally:
+        await work.models.close()
+    return annotated
+
+
+@validated
+def knit(path: str | Path, keep: Sequence[str] = (), logger: LoggerBase | None = None) -> str:
+    """Return the lecture notes of a document: its text without metadata blocks and RAG-only parts.
+
+    keep: types of RAG-only material that stay in (`exercise`)."""
+    from .markdown.blocks import serialize_blocks
+    from .models.chat import run
+    from .scan.documents.passes import knit_work, work_on
+
+    _, blocks = run(work_on(Path(path), knit_work(keep), logger or ConsoleLogger()))
+    return serialize_blocks(blocks)
+
+
+@validated
+def index(
+    paths: str | Path | Sequence[str | Path],
+    annotate: bool = False,
+    rebuild: bool = False,
+    logger: LoggerBase | None = None,
+) -> Counts:
+    """Bring the index of a project up to date with documents, as `lmm index` does: only what has changed is embedded.
+
+    paths: a document, a folder, or several of one project; annotate: make missing annotations first, and write them
+    into the documents; rebuild: make the index anew. Return the numbers of documents and chunks."""
+    from .models.chat import run
+
+    return run(_index(_as_paths(paths), annotate, rebuild, logger or ConsoleLogger()))
+
+
+async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: LoggerBase) -> Counts:
+    from .files.walk import INDEXED
+    from .indexing.refresh import Refresh
+    from .indexing.stores import open_index
+    from .settings.models import Models
+    from .settings.project import load_project
+    from .settings.quarto_inputs import DocumentFinder
+
+    finder = DocumentFinder()
+    files = finder.find(paths, logger, INDEXED)
+    project, models = load_project(files[0] if files else paths[0] / "-"), Models(warn=logger.warning)
+    async with open_index(project, models) as store:
+        is_left_out = finder.left_out_finder(paths)
+        refresh = Refresh(project, store, models, annotate, logger=logger, is_left_out=is_left_out, rebuild=rebuild)
+        counts = await refresh.run(files)
+        counts.removed += refresh.drop_left_out() + refresh.prune(paths)
+        refresh.report_gone()
+    return counts
+
+
+def search(
+    query: str, folder: str | Path = ".", limit: int = 6, kind: str = "", logger: LoggerBase | None = None
+) -> list[Passage]:
+    """Return the passages of a project's index that fit a question or words best, as `lmm search` does.
+
+    folder: in the project; limit: of passages; kind: only passages of this type (`exercise`)."""
+    from .models.chat import run
+
+    return run(asearch(query, folder, limit, kind, logger))
+
+
+@validated
+async def asearch(
+    query: str, folder: str | Path = ".", limit: int = 6, kind: str = "", logger: LoggerBase | None = None
+) -> list[Passage]:
+    """Return what `search` does, in asynchronous code."""
+    from .retrieve.library import Library
+    from .retrieve.ranking.fusion import themselves
+    from .retrieve.ranking.spans import best_spans
+    from .retrieve.search import search_filter, search_spans
+    from .settings.models import Models
+    from .settings.project import load_project
+    from .store.threads import run_in_thread
+
+    warn = (logger or ConsoleLogger()).warning
+    library = Library(load_project(Path(folder) / "-"), Models(warn=warn))
+    try:
+        async with library.use():
+            where = await run_in_thread(search_filter, library.store, library.collection, kind, False, "")
+            spans = best_spans(await search_spans([library], _asked(query), limit, where, warn, themselves))
+    finally:
+        await library.close()
+    return [replace(span.passage, score=span.score) for span in spans.values()][:limit]
+
+
+def ask(
+    question: str, folder: str | Path = ".", model: str = "", kind: str = "", logger: LoggerBase | None = None
+) -> Answer:
+    """Return the answer to a question from a project's index with its sources, as `lmm ask` does.
+
+    Without a model, the best passages are the answer. folder: in the project; model: `source/model`, in place of the
+    configured one; kind: use only material of this type (`exercise`)."""
+    from .models.chat import run
+
+    return run(aask(question, folder, model, kind, logger))
+
+
+@validated
+async def aask(
+    question: str, folder: str | Path = ".", model: str = "", kind: str = "", logger: LoggerBase | None = None
+) -> Answer:
+    """Return what `ask` does, in asynchronous code."""
+    from .retrieve.agents.tools import Tools
+    from .retrieve.answer import make_conversation, not_checked
+    from .retrieve.library import Library
+    from .settings.models import Models
+    from .settings.project import load_project
+
+    warn = (logger or ConsoleLogger()).warning
+    project, models = load_project(Path(folder) / "-"), Models(model, warn=warn)
+    library = Library(project, models)
+    try:
+        if without := not_checked(project, models):
+            warn(without)
+        return await make_conversation(project, models, library, tools=Tools(library)).ask(_asked(question), kind=kind)
+    finally:
+        await library.close()
+
+
+def _asked(question: str) -> str:
+    if not question.strip():
+        raise RetrieveError("the question is empty")
+    return question
+
+
+def _as_paths(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
