@@ -53,7 +53,7 @@ TOP = {
 MOST_MODULES = 12
 # Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
-    "api": 207,
+    "api": 208,
     "arguments": 59,
     "cli": 4669,
     "course": 1246,
