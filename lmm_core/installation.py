@@ -5,14 +5,17 @@ The project's public address stands here and nowhere else.
 
 from __future__ import annotations
 
+import filecmp
 import json
 import shlex
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import __version__
+from .errors import OutputError
 
 PACKAGE = "lmm-markdown"
 ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until there is one
@@ -102,6 +105,9 @@ def _quote(word: str) -> str:
     return shlex.quote(word)
 
 
+# Programs
+
+
 def packaged_pandoc() -> Path | None:
     """Return the pandoc of the package pypandoc_binary, or None."""
     import importlib.util
@@ -109,5 +115,29 @@ def packaged_pandoc() -> Path | None:
     spec = importlib.util.find_spec("pypandoc")
     if spec is None or spec.origin is None:
         return None
-    found = [path for path in Path(spec.origin).parent.glob("files/pandoc*") if path.is_file()]
-    return found[0] if found else None
+    return next((path for path in Path(spec.origin).parent.glob("files/pandoc*") if path.is_file()), None)
+
+
+def program_folders() -> tuple[Path, Path]:
+    """Return the folder of the command `lmm`, which pipx has on PATH, and that of its environment's programs."""
+    called, own = Path(sys.argv[0]), Path(sys.executable).parent
+    return (called.absolute().parent if called.stem == "lmm" else own), own
+
+
+def link_pandoc(program: Path) -> Path:
+    """Put a packaged pandoc beside the command `lmm` (on Windows, a copy), and return its place.
+
+    Raise OutputError if a file is there that is no link to a packaged pandoc, and OSError."""
+    place = program_folders()[0] / program.name
+    is_ours = place.is_symlink() and "pypandoc" in place.readlink().parts
+    if sys.platform == "win32":
+        is_ours = place.is_file() and filecmp.cmp(place, program, shallow=False)
+    if is_ours:
+        place.unlink()
+    elif place.is_symlink() or place.exists():
+        raise OutputError(f"{place} is another program, and stays as it is: move it away, then try again")
+    if sys.platform == "win32":
+        shutil.copy(program, place)
+    else:
+        place.symlink_to(program)
+    return place

@@ -90,11 +90,3 @@ def test_a_file_that_another_program_has_open_is_tried_again(times, status):
     assert text("notes.md") == ("old\n" if status else "new\n")
     assert ("notes.md" in said) == bool(status)
     assert [path.name for path in Path().glob("*.tmp")] == [path.name for path in Path().glob(".*.tmp")] == []
-
-
-@pytest.mark.slow
-def test_the_doctor_speaks_the_language_of_the_shell():
-    shown = json.loads(lmm("doctor", "--json", status=1, env={"PATH": "/nowhere"})[0])
-    advice = {finding["what"]: finding["advice"] for finding in shown}
-    assert advice["lmm-rag"].endswith(f'$env:PATH = "{Path(sys.executable).parent};$env:PATH"')
-    assert "copy " in advice["pandoc"] and "ln -s" not in advice["pandoc"]

@@ -16,7 +16,7 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError, StoreError
-from ..installation import PACKAGE, in_pipx, packaged_pandoc
+from ..installation import PACKAGE, in_pipx, install_command, packaged_pandoc, program_folders
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ModelName
 from ..models.roles import ROLES
@@ -54,7 +54,7 @@ def examine(online: bool = False) -> list[MachineFinding]:
     return [
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
-        *(_command(name) for name in FILTERS),
+        _filters(),
         _yaml(),
         *_project(online),
     ]
@@ -172,13 +172,12 @@ def _local_model(role: str, name: ModelName, project: Project) -> MachineFinding
 
 def _pandoc() -> MachineFinding:
     path = shutil.which("pandoc")
+    if path is None and packaged_pandoc():
+        found = "not on PATH; `lmm pandoc` runs the one that came with lmm"
+        return MachineFinding("pandoc", found, False, True, "`lmm doctor --link` puts it beside lmm")
     if path is None:
-        own = packaged_pandoc()
-        package = f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
-        advice = f"put the one that comes with this package there: {link_command(own)}" if own else (
-            f"install pandoc (pandoc.org), or a package with it: {package}"
-        )  # fmt: skip
-        return MachineFinding("pandoc", "not on PATH", ok=False, advice=advice)
+        command = f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
+        return MachineFinding("pandoc", "missing", False, advice=f"install it (pandoc.org), or run: {command}")
     version = _version(path)
     if version == (0,):
         return MachineFinding("pandoc", f"{path} does not run", ok=False, advice="install it again (pandoc.org)")
@@ -187,33 +186,11 @@ def _pandoc() -> MachineFinding:
     return MachineFinding("pandoc", f"{shown} ({path})", ok=ok, advice="" if ok else "2.17 or newer is needed")
 
 
-def link_command(program: Path) -> str:
-    """Return a command that makes a program of our environment known by its name.
-
-    It goes beside `lmm`, into a folder on PATH: pipx puts `lmm` there, and not its environment."""
-    lmm = shutil.which("lmm")
-    own, users = Path(sys.executable).parent, Path.home() / ".local" / "bin"
-    usable = [folder for folder in (*([Path(lmm).parent] if lmm else []), own, users) if _is_usable(folder)]
-    folder = usable[0] if usable else users if in_pipx() else own
-    if sys.platform == "win32":
-        copy = f'copy "{program}" "{folder}"'
-        return copy if usable else f"{copy}; {path_command(folder)}"
-    target = shlex.quote(str(folder))
-    link = f"ln -sf {shlex.quote(str(program))} {target}/pandoc"
-    return link if usable else f"mkdir -p {target} && {link} && {path_command(folder)}"
-
-
 def path_command(folder: Path) -> str:
     """Return a command that puts a folder on PATH, for the shell that people use here (on Windows: PowerShell)."""
     if sys.platform == "win32":
         return f'$env:PATH = "{folder};$env:PATH"'
     return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
-
-
-def _is_usable(folder: Path) -> bool:
-    """Return True if a folder is on PATH and may be written into."""
-    on_path = {Path(name).resolve() for name in os.environ.get("PATH", "").split(os.pathsep) if name}
-    return folder.resolve() in on_path and os.access(folder, os.W_OK)
 
 
 def _version(path: str) -> tuple[int, ...]:
@@ -225,13 +202,16 @@ def _version(path: str) -> tuple[int, ...]:
         return (0,)
 
 
-def _command(name: str) -> MachineFinding:
-    path = shutil.which(name)
-    if path is None:
-        command = "pipx ensurepath" if in_pipx() else path_command(Path(sys.executable).parent)
-        advice = f"pandoc looks for it on PATH: {command}"
-        return MachineFinding(name, "not on PATH", ok=False, advice=advice)
-    return MachineFinding(name, path)
+def _filters() -> MachineFinding:
+    if all(map(shutil.which, FILTERS)):
+        return MachineFinding("filters", ", ".join(FILTERS))
+    folders = os.pathsep.join(map(str, program_folders()))
+    if missing := [name for name in FILTERS if not shutil.which(name, path=folders)]:
+        advice = f"install lmm again: {install_command()}"
+        return MachineFinding("filters", f"{', '.join(missing)} missing", False, advice=advice)
+    command = "pipx ensurepath" if in_pipx() else path_command(program_folders()[0])
+    advice = f"pandoc itself looks for them on PATH: {command}"
+    return MachineFinding("filters", "not on PATH; `lmm pandoc` finds them", False, True, advice)
 
 
 def _yaml() -> MachineFinding:

@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
     "Publish": {
         "course": Registered("course", "Make the site and the index of a course."),
         "knit": Registered("publish", "Write the lecture notes, without RAG-only material."),
+        "pandoc": Registered("publish", "Run pandoc with our filters."),
         "serve": Registered("asking.serve", "Answer students' questions on a web page."),
         "asked": Registered("asking.asked", "Show what students asked, and what the notes lack."),
     },

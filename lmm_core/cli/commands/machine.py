@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,8 +20,8 @@ from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
-    from ...cli.doctor import MachineFinding
     from ...models.own_prompts import KnownPrompt
+    from ..doctor import MachineFinding
 
 PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as documents
 
@@ -28,13 +29,17 @@ PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as d
 @click.command()
 @json_option
 @click.option("--online", is_flag=True, help="Ask each configured model for one token.")
-def doctor(as_json: bool, online: bool) -> None:
+@click.option("--link", is_flag=True, help="Put the pandoc that came with lmm beside it, and so on PATH.")
+def doctor(as_json: bool, online: bool, link: bool) -> None:
     """Show what is installed, and which models do what.
 
     Each line begins with ok, with -- for what is missing or does not work, or with .. for what is not
     there and optional. The exit status is 1 if there is a line with --."""
-    from ...cli.doctor import examine
+    from ..doctor import examine
 
+    if link:
+        _link_pandoc()
+        return
     findings = examine(online)
     missing = [finding for finding in findings if not (finding.ok or finding.optional)]
     if as_json:
@@ -43,6 +48,18 @@ def doctor(as_json: bool, online: bool) -> None:
         _print_findings(findings)
         say(_conclude(findings, len(missing)))
     sys.exit(1 if missing else 0)
+
+
+def _link_pandoc() -> None:
+    from ...installation import link_pandoc, packaged_pandoc
+    from ..doctor import path_command
+
+    if (program := packaged_pandoc()) is None:
+        raise click.ClickException("No pandoc came with lmm: pip install pypandoc_binary")
+    place = link_pandoc(program)
+    say(f"linked: {place} -> {program}", err=True)
+    if shutil.which("pandoc") != str(place):
+        say(f"Another pandoc is found first, or none. To find this one: {path_command(place.parent)}", err=True)
 
 
 def _print_findings(findings: Sequence[MachineFinding]) -> None:

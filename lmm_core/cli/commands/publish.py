@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -122,3 +124,18 @@ def _write_notes(text: str, target: Path | None, logger: ReportPrinter) -> None:
         write_output(target, text.encode("utf-8"))
     except OSError as error:
         report_failure(error, target, logger)
+
+
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="ARGUMENTS…")
+def pandoc(arguments: tuple[str, ...]) -> None:
+    """Run pandoc with our filters.
+
+    lmm pandoc -F lmm-rag notes.md -o notes.md"""
+    from ...installation import packaged_pandoc, program_folders
+
+    program = packaged_pandoc() or shutil.which("pandoc")
+    if program is None:
+        raise click.ClickException("No pandoc was found: pip install pypandoc_binary")
+    path = os.pathsep.join([*map(str, program_folders()), os.environ.get("PATH", "")])
+    sys.exit(subprocess.run([program, *arguments], env={**os.environ, "PATH": path}).returncode)
