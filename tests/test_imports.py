@@ -225,8 +225,6 @@ def test_a_tree_in_order_breaks_no_rule(tmp_path):
     ("source", "line", "target"),
     [
         ("from ..store.points import Point\n", 1, "lmm_core.store.points"),
-        ("import lmm_core.store.points\n", 1, "lmm_core.store.points"),
-        ("from lmm_core.store import points\n", 1, "lmm_core.store.points"),
         ("from ..store import Store\n", 1, "lmm_core.store"),
         ("import os\n\ndef late():\n    from .. import store\n", 4, "lmm_core.store inside a function"),
         ("try:\n    from ..cli import main\nexcept ImportError:\n    pass\n", 2, "lmm_core.cli"),
@@ -238,16 +236,6 @@ def test_an_import_against_the_order_is_found(source, line, target, tmp_path):
     assert found == (
         f"lmm_core/models/chat.py:{line} imports {target}; models may import arguments, ending, errors, files, installation, lmm_core, logging, markdown"
     )
-
-
-def test_packages_beside_one_another_do_not_import_each_other(tmp_path):
-    tree(tmp_path, study__plan="from ..crawl import tools\n", crawl__tools="", langchain="from .course import run\n",
-         quarto__render="from ..crawl import tools\nfrom ..serving import app\n", course__run="", serving__app="")  # fmt: skip
-    assert [message.partition(";")[0] for message in wrong_imports(tmp_path)] == [
-        "lmm_core/langchain.py:1 imports lmm_core.course.run",
-        "lmm_core/quarto/render.py:2 imports lmm_core.serving.app",
-        "lmm_core/study/plan.py:1 imports lmm_core.crawl.tools",
-    ]
 
 
 def test_imports_for_types_alone_are_free(tmp_path):
@@ -286,44 +274,6 @@ def test_a_circle_through_the_init_of_a_package_is_found(tmp_path):
         "  lmm_core/indexing/split.py:1 imports lmm_core.indexing.merge",
         "  lmm_core/scan/__init__.py:1 imports lmm_core.indexing.split",
     ]
-
-
-def test_a_package_whose_init_names_its_modules_is_no_circle(tmp_path):
-    tree(
-        tmp_path,
-        scan__rag="from .options import X\n",
-        scan__options="",
-        indexing__split="from ..scan.rag import scan\n",
-    )
-    (tmp_path / "lmm_core/scan/__init__.py").write_text("from .rag import scan\n")
-    assert circles(tmp_path) == []
-
-
-def test_a_folder_with_too_many_modules_is_found(tmp_path):
-    tree(tmp_path, **{f"scan__m{number}": "" for number in range(MOST_MODULES)})
-    assert crowded(tmp_path) == []
-    tree(tmp_path, scan__one_more="")
-    assert crowded(tmp_path) == ["lmm_core/scan holds 13 modules, at most 12 are allowed"]
-
-
-def test_a_package_that_does_not_say_what_it_is_for_is_found(tmp_path):
-    tree(tmp_path, scan__rag='"""A module."""\n')
-    assert without_docstring(tmp_path) == ["lmm_core/scan/__init__.py has no docstring"]
-
-
-def test_a_part_that_grew_is_found(tmp_path):
-    tree(tmp_path, ending="\n" * 19)
-    assert grown(tmp_path) == []
-    tree(tmp_path, ending="\n" * 20, newcomer="x = 1\n")
-    assert grown(tmp_path) == [
-        "ending has 20 lines, at most 19 are allowed (MOST_LINES)",
-        "newcomer has 1 lines, at most 0 are allowed (MOST_LINES)",
-    ]
-
-
-def test_a_name_of_two_classes_is_found(tmp_path):
-    tree(tmp_path, scan__rag="class Tally: ...\n", indexing__split="class Tally: ...\nclass Chunk: ...\n")
-    assert shared_names(tmp_path) == {"Tally"}
 
 
 # What is not imported
