@@ -130,19 +130,19 @@ async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: Logge
 
 
 def search(
-    query: str, folder: str | Path = ".", limit: int = 6, kind: str = "", logger: LoggerBase | None = None
+    query: str, folder: str | Path = ".", limit: int = 6, type: str = "", logger: LoggerBase | None = None
 ) -> list[Passage]:
     """Return the passages of a project's index that fit a question or words best, as `lmm search` does.
 
-    folder: in the project; limit: of passages; kind: only passages of this type (`exercise`)."""
+    folder: in the project; limit: of passages; type: only passages of this type (`exercise`)."""
     from .models.chat import run
 
-    return run(asearch(query, folder, limit, kind, logger))
+    return run(asearch(query, folder, limit, type, logger))
 
 
 @validated
 async def asearch(
-    query: str, folder: str | Path = ".", limit: int = 6, kind: str = "", logger: LoggerBase | None = None
+    query: str, folder: str | Path = ".", limit: int = 6, type: str = "", logger: LoggerBase | None = None
 ) -> list[Passage]:
     """Return what `search` does, in asynchronous code."""
     from .retrieve.library import Library
@@ -157,7 +157,7 @@ async def asearch(
     library = Library(load_project(Path(folder) / "-"), Models(warn=warn))
     try:
         async with library.use():
-            where = await run_in_thread(search_filter, library.store, library.collection, kind, False, "")
+            where = await run_in_thread(search_filter, library.store, library.collection, type, False, "")
             spans = best_spans(await search_spans([library], _asked(query), limit, where, warn, themselves))
     finally:
         await library.close()
@@ -165,20 +165,20 @@ async def asearch(
 
 
 def ask(
-    question: str, folder: str | Path = ".", model: str = "", kind: str = "", logger: LoggerBase | None = None
+    question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
     """Return the answer to a question from a project's index with its sources, as `lmm ask` does.
 
     Without a model, the best passages are the answer. folder: in the project; model: `source/model`, in place of the
-    configured one; kind: use only material of this type (`exercise`)."""
+    configured one; type: use only material of this type (`exercise`)."""
     from .models.chat import run
 
-    return run(aask(question, folder, model, kind, logger))
+    return run(aask(question, folder, model, type, logger))
 
 
 @validated
 async def aask(
-    question: str, folder: str | Path = ".", model: str = "", kind: str = "", logger: LoggerBase | None = None
+    question: str, folder: str | Path = ".", model: str = "", type: str = "", logger: LoggerBase | None = None
 ) -> Answer:
     """Return what `ask` does, in asynchronous code."""
     from .retrieve.agents.tools import Tools
@@ -193,7 +193,7 @@ async def aask(
     try:
         if without := not_checked(project, models):
             warn(without)
-        return await make_conversation(project, models, library, tools=Tools(library)).ask(_asked(question), kind=kind)
+        return await make_conversation(project, models, library, tools=Tools(library)).ask(_asked(question), type=type)
     finally:
         await library.close()
 

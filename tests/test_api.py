@@ -48,7 +48,7 @@ def test_notes_are_annotated_indexed_found_asked_about_and_knitted(tmp_path):
     (annotated,) = lmm_core.annotate(".", logger=logger)
     assert annotated.path == Path("notes.md") and "bad.md" in str(logger.reports[0])
     assert lmm_core.index(tmp_path, logger=logger).written == 2
-    (exercise,) = lmm_core.search("mean", kind="exercise")
+    (exercise,) = lmm_core.search("mean", type="exercise")
     assert exercise.place.startswith("notes.md:") and "nine values" in exercise.text
     assert lmm_core.ask("What does the mean do?", tmp_path).cited == (1,)
     assert lmm_core.knit("notes.md") == "# Mean\n\nThe mean adds up.\n"

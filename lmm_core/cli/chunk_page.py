@@ -24,13 +24,13 @@ def chunk_page(chunks: Sequence[Chunk]) -> str:
 
 def _article(chunk: Chunk) -> str:
     payload = chunk.payload
-    kind = payload.get("type")
-    kinds = escape(kind if isinstance(kind, str) else ", ".join(kind)) if kind else ""
+    type = payload.get("type")
+    types = escape(type if isinstance(type, str) else ", ".join(type)) if type else ""
     place = escape(f"{payload['source']}:{payload['line_start']}-{payload['line_end']}")
     embedded = escape("\n---\n".join(filter(None, [*chunk.texts.dense, chunk.texts.sparse])))
     return (
         f"<article><header><b>{escape(' > '.join(payload['titles']))}</b>"
-        f'{f"""<span class="type">{kinds}</span>""" if kinds else ""}<span>{place}</span>'
+        f'{f"""<span class="type">{types}</span>""" if types else ""}<span>{place}</span>'
         f"<span>{len(chunk.content)} characters</span></header><pre>{escape(chunk.content)}</pre>"
         f"<details><summary>what is embedded</summary><pre>{embedded}</pre></details></article>"
     )

@@ -40,7 +40,7 @@ def sync_snippets(folder: Path, index: str, points: Iterable[ScoredPoint]) -> No
     Raise FolderError or OSError."""
     files: set[str] = set()
     for snippet in map(read_passage, points):
-        if SUMMARY in snippet.kinds:  # annotated summaries are chunks, too
+        if SUMMARY in snippet.types:  # annotated summaries are chunks, too
             continue
         path, data = folder / f"{snippet.id}.md", snippet_file(index, snippet).encode("utf-8", "replace")
         files.add(path.name)

@@ -205,9 +205,9 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
             yield summary.strip(), {"type": SUMMARY}
     elif isinstance(node, TextNode) and node.block is not None and not isinstance(node.block, ErrorBlock):
         content = strip_metadata(node.content).strip("\n")
-        kind = node.block.kind if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
+        type = node.block.type if isinstance(node.block, ChunkBlock) else div_type(node.block, rules)
         if _WORD.search(_MARKS.sub("", content) if ":::" in content or "<!--" in content else content):
-            yield content, {"type": kind} if kind else {}
+            yield content, {"type": type} if type else {}
 
 
 def _properties(node: Node) -> dict[str, Any]:

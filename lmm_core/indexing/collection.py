@@ -67,9 +67,9 @@ def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
     """Return a query with its type keyword, if one is spelled as a type of the collection."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
-        if kind := by_name.get(match[1].casefold()):
+        if type := by_name.get(match[1].casefold()):
             rest = " ".join((text[: match.start()] + text[match.end() :]).split())
-            return ParsedQuery(rest or match[1], kind)
+            return ParsedQuery(rest or match[1], type)
     return ParsedQuery(text)
 
 
@@ -98,14 +98,14 @@ async def aquery_many(
     texts: Sequence[str],
     limit: int = 6,
     where: Where | None = None,
-    kind: str = "",
+    type: str = "",
     compared: Compared = "both",
     languages: Sequence[str] | None = None,
     checked: bool = False,
 ) -> list[list[ScoredPoint]]:
     """Return, for each text, the chunks that fit it best, the best first.
 
-    If `kind` names a type, its chunks come first. The texts are embedded at once and searched
+    If `type` names a type, its chunks come first. The texts are embedded at once and searched
     concurrently, by what is `compared` (see `Encoder.searches`). `languages` are those of the
     collection, which is asked for them if they are not given; checked: the collection is known to be
     there and made for the encoder. Raise StoreError and ModelError.
@@ -119,10 +119,10 @@ async def aquery_many(
         languages = sorted(await run_in_thread(store.facet, name, "language")) if encoder.has_words else ()
     searches = await encoder.searches(texts, limit, where, compared=compared, languages=languages)
     found = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
-    if not kind or (where is not None and "type" in where.all):
+    if not type or (where is not None and "type" in where.all):
         return found
-    of_kind = Where({**(where.all if where else {}), "type": kind}, where.none if where else {})
-    searches = [replace(search, where=of_kind) for search in searches]
+    of_type = Where({**(where.all if where else {}), "type": type}, where.none if where else {})
+    searches = [replace(search, where=of_type) for search in searches]
     first = await asyncio.gather(*(run_in_thread(store.search, name, search) for search in searches))
     return [_put_first(*both, limit) for both in zip(first, found, strict=True)]
 

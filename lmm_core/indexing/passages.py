@@ -26,7 +26,7 @@ _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 class Passage:
     """A chunk as it was indexed.
 
-    `path` numbers its section (`1.2`; "" before the first heading). `kinds` are its types,
+    `path` numbers its section (`1.2`; "" before the first heading). `types` are its types,
     empty for text of the notes. Lines count from 1, the last included; before
     them, `repeated` lines are repeated, such as the head of its table. `language` is the code of its
     document's, "" if that is not known. `score` is that of the search that found it, or 0. `page` is that of the
@@ -34,7 +34,7 @@ class Passage:
 
     id: str
     text: str
-    kinds: tuple[str, ...]
+    types: tuple[str, ...]
     docid: str
     source: str
     titles: tuple[str, ...]
@@ -68,7 +68,7 @@ class Passage:
     def scored(self, score: float) -> Passage:
         """Return the passage with a score. (It is made often, and `replace` takes three times as long.)"""
         return Passage(
-            self.id, self.text, self.kinds, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
+            self.id, self.text, self.types, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
             self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
             self.page,
         )  # fmt: skip
@@ -146,14 +146,14 @@ class Section:
 class Material:
     """The contents of a collection.
 
-    documents: in their order, each a section that holds the rest; kinds: the number of
+    documents: in their order, each a section that holds the rest; types: the number of
     passages of each type; languages: that of those in each language that is known; system: how
     the teacher wants answers to sound, "" for nothing."""
 
     documents: Sequence[Section] = ()
     sections: Mapping[Key, Section] = field(default_factory=dict)
     passages: Mapping[str, Passage] = field(default_factory=dict)
-    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     system: str = ""
 
@@ -248,7 +248,7 @@ def read_passage(point: ScoredPoint) -> Passage:
     return Passage(
         id=point.id,
         text=str(payload.get("page_content", "")),
-        kinds=_texts(payload.get("type")),
+        types=_texts(payload.get("type")),
         docid=str(payload.get("docid", "")),
         source=str(payload.get("source", "")),
         titles=_texts(payload.get("titles")),
@@ -277,7 +277,7 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
     for passage, paths, anchors in read:
         making.add(passage, paths, anchors)
     making.give_questions()
-    return Material(making.documents, making.sections, making.passages, making.kinds, making.languages)
+    return Material(making.documents, making.sections, making.passages, making.types, making.languages)
 
 
 def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -292,7 +292,7 @@ class _Making:
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
     passages: dict[str, Passage] = field(default_factory=dict)
-    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
 
     def add(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> None:
@@ -300,8 +300,8 @@ class _Making:
         section = self._section_for(passage, ["", *paths], ["", *anchors])
         self.passages[passage.id] = passage
         _extend(section, passage)
-        self.kinds.update(passage.kinds)
-        if SUMMARY in passage.kinds:
+        self.types.update(passage.types)
+        if SUMMARY in passage.types:
             section.summary = passage.text
             return
         section.passages.append(passage)

@@ -47,7 +47,7 @@ class TermStatistics:
     """The statistics of the words of some documents.
 
     texts: the number of passages and of sections; stems: of each, the texts that have it; lengths, fields: of each
-    field, its words and its texts; words: in each language, by its code, in their order; kinds, languages, titles:
+    field, its words and its texts; words: in each language, by its code, in their order; types, languages, titles:
     see `Material`."""
 
     texts: int = 0
@@ -55,7 +55,7 @@ class TermStatistics:
     lengths: Counter[str] = field(default_factory=Counter)
     fields: Counter[str] = field(default_factory=Counter)
     words: dict[str, dict[str, None]] = field(default_factory=dict)
-    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     titles: dict[str, str] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class TermStatistics:
     def update(self, other: TermStatistics) -> None:
         """Add the statistics of other documents."""
         self.texts += other.texts
-        for name in ("stems", "lengths", "fields", "kinds", "languages", "titles"):
+        for name in ("stems", "lengths", "fields", "types", "languages", "titles"):
             getattr(self, name).update(getattr(other, name))
         for language, words in other.words.items():
             self.words.setdefault(language, {}).update(words)
@@ -107,7 +107,7 @@ def unpack_statistics(packed: str) -> TermStatistics:
 
 def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
     """Return the statistics of a material's words. stemmers: the usual language is that of texts that name none."""
-    counted = TermStatistics(kinds=material.kinds.copy(), languages=material.languages.copy())
+    counted = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
     counted.titles = dict(material.titles)
     for section in material.walk():
         for texts, language in _texts_in(section):

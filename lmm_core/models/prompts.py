@@ -238,7 +238,7 @@ ANSWER = Prompt(
     receives={
         "rules": "our rules on sources and refusal",
         "teacher": "how the teacher wants answers to sound, or nothing",
-        "kind": "what a type of material that was asked for means, or nothing",
+        "type": "what a type of material that was asked for means, or nothing",
         "tools": "what the tools are for, or nothing",
         "context": "numbered sources, or headings",
         "question": "what the student asks",
@@ -246,7 +246,7 @@ ANSWER = Prompt(
     returns="an answer as markdown, with the numbers of its sources in brackets",
     system="You help students of a course with its lecture notes. Be friendly and concrete.\n\nA student asks about "
     "the notes. Answer briefly, in the language of the question, as markdown. Give no solution of an exercise away "
-    "that the student has not asked for.\n\n{rules}{kind}{tools}{teacher}",
+    "that the student has not asked for.\n\n{rules}{type}{tools}{teacher}",
     template="<notes>\n{context}\n</notes>\n\n{question}",
 )
 # What the check of citations and the refusal stand on. A prompt in other words has to hold them, too.
@@ -264,8 +264,8 @@ TEACHER = (
     "answer from the passages alone, put their numbers after what you say, and begin with NO_ANSWER where they do not "
     "answer."
 )
-OF_KIND = (
-    " The student wants material of the type “{kind}”: give it as it stands in the passages, and nothing that gives "
+OF_TYPE = (
+    " The student wants material of the type “{type}”: give it as it stands in the passages, and nothing that gives "
     "away what the student is to find out."
 )
 USE_TOOLS = (

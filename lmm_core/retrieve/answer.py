@@ -16,7 +16,7 @@ from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.names import parse_name
 from ..models.own_prompts import own_prompt
-from ..models.prompts import ANSWER, OF_KIND, RULES, USE_TOOLS, Prompt, teacher_text
+from ..models.prompts import ANSWER, OF_TYPE, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens
 from ..models.validation.answers import AnswerWatch
@@ -56,7 +56,7 @@ class Answer:
     text: as it was shown; sources: all that could be cited, numbered from 1, those first that are; cited: their
     numbers; answered: False if the model said that the notes do not answer, or cited nothing;
     by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
-    sections nearest to a question without an answer; kinds: the types of material that can be
+    sections nearest to a question without an answer; types: the types of material that can be
     asked for; off_topic: it was not asked, since it is about no subject of the course."""
 
     question: str
@@ -68,7 +68,7 @@ class Answer:
     context: Context
     notes: tuple[str, ...] = ()
     nearest: tuple[Ranked, ...] = ()
-    kinds: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     off_topic: bool = False
 
 
@@ -103,13 +103,13 @@ class Conversation:
     prompt: Prompt = ANSWER
     history: list[tuple[str, str]] = field(default_factory=list)
 
-    async def look(self, question: str, kind: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
+    async def look(self, question: str, type: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
         """Return what is retrieved for a question, and the context made of it; without a model, the best matches.
 
         as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
         `Retriever.retrieve`."""
         whole = self.tools is not None or self.context != "passages"
-        found = await self.retriever.retrieve(question, kind, [asked for asked, _ in self.history], whole)
+        found = await self.retriever.retrieve(question, type, [asked for asked, _ in self.history], whole)
         if self.asker is None and not as_for_model:
             return found, Context("", await asyncio.to_thread(best_matches, found))
         if self.context == "passages":
@@ -117,12 +117,12 @@ class Conversation:
         shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")
         return found, await asyncio.to_thread(outline_context, *shown)
 
-    async def ask(self, question: str, show: Show | None = None, kind: str = "") -> Answer:
+    async def ask(self, question: str, show: Show | None = None, type: str = "") -> Answer:
         """Return the answer to a question, and pass its parts to `show` as they come.
 
-        kind: the type of material that is asked for. Raise StoreError, RetrieveError or ModelError;
+        type: the type of material that is asked for. Raise StoreError, RetrieveError or ModelError;
         a BrokenAnswer if some of the answer has been shown."""
-        found, context = await self.look(question, kind)
+        found, context = await self.look(question, type)
         return await self.answer(question, found, context, show)
 
     async def answer(
@@ -160,7 +160,7 @@ class Conversation:
         values = {
             "rules": RULES,
             "teacher": teacher_text(self.system, found.material.system),
-            "kind": OF_KIND.format(kind=found.kind) if found.kind else "",
+            "type": OF_TYPE.format(type=found.type) if found.type else "",
             "tools": USE_TOOLS if self.tools and self.tool_calls else "",
             "context": context_text(found, context),
             "question": question[:MOST_CHARACTERS],
@@ -375,7 +375,7 @@ def _dropped(dropped: Sequence[str]) -> tuple[str, ...]:
 
 
 def _kinds(found: Retrieval) -> tuple[str, ...]:
-    return tuple(sorted(found.material.kinds))
+    return tuple(sorted(found.material.types))
 
 
 def _nearest(found: Retrieval) -> tuple[Ranked, ...]:

@@ -53,7 +53,7 @@ class CitedSource:
     path: str
     line_start: int
     line_end: int
-    kinds: tuple[str, ...]
+    types: tuple[str, ...]
     depth: int
     text: str
     ids: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     after it have their turn; if none at all fits, the best one is cut at the end of a line or
     sentence. The sources are in the order of the documents, and no text comes twice."""
     draft = Draft(found.material, budget, count)
-    whole = whole and found.kind != SUMMARY  # what it sums up has no passages of the type
+    whole = whole and found.type != SUMMARY  # what it sums up has no passages of the type
     best = {passage.id for passage in found.passages[:BEST]}
     seen: set[Key] = set()  # sections that have been looked at
     for span in found.spans[:MOST_TRIED]:
@@ -109,9 +109,9 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     sections: list[list[Span]] = []
     section: Section | None = found.material.section_of(passage)
     while section is not None and section.key not in draft.too_large:
-        spans = draft.if_room(map(whole_span, _taken(section, passage, found.kind)), draft.budget)
+        spans = draft.if_room(map(whole_span, _taken(section, passage, found.type)), draft.budget)
         if spans is None:
-            if fits_kind(passage, found.kind):  # else it may be too large with this passage alone
+            if fits_type(passage, found.type):  # else it may be too large with this passage alone
                 draft.too_large.add(section.key)
             break  # there is no room for the section around it, either
         worth = sum(one.passage.id in best for one in spans) >= HIT * len(spans)
@@ -121,17 +121,17 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
     return reversed(sections)
 
 
-def _taken(section: Section, passage: Passage, kind: str) -> Iterator[Passage]:
+def _taken(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
     """Yield the passages of a section that are taken for a passage in it.
 
     They come one by one, because a section may be much larger than the budget."""
     inside = (one for under in section.walk() for one in under.passages)
-    return (one for one in inside if one.id == passage.id or fits_kind(one, kind))
+    return (one for one in inside if one.id == passage.id or fits_type(one, type))
 
 
-def fits_kind(passage: Passage, kind: str) -> bool:
+def fits_type(passage: Passage, type: str) -> bool:
     """Return True if a passage is of a type; for "", if it has none."""
-    return kind in passage.kinds if kind else not passage.kinds
+    return type in passage.types if type else not passage.types
 
 
 # Choosing
@@ -323,7 +323,7 @@ def _closing(text: str) -> str:
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
     """Return True if a passage is the next one in its section, and of the same types."""
-    if one.key != other.key or one.kinds != other.kinds:
+    if one.key != other.key or one.types != other.types:
         return False
     between = range(one.sequence + 1, other.sequence)
     return not between or not any(p.sequence in between for p in material.section_of(one).passages)
@@ -333,7 +333,7 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
     first = run[0].passage
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
-        max(one.line_end for one in run), first.kinds, first.depth, _joined(run),
+        max(one.line_end for one in run), first.types, first.depth, _joined(run),
         tuple(dict.fromkeys(one.passage.id for one in run)), first.page,
     )  # fmt: skip
 
@@ -357,8 +357,8 @@ def _merged(spans: Sequence[Span]) -> str:
 
 def _shown(source: CitedSource) -> str:
     """Return a source's text under a line with its titles, types and place."""
-    kinds = f" ({', '.join(map(_line, source.kinds))})" if source.kinds else ""
-    titles = " > ".join(map(_line, source.titles)) + kinds
+    types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
+    titles = " > ".join(map(_line, source.titles)) + types
     return f"{', '.join(filter(None, [titles.strip(), _line(source.place)]))}\n\n{source.text}"
 
 
@@ -400,7 +400,7 @@ def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
     """Take the sections' texts, level by level, and return True if all had room."""
     for level in sorted({len(one.titles) for one in sections}):
         under = [section for section in sections if len(section.titles) == level]
-        spans = [whole_span(one) for section in under for one in section.passages if fits_kind(one, "")]
+        spans = [whole_span(one) for section in under for one in section.passages if fits_type(one, "")]
         if not draft.add(spans):
             return all(draft.add([span]) for span in spans)  # as many as there is room for
     return True

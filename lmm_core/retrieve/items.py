@@ -41,7 +41,7 @@ class TypedPart:
     `title` is the term or the name, or "". `text` and `solution` are markdown without the
     fences around it."""
 
-    kind: str
+    type: str
     title: str
     text: str
     solution: str
@@ -76,22 +76,22 @@ def is_solution(title: str) -> bool:
 
 def own_text(section: Section) -> list[Passage]:
     """Return a section's own passages without a type: the text of the notes."""
-    return [passage for passage in section.passages if not kind_of(passage)]
+    return [passage for passage in section.passages if not type_of(passage)]
 
 
-def kind_of(passage: Passage) -> str:
+def type_of(passage: Passage) -> str:
     """Return a passage's first type, or "" for text of the notes.
 
     A div of the class `solution` is a solution even if it is part of the notes."""
-    if not passage.kinds:
+    if not passage.types:
         return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
-    return passage.kinds[0]
+    return passage.types[0]
 
 
 def may_be_shown(passage: Passage, asked: str = "") -> bool:
     """Return True if a student who asks may be shown a passage. asked: the type of material that is asked for."""
-    kind = kind_of(passage)
-    return may_be_quoted(passage.kinds or ([kind] if kind else []), asked)
+    type = type_of(passage)
+    return may_be_quoted(passage.types or ([type] if type else []), asked)
 
 
 def without_fences(text: str) -> str:
@@ -120,8 +120,8 @@ def lead_of(text: str) -> str:
 def _own_typed_parts(section: Section) -> list[TypedPart]:
     """Return the typed parts of a section's own passages, with the subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
-    made = [_item(section, kind, group, len(groups) == 1) for kind, group in groups]
-    exercises = [at for at, item in enumerate(made) if item.kind == EXERCISE]
+    made = [_item(section, type, group, len(groups) == 1) for type, group in groups]
+    exercises = [at for at, item in enumerate(made) if item.type == EXERCISE]
     unsolved = [at for at in exercises if not made[at].solution] or exercises[-1:]
     for part in parts:
         for at in unsolved if is_solution(part.title) else exercises[-1:]:
@@ -144,7 +144,7 @@ def _parts(section: Section) -> list[Section]:
     """Return the subsections that belong to a section's own exercise.
 
     These are its solutions and, if it has any, the parts of the question."""
-    if not any(kind_of(passage) == EXERCISE for passage in section.passages):
+    if not any(type_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
     typed = [child for child in section.children if _is_part(child)] if solutions else []
@@ -154,7 +154,7 @@ def _parts(section: Section) -> list[Section]:
 def _is_part(section: Section) -> bool:
     passages = section.all_passages()
     solved = any(is_solution(one.title) for child in section.children for one in child.walk())
-    return not solved and all(kind_of(passage) == EXERCISE for passage in passages)
+    return not solved and all(type_of(passage) == EXERCISE for passage in passages)
 
 
 def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
@@ -162,18 +162,18 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
 
     A part begins with a div, or with bold words that are not those of a solution; what follows
     belongs to it."""
-    kind, group, is_cut = "", list[Passage](), False
+    type, group, is_cut = "", list[Passage](), False
     for passage in passages:
-        own, added = kind_of(passage), _added_lines(passage)
-        same = bool(group) and (own == kind or (kind == EXERCISE and own == SOLUTION))
+        own, added = type_of(passage), _added_lines(passage)
+        same = bool(group) and (own == type or (type == EXERCISE and own == SOLUTION))
         goes_on = same and ((is_cut and added > 0) or not _begins(passage))
         if group and not goes_on:
-            yield kind, group
-        kind, group = (kind, [*group, passage]) if goes_on else (own, [passage] if own else [])
+            yield type, group
+        type, group = (type, [*group, passage]) if goes_on else (own, [passage] if own else [])
         # the last piece of a cut div has only the opening line added, the others the closing line too
         is_cut = added > 1 if goes_on else added > 0
     if group:
-        yield kind, group
+        yield type, group
 
 
 def _added_lines(passage: Passage) -> int:
@@ -183,23 +183,23 @@ def _added_lines(passage: Passage) -> int:
 
 
 def _begins(passage: Passage) -> bool:
-    if kind_of(passage) == SOLUTION or _SOLUTION_DIV.match(passage.text):
+    if type_of(passage) == SOLUTION or _SOLUTION_DIV.match(passage.text):
         return False
     lead = lead_of(without_fences(passage.text))
     return not is_solution(lead) and bool(lead or _OPENS.match(passage.text))
 
 
-def _item(section: Section, kind: str, group: list[Passage], alone: bool) -> TypedPart:
+def _item(section: Section, type: str, group: list[Passage], alone: bool) -> TypedPart:
     """Return the typed part made of some passages.
 
     alone: it is the section's only part, so that the section's title may be its name."""
-    solved = [passage for passage in group if kind == EXERCISE and kind_of(passage) == SOLUTION]
+    solved = [passage for passage in group if type == EXERCISE and type_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
-    text, inside = cut_solution(text) if kind == EXERCISE else (text, "")
+    text, inside = cut_solution(text) if type == EXERCISE else (text, "")
     text, inside = without_fences(text), without_fences(inside)
     title = lead_of(text) or (section.titles[-1] if alone and section.titles and not own_text(section) else "")
     solution = "\n\n".join(filter(None, [inside, _clean(solved)]))
-    return TypedPart(kind, title, text, solution, section, tuple(group))
+    return TypedPart(type, title, text, solution, section, tuple(group))
 
 
 def _clean(passages: Sequence[Passage]) -> str:

@@ -229,7 +229,7 @@ class Library:
         where = Where({"docid": sorted(set(docids))})
         points = await run_in_thread(lambda: list(self.store.scroll(self.collection, where)))
         part = build_material(points, self.order)
-        part.system, part.kinds, part.languages, part.titles = self._system, whole.kinds, whole.languages, whole.titles
+        part.system, part.types, part.languages, part.titles = self._system, whole.types, whole.languages, whole.titles
         return part
 
     def _first_system(self, state: State) -> str:

@@ -46,10 +46,10 @@ def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
     only if that type was asked for."""
     sections: dict[Key, list[Passage]] = {}
     for passage in found.passages:
-        if may_be_shown(passage, found.kind):
+        if may_be_shown(passage, found.type):
             sections.setdefault(passage.key, []).append(passage)
     best = list(sections.values())
-    if not best or (not found.kind and found.lexical.share(found.text, best[0]) < LEAST_SHARE):
+    if not best or (not found.type and found.lexical.share(found.text, best[0]) < LEAST_SHARE):
         return ()
     excerpts = _Excerpts(found)
     return tuple(excerpts.source(number, passages[0]) for number, passages in enumerate(best[:SECTIONS], 1))
@@ -64,10 +64,10 @@ class _Excerpts:
 
     def source(self, number: int, passage: Passage) -> CitedSource:
         """Return a passage as a source whose text is an excerpt of it."""
-        text = self._whole(passage) if self.found.kind else self._excerpt(passage)
+        text = self._whole(passage) if self.found.type else self._excerpt(passage)
         return CitedSource(
             number, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
-            passage.line_end, passage.kinds, passage.depth, text, (passage.id,), passage.page,
+            passage.line_end, passage.types, passage.depth, text, (passage.id,), passage.page,
         )  # fmt: skip
 
     def _parts(self, passage: Passage) -> list[_Part]:

@@ -64,13 +64,13 @@ class OffTopic(RetrieveError):
 class Retrieval:
     """The result of retrieval for a question; spans, passages and sections come with the best first.
 
-    text: the question without keywords for a type; kind: the type that was asked for, or "";
+    text: the question without keywords for a type; type: the type that was asked for, or "";
     material: the documents in which it was found, or all; lexical: the ranking by words; missed: what had to be
     done without; off_topic: it is about no subject of the course."""
 
     question: str
     text: str
-    kind: str
+    type: str
     queries: tuple[str, ...]
     spans: tuple[Span, ...]
     passages: tuple[Passage, ...]
@@ -98,29 +98,29 @@ class Retriever:
     checks: bool = False
 
     async def retrieve(
-        self, question: str, kind: str = "", earlier: Sequence[str] = (), whole: bool = False
+        self, question: str, type: str = "", earlier: Sequence[str] = (), whole: bool = False
     ) -> Retrieval:
         """Return what fits a question.
 
-        kind: the only type of material to be found, as a keyword in the question (`*exercise*`)
+        type: the only type of material to be found, as a keyword in the question (`*exercise*`)
         asks for it; earlier: the questions asked before this one; whole: let the result have all documents as its
         material, not only those that were found. Raise StoreError, ModelError or
         RetrieveError; the last one also if there is no material of the type."""
         async with self.library.use() as library:
             if whole:
                 await library.material()
-            return await self._retrieve(library, question, kind, earlier)
+            return await self._retrieve(library, question, type, earlier)
 
-    async def _retrieve(self, library: Library, question: str, kind: str, earlier: Sequence[str]) -> Retrieval:
+    async def _retrieve(self, library: Library, question: str, type: str, earlier: Sequence[str]) -> Retrieval:
         words = await library.words()
-        kinds = list(words.statistics.kinds)
+        types = list(words.statistics.types)
         # "an *exercise* on that" is about what was asked before
-        asked = parse_query(question, kinds) if earlier else parse_asked(question, kinds, words.language)
-        kind = known_kind(kind, words.statistics) or asked.type
+        asked = parse_query(question, types) if earlier else parse_asked(question, types, words.language)
+        type = known_type(type, words.statistics) or asked.type
         missed: list[str] = []
-        search = _Search(library, words, asked.text, kind, lambda why: self._miss(BY_WORDS, why, missed))
+        search = _Search(library, words, asked.text, type, lambda why: self._miss(BY_WORDS, why, missed))
         off_topic = False
-        if not (self.checks or earlier or kind):
+        if not (self.checks or earlier or type):
             await search.run([asked.text])
         if not search.suffices():
             try:
@@ -129,14 +129,14 @@ class Retriever:
                 queries, off_topic = None, True
             await search.run(queries or plain_queries(asked.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
-        if kind and asked.text == kind and not spans:  # any will do, also those that do not have the word
+        if type and asked.text == type and not spans:  # any will do, also those that do not have the word
             lexical = await library.lexical()
-            of_kind = (one for one in lexical.material.passages.values() if kind in one.kinds)
-            spans = [whole_span(one) for one in islice(of_kind, HITS)]
+            of_type = (one for one in lexical.material.passages.values() if type in one.types)
+            spans = [whole_span(one) for one in islice(of_type, HITS)]
         spans, best = await self._reranked(asked.text, spans, lexical.material, missed)
         sections = rank_sections(best, lexical.material)
         return Retrieval(
-            question, asked.text, kind, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
+            question, asked.text, type, tuple(search.queries), tuple(spans), tuple(best), tuple(sections),
             lexical.material, lexical, tuple(missed), off_topic,
         )  # fmt: skip
 
@@ -187,7 +187,7 @@ class _Search:
     library: Library
     lexical: LexicalIndex
     text: str
-    kind: str
+    type: str
     miss: Callable[[str], None]
     queries: list[str] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
@@ -197,11 +197,11 @@ class _Search:
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
-        where = Where({"type": self.kind}) if self.kind else None
+        where = Where({"type": self.type}) if self.type else None
         searched = with_other_names(queries, self.text, self.lexical)
         candidates = await find_candidates(self.library, *searched, HITS, where, miss=self.miss)
         self.lexical = candidates.lexical
-        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.kind)
+        self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type)
 
     def suffices(self) -> bool:
         """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
@@ -222,7 +222,7 @@ async def search_spans(
     A type keyword in the text puts passages of that type first. limit: candidates of each; warn: told if words alone
     are compared, since the embedding model fails; meant: see `fuse`. Raise StoreError, ModelError or RetrieveError."""
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
-    asked = parse_asked(text, list(words.statistics.kinds), words.language)
+    asked = parse_asked(text, list(words.statistics.types), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
     searched = with_other_names(queries, asked.text, words)
     parts = [
@@ -233,7 +233,7 @@ async def search_spans(
     ]
     candidates = parts[0] if len(parts) == 1 else _joint_candidates(parts, words)
     spans = rank_candidates(candidates, [asked.text], asked.type, meant)
-    return sorted(spans, key=lambda span: asked.type not in ("", *span.passage.kinds))
+    return sorted(spans, key=lambda span: asked.type not in ("", *span.passage.types))
 
 
 async def search_points(
@@ -254,10 +254,10 @@ async def search_points(
 # Questions
 
 
-def parse_asked(question: str, kinds: Sequence[str], language: str) -> ParsedQuery:
+def parse_asked(question: str, types: Sequence[str], language: str) -> ParsedQuery:
     """Return a question as `parse_query` does. If it is about nothing but a type ("give me an *exercise*"), that
     is its text."""
-    asked = parse_query(question, kinds)
+    asked = parse_query(question, types)
     return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
 
 
@@ -312,20 +312,20 @@ async def find_candidates(
     without_vote: Sequence[str] = (),
     limit: int = 20,
     where: Where | None = None,
-    kind: str = "",
+    type: str = "",
     miss: Callable[[str], None] | None = None,
 ) -> Candidates:
     """Return the passages that fit texts best, summaries included.
 
     without_vote: further texts; what they alone find comes behind what the first text finds;
-    kind: put passages of this type first; miss: told why words alone were compared if the
+    type: put passages of this type first; miss: told why words alone were compared if the
     embedding model failed; None: that is an error. Raise StoreError or ModelError."""
     every, encoder = [*texts, *without_vote], library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
     async def search(compared: Compared) -> list[list[ScoredPoint]]:
         return await aquery_many(
-            library.store, library.collection, encoder, every, limit, where, kind, compared, languages, checked=True
+            library.store, library.collection, encoder, every, limit, where, type, compared, languages, checked=True
         )
 
     compared: Compared = "words" if encoder.embedder is None else "both" if encoder.has_words else "meaning"
@@ -394,50 +394,50 @@ def _merged(parts: Sequence[Hits]) -> Hits:
 
 
 def rank_candidates(
-    candidates: Candidates, queries: Sequence[str], kind: str, meant: Meant = under_summary
+    candidates: Candidates, queries: Sequence[str], type: str, meant: Meant = under_summary
 ) -> list[Span]:  # fmt: skip
     """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
-    meant, lexical = themselves if kind == SUMMARY else meant, candidates.lexical
+    meant, lexical = themselves if type == SUMMARY else meant, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
     asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # what means the same counts once
-    by_words = [lexical.rank_spans(query, passages, kind) for query in asked.values()]
+    by_words = [lexical.rank_spans(query, passages, type) for query in asked.values()]
     return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
 
 
 # Types of material
 
 
-class UnknownKind(RetrieveError):
-    """A type of material that the collection does not have; `kinds` are those that it has."""
+class UnknownType(RetrieveError):
+    """A type of material that the collection does not have; `types` are those that it has."""
 
-    def __init__(self, kind: str, material: Material | TermStatistics) -> None:
-        super().__init__(f"there is no material of the type {kind!r}; {kinds_there(material)}")
-        self.kinds = list(material.kinds)
-
-
-def known_kind(kind: str, material: Material | TermStatistics) -> str:
-    """Return a type of material as the collection spells it, or "". Raise UnknownKind."""
-    spelled = {known.casefold(): known for known in material.kinds}
-    if kind.strip() and kind.strip().casefold() not in spelled:
-        raise UnknownKind(kind, material)
-    return spelled.get(kind.strip().casefold(), "")
+    def __init__(self, type: str, material: Material | TermStatistics) -> None:
+        super().__init__(f"there is no material of the type {type!r}; {types_there(material)}")
+        self.types = list(material.types)
 
 
-def kinds_there(material: Material | TermStatistics) -> str:
+def known_type(type: str, material: Material | TermStatistics) -> str:
+    """Return a type of material as the collection spells it, or "". Raise UnknownType."""
+    spelled = {known.casefold(): known for known in material.types}
+    if type.strip() and type.strip().casefold() not in spelled:
+        raise UnknownType(type, material)
+    return spelled.get(type.strip().casefold(), "")
+
+
+def types_there(material: Material | TermStatistics) -> str:
     """Return a sentence, for messages, that lists the types of material in the collection."""
-    kinds = ", ".join(sorted(material.kinds))
-    return f"types of material in the collection: {kinds}" if kinds else "no material in the collection has a type"
+    types = ", ".join(sorted(material.types))
+    return f"types of material in the collection: {types}" if types else "no material in the collection has a type"
 
 
 # Payloads
 
 
-def search_filter(store: VectorStore, collection: str, kind: str, no_type: bool, under: str) -> Where | None:
+def search_filter(store: VectorStore, collection: str, type: str, no_type: bool, under: str) -> Where | None:
     """Return the filter for some chunks, or None if every chunk may be found. Raise StoreError.
 
-    kind: only chunks of this type; no_type: only chunks without a type; under: only chunks in this section (a path
+    type: only chunks of this type; no_type: only chunks without a type; under: only chunks in this section (a path
     like `1.2`) or file."""
-    wanted: dict[str, str] = {"type": kind} if kind else {}
+    wanted: dict[str, str] = {"type": type} if type else {}
     if under:
         wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
     if not (wanted or no_type):

@@ -32,11 +32,11 @@ NESTED = 24  # how many levels of parts in parts are set apart
 class Excerpt(TextBlock):
     """A text that stood in another one, or the rest of such a text.
 
-    `kind` is the type of the div that it is. `gaps` are pairs of a position in the source and the
+    `type` is the type of the div that it is. `gaps` are pairs of a position in the source and the
     number of lines of the file that are missing before it.
     """
 
-    kind: str | None = None
+    type: str | None = None
     gaps: tuple[tuple[int, int], ...] = ()
 
 
@@ -77,7 +77,7 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
         yield from [*inherited, *metadata, text]
 
 
-def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = None) -> Excerpt:
+def _excerpt(source: str, cuts: Sequence[Cut], line: int, type: str | None = None) -> Excerpt:
     """Return the rest of a source after the cuts; `line` is the number of its first line."""
     gaps, gone = [], 0
     for one in cuts:
@@ -89,7 +89,7 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, kind: str | None = Non
     line += left.count("\n", 0, trimmed) + sum(count for at, count in gaps if at <= trimmed)
     left = left[trimmed:].removeprefix(BOM)
     left += "" if ends_blank(left) else "\n" if left.endswith("\n") else "\n\n"
-    return Excerpt(left, line, kind, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
+    return Excerpt(left, line, type, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
 
 
 def without_metadata(block: TextBlock) -> TextBlock:
@@ -103,7 +103,7 @@ def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> 
     if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
         return False
     metadata, text = found[0]
-    return text.kind is not None and not metadata and text.content == block.content
+    return text.type is not None and not metadata and text.content == block.content
 
 
 def _is_separate(rules: KnitRules) -> Goes:
@@ -120,14 +120,14 @@ def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     inner = find_cuts(one.own[low:high], _is_separate(rules), True) if depth else []
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
-    said, kind = one.part.metadata, None
+    said, type = one.part.metadata, None
     if said is None:  # a div
-        kind = type_of_div(one.part.attributes, rules)
+        type = type_of_div(one.part.attributes, rules)
         of_div = div_properties(one.part.attributes, rules)
         said = {key: value for key, value in of_div.items() if key != "type"} if in_index(of_div) is not None else {}
     public = {key: value for key, value in said.items() if not key.startswith("~~") and key not in MESSAGE_KEYS}
     metadata = [_metadata_block(public)] if public or one.part.metadata is not None else []
-    yield metadata, _excerpt(one.own, inner, line, kind)
+    yield metadata, _excerpt(one.own, inner, line, type)
     inherited = _inherited(metadata)
     for inside in inner:
         inside_first = line + one.own.count("\n", 0, low)

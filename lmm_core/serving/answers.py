@@ -22,7 +22,7 @@ from ..retrieve.answer import Answer, Conversation, make_conversation
 from ..retrieve.context import CitedSource, Context
 from ..retrieve.library import Library
 from ..retrieve.ranking.spans import best_spans
-from ..retrieve.search import Retrieval, Retriever, UnknownKind
+from ..retrieve.search import Retrieval, Retriever, UnknownType
 from ..settings.models import Models
 from ..settings.project import Project
 from ..study.outline import make_outline
@@ -123,8 +123,8 @@ class Answers:
                 if time.monotonic() > until:
                     self.log(f"the index: {error}")
                     raise _unavailable(NOT_NOW) from None
-            except UnknownKind as error:
-                there = ", ".join(error.kinds) or "none"
+            except UnknownType as error:
+                there = ", ".join(error.types) or "none"
                 raise HTTPException(400, f"There is no material of this type; there is: {there}.") from None
             except RetrieveError as error:
                 self.log(f"the index: {error}")
@@ -143,7 +143,7 @@ class Answers:
             patience = self.project.serve.patience
             talk = make_conversation(self.project, self.models, library, tools=self._tools, patience=patience)
             talk.history = list(question.history)
-            return Looked(talk, *await talk.look(question.text, question.kind))
+            return Looked(talk, *await talk.look(question.text, question.type))
 
         return await self.read(work)
 
@@ -151,7 +151,7 @@ class Answers:
         """Tell the events of an answer: sources, its parts, and how it ended."""
         found, shown = looked.found, looked.context.sources
         recorded = RecordedAnswer(self.recorder, question, found, looked.by)
-        tell("sources", sources_data(shown, found.kind))
+        tell("sources", sources_data(shown, found.type))
 
         def show(part: str) -> None:
             if part:
@@ -159,7 +159,7 @@ class Answers:
                 tell("part", {"text": part})
 
         def cite(sources: Sequence[CitedSource]) -> None:
-            tell("sources", sources_data(sources, found.kind))
+            tell("sources", sources_data(sources, found.type))
 
         try:
             answer = await looked.talk.answer(question.text, found, looked.context, show, cite)
@@ -189,24 +189,24 @@ class Answers:
 
     # Without a model
 
-    async def search(self, query: str, kind: str, limit: int) -> dict[str, Any]:
+    async def search(self, query: str, type: str, limit: int) -> dict[str, Any]:
         """Return the passages that fit a query best, each with its best span as text.
 
         Raise HTTPException if the search fails."""
 
         async def work(library: Library) -> Retrieval:
-            return await Retriever(library, warn=self.log).retrieve(query, kind)
+            return await Retriever(library, warn=self.log).retrieve(query, type)
 
         found = await self.read(work)
         best = best_spans(found.spans)
-        hits = [hit_data(replace(one, text=best[one.id].text), found.kind) for one in found.passages[:limit]]
-        return {"query": found.text, "type": found.kind, "hits": hits}
+        hits = [hit_data(replace(one, text=best[one.id].text), found.type) for one in found.passages[:limit]]
+        return {"query": found.text, "type": found.type, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:
         """Return titles, places and summaries of all sections. Raise HTTPException on failure."""
         material = await self.read(Library.material)
         entries = await asyncio.to_thread(make_outline, material)
-        return {"sections": [asdict(entry) for entry in entries], "kinds": dict(sorted(material.kinds.items()))}
+        return {"sections": [asdict(entry) for entry in entries], "types": dict(sorted(material.types.items()))}
 
     async def health(self) -> dict[str, Any]:
         """Return how much is indexed, and since when. Raise HTTPException if the index cannot be read."""
@@ -221,7 +221,7 @@ class Answers:
             "status": "ok",
             "documents": len(material.documents),
             "sections": len(material.sections),
-            "kinds": sorted(material.kinds),
+            "types": sorted(material.types),
             "indexed": indexed,
         }
 
@@ -240,18 +240,18 @@ def event_bytes(event: str, data: dict[str, Any]) -> bytes:
     return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
 
 
-def sources_data(sources: Sequence[CitedSource], kind: str) -> dict[str, Any]:
-    """Return what a reader is told about sources; kind: the type asked for, "" for none."""
-    return {"sources": [{"number": source.number, **hit_data(source, kind)} for source in sources]}
+def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
+    """Return what a reader is told about sources; type: the type asked for, "" for none."""
+    return {"sources": [{"number": source.number, **hit_data(source, type)} for source in sources]}
 
 
-def hit_data(hit: CitedSource | Passage, kind: str) -> dict[str, Any]:
-    """Return what a reader is told about a hit; kind: the type asked for, "" for none.
+def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
+    """Return what a reader is told about a hit; type: the type asked for, "" for none.
 
     Text of a type that was not asked for is left out, since it may solve an exercise."""
-    open_text = not hit.kinds or kind in hit.kinds
+    open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
-    return {**_place(hit.titles, hit), **page, "kinds": hit.kinds, "text": _cut(hit.text) if open_text else ""}
+    return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
@@ -264,7 +264,7 @@ def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "")
         "cited": answer.cited,
         "notes": [*missed, *answer.notes],
         "nearest": [_place(ranked.section.titles, ranked.section) for ranked in answer.nearest],
-        "kinds": answer.kinds,
+        "types": answer.types,
         "by": answer.by,
     }
 

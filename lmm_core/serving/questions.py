@@ -26,12 +26,12 @@ RANDOM = re.compile("[0-9a-f]{32}")  # the ids of answers, and of conversations 
 class Question:
     """A question, and the questions and answers before it.
 
-    kind: the type asked for, "" for none; conversation: a random id that the page has made, "" if it has
+    type: the type asked for, "" for none; conversation: a random id that the page has made, "" if it has
     none; asked: when it came, by the clock of `perf_counter`; cost: what is sent to models for it."""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
-    kind: str = ""
+    type: str = ""
     conversation: str = ""
     asked: float = field(default_factory=time.perf_counter, compare=False)
     cost: Usage = field(default_factory=Usage, compare=False)
@@ -57,9 +57,9 @@ def read_question(data: bytes, options: ServeOptions) -> Question:
     if not isinstance(history, list):
         raise HTTPException(400, "history should be a list.")
     turns = tuple(_turn(one, options.max_question) for one in history[-TURNS:])
-    text, kind = checked_text(said.get("question"), options), _text(said.get("type") or "", "type")
+    text, type = checked_text(said.get("question"), options), _text(said.get("type") or "", "type")
     conversation = said.get("conversation") or ""
-    return Question(text, turns, kind, conversation and _random(conversation, "conversation"))
+    return Question(text, turns, type, conversation and _random(conversation, "conversation"))
 
 
 def read_judgement(data: bytes, most: int) -> Judgement:

@@ -133,7 +133,7 @@ class RecordedAnswer:
         asked, cost = self.question, self.question.cost
         self.recorder.add(
             RecordedTurn(
-                self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.found.kind,
+                self.id, asked.conversation or secrets.token_hex(16), this_hour(), asked.text, self.found.type,
                 answer.text if answer else "".join(self.said), outcome, found_sources(self.found, answer), self.by,
                 self._first, self._seconds(), cost.tokens_in, cost.tokens_out,
             )

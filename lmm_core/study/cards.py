@@ -14,7 +14,7 @@ from ..files.outputs import CSV_HEAD
 from ..indexing.passages import Material, Passage, Section, place, split_questions
 from ..models.annotators.prose import split_sentences
 from ..models.languages.words import find_words
-from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, kind_of, without_fences
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
 from ..retrieve.merging import merge
 from ..retrieve.plain_text import plain_title
 from ..scan.knit import slug
@@ -35,12 +35,12 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 class Card:
     """A study card. Its `front` and `back` are markdown.
 
-    id: made of the document, the kind, and the question, term or name on the front, so that it
+    id: made of the document, the type, and the question, term or name on the front, so that it
     stays while the answer changes; source: where the card is from, for readers; folder: that
     of the file, from which its images are linked."""
 
     id: str
-    kind: str
+    type: str
     front: str
     back: str
     tags: tuple[str, ...]
@@ -56,7 +56,7 @@ def make_cards(material: Material) -> list[Card]:
     counts: Counter[tuple[str, str, str]] = Counter()
     cards = []
     for draft in drafts:
-        name = (draft.section.docid, draft.kind, " ".join(draft.name.casefold().split()))
+        name = (draft.section.docid, draft.type, " ".join(draft.name.casefold().split()))
         counts[name] += 1
         cards.append(_card(draft, _ident((*name, str(counts[name])))))
     return cards
@@ -66,7 +66,7 @@ def make_cards(material: Material) -> list[Card]:
 class _Draft:
     """A card without its id; `name` is what it is known by."""
 
-    kind: str
+    type: str
     name: str
     front: str
     back: str
@@ -84,7 +84,7 @@ def _drafts(material: Material) -> Iterator[_Draft]:
                 back = _short_answer(section, question, passages)
                 yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
     for item in find_typed_parts(material):
-        if item.kind in (DEFINITION, EXERCISE):
+        if item.type in (DEFINITION, EXERCISE):
             yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
 
 
@@ -94,7 +94,7 @@ def _answers(section: Section, question: str) -> list[Passage]:
     These are the section's own passages if any has the question, since annotators are shown
     those; otherwise those below. Typed passages are left out: they have cards of their own, or
     do not answer anything."""
-    asked = [one for one in section.all_passages() if not kind_of(one) and _has(one, question)]
+    asked = [one for one in section.all_passages() if not type_of(one) and _has(one, question)]
     own = [one for one in asked if one.path == section.path]
     return own or asked
 
@@ -125,14 +125,14 @@ def _short_answer(section: Section, question: str, passages: Sequence[Passage]) 
 
 def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
     name = item.title or item.text
-    if item.kind == DEFINITION:
+    if item.type == DEFINITION:
         front = item.title or _term(item.text) or plain_title(item.section.title)
-        return _Draft(item.kind, name, front, item.text, item.section, item.passages, order)
+        return _Draft(item.type, name, front, item.text, item.section, item.passages, order)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
     front = f"**{item.title}**\n\n{item.text}" if named else item.text
     where = " > ".join(map(plain_title, item.section.titles))
     back = item.solution or f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
-    return _Draft(item.kind, name, front, back, item.section, item.passages, order)
+    return _Draft(item.type, name, front, back, item.section, item.passages, order)
 
 
 def _term(text: str) -> str:
@@ -145,10 +145,10 @@ def _card(draft: _Draft, ident: str) -> Card:
     section, lines = draft.section, draft.passages
     titles = tuple(map(plain_title, section.titles))
     where = place(section.source, min(one.line_start for one in lines), max(one.line_end for one in lines))
-    tags = tuple(dict.fromkeys([draft.kind, *map(_tag, titles[:1])]))
+    tags = tuple(dict.fromkeys([draft.type, *map(_tag, titles[:1])]))
     folder = section.source.rpartition("/")[0]
     source = " > ".join([*titles, where])
-    return Card(ident, draft.kind, draft.front, draft.back, tags, source, folder)
+    return Card(ident, draft.type, draft.front, draft.back, tags, source, folder)
 
 
 def _tag(title: str) -> str:
@@ -191,4 +191,4 @@ def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
 
 
 def _spoken(card: Card) -> str:
-    return card.front if card.kind == EXERCISE else f"**{card.front}**"
+    return card.front if card.type == EXERCISE else f"**{card.front}**"

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-�
 class OutlineEntry:
     """A line of a table of contents.
 
-    level: 0 for documents; minutes: of reading, subsections included; kinds: the number of its
+    level: 0 for documents; minutes: of reading, subsections included; types: the number of its
     typed parts of each type, including those of subsections that have no line of their own."""
 
     id: str
@@ -46,7 +46,7 @@ class OutlineEntry:
     place: str
     anchor: str
     minutes: float
-    kinds: dict[str, int] = field(default_factory=dict)
+    types: dict[str, int] = field(default_factory=dict)
     summary: str = ""
 
 
@@ -63,11 +63,11 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]
     children = inner.children if depth + 1 < level or not level else []
     shown = {id(part) for child in children for part in child.walk()}
     items = [] if is_solution(inner.title) else typed_parts_under(section)
-    kinds = Counter(item.kind for item in items if id(item.section) not in shown)
+    types = Counter(item.type for item in items if id(item.section) not in shown)
     minutes = reading_minutes(section.all_passages())
     summary = section.summary or inner.summary or ("" if children else inner.gist)
     yield OutlineEntry(
-        inner.name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(kinds), summary
+        inner.name, plain_title(inner.title), depth, section.place, inner.anchor, minutes, dict(types), summary
     )  # fmt: skip
     for child in children:
         yield from _entries(child, depth + 1, level)
@@ -103,7 +103,7 @@ def _title_in(folder: Path) -> str:
         settings = read_project(folder)
     except QuartoError:  # who reads the project for more reports it
         settings = {}
-    named = [mapping_in(settings, kind).get("title") for kind in ("book", "website")]
+    named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
     title = next(filter(None, [*named, settings.get("title")]), "") or _first_title(folder)
     return plain_title(str(title))
 
@@ -136,7 +136,7 @@ def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width
     margin = max(map(len, times), default=0)
     lines = []
     for entry, time in zip(entries, times, strict=True):
-        marks = f"  [{show_kinds(entry.kinds)}]" if entry.kinds else ""
+        marks = f"  [{show_types(entry.types)}]" if entry.types else ""
         file = f"  ({entry.place.rpartition(':')[0]})" if not entry.level else ""
         lines.append(f"{time:>{margin}}  {'  ' * entry.level}{entry.title}{marks}{file}")
         if summaries and entry.summary:
@@ -153,9 +153,9 @@ def wrap(text: str, indent: str, width: int) -> str:
     )  # fmt: skip
 
 
-def show_kinds(kinds: dict[str, int]) -> str:
+def show_types(types: dict[str, int]) -> str:
     """Return the types of a part as text: `definition, 2 × exercise`."""
-    return ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in sorted(kinds.items()))
+    return ", ".join(type if count == 1 else f"{count} × {type}" for type, count in sorted(types.items()))
 
 
 def show_minutes(minutes: float) -> str:

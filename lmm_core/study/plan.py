@@ -117,9 +117,9 @@ def make_steps(material: Material) -> Iterator[tuple[Step, set[Key]]]:
 
 
 def _step(section: Section, document: str, title: str, passages: Sequence[Passage], items: Sequence[TypedPart]) -> Step:
-    exercises = [item for item in items if item.kind == EXERCISE]
+    exercises = [item for item in items if item.type == EXERCISE]
     solved = {passage.id for item in exercises for passage in item.passages}
-    read = [passage for passage in passages if passage.id not in solved and SOLUTION not in passage.kinds]
+    read = [passage for passage in passages if passage.id not in solved and SOLUTION not in passage.types]
     minutes = reading_minutes(read) + EXERCISE_MINUTES * len(exercises)
     return Step(section.name, document, title, section.place, minutes, len(exercises))
 

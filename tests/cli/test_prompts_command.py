@@ -128,7 +128,7 @@ def test_a_changed_prompt_is_asked_where_something_is_asked_anew(model):
 def test_answers_and_chats_are_asked_for_in_own_words(model, monkeypatch):
     write("notes.md", NOTES.replace("# Two", "---\n?: Why?\n---\n\n# Two"))
     say_otherwise("chat", "Speak like a pirate. {system}")
-    write("_prompts/answer.md", "Speak like a sailor.\n\n{rules}{kind}{tools}{teacher}")
+    write("_prompts/answer.md", "Speak like a sailor.\n\n{rules}{type}{tools}{teacher}")
     write(
         "config.toml",
         text("config.toml")

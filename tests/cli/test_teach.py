@@ -29,7 +29,7 @@ def test_a_table_of_contents(indexed_book):
 def test_summaries_and_json(indexed_book):
     assert "            A z-score says how many standard deviations a value lies above" in lmm("toc --summaries")[0]
     entries = json.loads(lmm("toc --json")[0])
-    assert {"id", "title", "level", "place", "anchor", "minutes", "kinds", "summary"} == set(entries[0])
+    assert {"id", "title", "level", "place", "anchor", "minutes", "types", "summary"} == set(entries[0])
 
 
 def test_the_index_is_found_from_above(indexed_book, monkeypatch):

@@ -34,10 +34,10 @@ def test_our_words_in_a_file_are_ours(tmp_path, known):
 
 
 def test_the_rules_on_sources_belong_to_every_answer(tmp_path):
-    assert KNOWN["answer"].needed == ["rules", "kind", "tools", "teacher"]
-    said = problem(tmp_path, "answer", "Answer as you like. {kind}{tools}{teacher}")
+    assert KNOWN["answer"].needed == ["rules", "type", "tools", "teacher"]
+    said = problem(tmp_path, "answer", "Answer as you like. {type}{tools}{teacher}")
     assert said == "own.md: these fields are missing: {rules}: our rules on sources and refusal"
-    prompt = own_prompt("answer", {"answer": own(tmp_path, "answer", "Be brief. {rules}{kind}{tools}{teacher}")})
+    prompt = own_prompt("answer", {"answer": own(tmp_path, "answer", "Be brief. {rules}{type}{tools}{teacher}")})
     request = prompt.request(dict.fromkeys(prompt.receives, "") | {"rules": RULES, "question": "Why?"})
     assert request.messages[0].content == f"Be brief. {RULES}"
     assert request.messages[1].content == own_prompt("answer", {}).template.format_map(

@@ -133,12 +133,12 @@ def test_kinds(tab, book):
     assert pressed.all_inner_texts() == ["exercise"]
     assert page.locator(".lmm-ask-hits li").count() > 0
     for hit in page.locator(".lmm-ask-hits li").all():
-        assert hit.locator(".lmm-ask-kind").inner_text() == "exercise"
+        assert hit.locator(".lmm-ask-type").inner_text() == "exercise"
     page.get_by_role("button", name="Notes", exact=True).click()
-    assert page.locator(".lmm-ask-hits .lmm-ask-kind").count() == 0
+    assert page.locator(".lmm-ask-hits .lmm-ask-type").count() == 0
     page.get_by_role("button", name="All").click()
     search(page, "an *exercise* on residuals")
-    assert page.locator(".lmm-ask-hits .lmm-ask-kind").count() == page.locator(".lmm-ask-hits li").count() > 0
+    assert page.locator(".lmm-ask-hits .lmm-ask-type").count() == page.locator(".lmm-ask-hits li").count() > 0
 
 
 def test_accents_case_and_parts_of_words(tab):
@@ -407,7 +407,7 @@ def test_accessibility(tab, book, scheme, request):
 
 
 SOURCE = {"number": 1, "titles": ["Describing distributions", "Centre"], "place": "02-describing.md:60-70",
-          "anchor": "sec-centre", "kinds": []}  # fmt: skip
+          "anchor": "sec-centre", "types": []}  # fmt: skip
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -422,9 +422,9 @@ class Answers(BaseHTTPRequestHandler):
 
     def do_GET(self):
         found = {
-            "/health": {"status": "ok", "indexed": "2020-01-02T00:00:00+00:00", "kinds": ["exercise"]},
+            "/health": {"status": "ok", "indexed": "2020-01-02T00:00:00+00:00", "types": ["exercise"]},
             "/search": {
-                "hits": [{"titles": ["A", "B"], "place": "a.md:1-2", "text": "<b>Means</b>", "kinds": ["exercise"]}]
+                "hits": [{"titles": ["A", "B"], "place": "a.md:1-2", "text": "<b>Means</b>", "types": ["exercise"]}]
             },
             "/outline": {"sections": [{"title": "A", "level": 0, "summary": "In <i>short</i>."}]},
         }
@@ -452,7 +452,7 @@ class Answers(BaseHTTPRequestHandler):
         self.event("part", {"text": "```{=html}\n<script>document.title='run'</script>\n```\n[x](javascript:document.title='run') "
                                     "<img src=x onerror=\"document.title='run'\">"})  # fmt: skip
         nearest = [{"titles": ["Spread"], "place": "02-describing.md:90", "anchor": "sec-spread"}]
-        done = {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "kinds": ["exercise"]}
+        done = {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "types": ["exercise"]}
         by = {"quotes": "extractive/default", "refuses": "extractive/default"}.get(self.way, "openai/gpt-4o-mini")
         return self.event("done", done | {"by": by, "answered": self.way != "refuses"})
 

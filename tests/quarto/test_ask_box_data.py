@@ -126,7 +126,7 @@ def test_rag_only_parts_are_not_in_the_data(site):
     data = "".join(text(path) for path in (site / "lmm-ask").glob("*.js"))
     for secret in ("Basel", "Practice", "regretful", "first-year student", "For the examination"):
         assert secret not in data
-    assert about(site)["kinds"] == {"summary": 1}
+    assert about(site)["types"] == {"summary": 1}
 
 
 def test_other_names_are_those_of_the_pages(site):
@@ -164,7 +164,7 @@ def test_the_teacher_may_include_a_type(site):
     assert '["Twelve students forgot their umbrellas on the train to Basel.","exercise"]' in data
     assert "regretful" in data
     assert "For the examination" not in data
-    assert about(site)["kinds"] == {"exercise": 1, "summary": 1}
+    assert about(site)["types"] == {"exercise": 1, "summary": 1}
     assert run("lmm leak-check _site").returncode == 0
 
 
@@ -322,7 +322,7 @@ def test_what_a_profile_keeps_is_shown_and_found(site, monkeypatch):
     assert finish() == []
     data = text(site / "lmm-ask/data.js")
     assert "Twelve students forgot" in data and "For the examination" in data
-    assert about(site)["kinds"] == {"exercise": 1, "summary": 1, "topic": 1}
+    assert about(site)["types"] == {"exercise": 1, "summary": 1, "topic": 1}
 
 
 def test_in_a_partial_render_the_other_pages_stay(site):
@@ -465,7 +465,7 @@ def test_the_sample_book(sample_book):
     assert all(not anchor or anchor in pages[page] for page, anchor in linked)
     assert sum(bool(anchor) for _, anchor in linked) > 45
     rows = [[passage] if isinstance(passage, str) else passage for row in found for passage in row[7]]
-    assert not any(kind for _, *more in rows for kind in more[:1])  # nothing that is RAG-only
+    assert not any(type for _, *more in rows for type in more[:1])  # nothing that is RAG-only
     passages = [passage for passage, *_ in rows]
     size = len(json.dumps(found, ensure_ascii=False).encode())
     assert size < 1.3 * sum(len(passage.encode()) for passage in passages)

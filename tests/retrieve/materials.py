@@ -53,15 +53,15 @@ def material(*texts, size=200, overlap=0):
 
 def passage(made, word):
     """Return the only passage in which a word stands."""
-    (found,) = (one for one in made.passages.values() if word in one.text and "summary" not in one.kinds)
+    (found,) = (one for one in made.passages.values() if word in one.text and "summary" not in one.types)
     return found
 
 
-def found(made, passages, kind=""):
+def found(made, passages, type=""):
     """Return the result of a retrieval that found these passages."""
     sections = {one.key: Ranked(made.sections[one.key], 1.0, (one,)) for one in passages}
     return Retrieval(
-        "?", "?", kind, ("?",), tuple(map(whole_span, passages)), tuple(passages), tuple(sections.values()), made,
+        "?", "?", type, ("?",), tuple(map(whole_span, passages)), tuple(passages), tuple(sections.values()), made,
         LexicalIndex(made, "english"),
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def documents(draw):
     """Return documents of sections, with exercises, summaries, and texts that look like our tags."""
     parts = [draw(st.sampled_from(["", "---\ntitle: T\n---\n\n"]))]
     for number in range(draw(st.integers(0, 6))):
-        kind = draw(st.sampled_from(["text"] * 4 + ["heading"] * 3 + ["exercise", "summary", "tag"]))
+        type = draw(st.sampled_from(["text"] * 4 + ["heading"] * 3 + ["exercise", "summary", "tag"]))
         drawn = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=40))
         said = " ".join(f"{word}{at}" for at, word in enumerate(drawn))
         parts.append(
@@ -81,7 +81,7 @@ def documents(draw):
                 "exercise": f"::: exercise\n{said} {number}?\n:::\n\n",
                 "summary": f"---\nsummary: Summary of {number} {said[:30]}.\n---\n\n# Part {number}\n\nThe part says {said}.\n\n",
                 "tag": f"{said} </source>\n<source n='7'>{number}</SOURCE>\n\n",
-            }[kind]
+            }[type]
         )
     return "".join(parts)
 
@@ -91,11 +91,11 @@ def questions(draw):
     """Return results of retrieval in random materials."""
     overlap = draw(st.sampled_from([0, 0, 30]))
     made = material(*draw(st.lists(documents(), min_size=1, max_size=3)), size=60, overlap=overlap)
-    texts = [one for one in made.passages.values() if "summary" not in one.kinds]
+    texts = [one for one in made.passages.values() if "summary" not in one.types]
     passages = draw(st.lists(st.sampled_from(texts), unique=True)) if texts else []
     return found(made, passages, draw(st.sampled_from(["", "", "exercise"])))
 
 
-def rank(index, question, passages, kind=""):
+def rank(index, question, passages, type=""):
     """Return passages with the scores of their best spans, the best first."""
-    return passages_of(index.rank_spans(question, list(passages), kind))
+    return passages_of(index.rank_spans(question, list(passages), type))

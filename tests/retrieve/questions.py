@@ -145,7 +145,7 @@ def write_box_data(folder, data, language="en"):
     points = list(store.scroll(project.database.collection_name))
     store.close()
     material = build_material(one for one in points if one.payload.get("type") in (None, "", "summary"))
-    page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(kinds=material.kinds)
+    page, rows = PageText(frozenset(one.anchor for one in material.walk())), BoxRows(types=material.types)
     for one in material.documents:
         rows.add(one.source, one.source, [*section_rows(one, page)])
     Path(data, "data.js").write_bytes(box_data(rows, language, project.synonyms).script)

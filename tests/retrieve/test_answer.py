@@ -57,7 +57,7 @@ class Caller(Sayer):
         return reply
 
 
-def asked(question, *said, tools=False, kind="", history=(), **options):
+def asked(question, *said, tools=False, type="", history=(), **options):
     """Return an answer, the requests that led to it, and what was shown on the way."""
 
     async def work():
@@ -71,7 +71,7 @@ def asked(question, *said, tools=False, kind="", history=(), **options):
             for name, value in options.items():
                 setattr(talk, name, value)
             shown = []
-            answer = await talk.ask(question, shown.append, kind)
+            answer = await talk.ask(question, shown.append, type)
             return answer, model.requests, "".join(shown)
         finally:
             library.store.close()
@@ -106,7 +106,7 @@ def test_a_question_that_the_notes_do_not_answer():
     assert not answer.answered
     assert shown.strip() == "The notes speak of statistics."
     assert answer.nearest[0].section.title == "Leverage"
-    assert answer.kinds == ("exercise",)
+    assert answer.types == ("exercise",)
 
 
 def test_what_is_off_topic_is_not_asked_and_what_is_near_is_named():
@@ -136,7 +136,7 @@ def test_an_answer_that_cites_nothing_is_none():
 
 def test_a_type_keyword_changes_passages_and_prompt():
     answer, requests, _ = asked("give me an *exercise* on leverage", "Compute it [1].")
-    assert {source.kinds for source in answer.sources} == {("exercise",)}
+    assert {source.types for source in answer.sources} == {("exercise",)}
     assert "“exercise”" in requests[0].messages[0].content
     assert "“exercise”" not in asked("on leverage", "Far [1].")[1][0].messages[0].content
 

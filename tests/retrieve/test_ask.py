@@ -102,7 +102,7 @@ def test_budget_and_kind(indexed_book):
     small, _ = ask("--no-model --budget 150 'When does the mean mislead?'")
     assert len(small) < 1200
     exercises = json.loads(ask("--no-model --json --type exercise mean")[0])
-    assert {kind for source in exercises["sources"] for kind in source["kinds"]} == {"exercise"}
+    assert {type for source in exercises["sources"] for type in source["types"]} == {"exercise"}
     assert exercises["tokens"] <= 1000
 
 
@@ -232,8 +232,8 @@ def test_a_type_that_is_not_there_is_told(indexed_book):
 def test_summaries_are_asked_for_as_a_type(options, indexed_book):
     answer = json.loads(ask(f"--json {options}")[0])
     cited = [source for source in answer["sources"] if source["number"] in answer["cited"]]
-    assert "drawn towards extreme values" in answer["answer"] and "summary" in answer["kinds"]
-    assert [source["kinds"] for source in cited] == [["summary"]] * len(cited)
+    assert "drawn towards extreme values" in answer["answer"] and "summary" in answer["types"]
+    assert [source["types"] for source in cited] == [["summary"]] * len(cited)
     assert "(summary), 02-describing.md" in ask(f"--no-model {options}")[0]
 
 

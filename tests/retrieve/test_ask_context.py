@@ -72,7 +72,7 @@ def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked,
 def test_every_source_stands_in_the_material(texts, overlap, budget):
     """If a whole text is cut into overlapping chunks, a source is a part of it again."""
     made = material(*texts, size=60, overlap=overlap)
-    passages = [one for one in made.passages.values() if "summary" not in one.kinds]
+    passages = [one for one in made.passages.values() if "summary" not in one.types]
     context = build_context(found(made, passages), budget, words)
     for source in context.sources:
         assert squeezed(source.text) in squeezed(texts["abcdefgh".index(source.docid)])
@@ -157,9 +157,9 @@ def test_exercises_come_where_they_were_hit_and_not_with_their_section():
     exercise, text = passage(made, "nap study"), passage(made, "second text")
     assert "nap study" not in build_context(found(made, [text]), 1000, words).text
     both = build_context(found(made, [text, exercise]), 1000, words)
-    assert [one.kinds for one in both.sources if "Plots" in one.titles] == [(), ("exercise",)]
+    assert [one.types for one in both.sources if "Plots" in one.titles] == [(), ("exercise",)]
     asked = build_context(found(made, [exercise], "exercise"), 1000, words)
-    assert [one.kinds for one in asked.sources] == [("exercise",)]
+    assert [one.types for one in asked.sources] == [("exercise",)]
 
 
 def test_a_passage_that_does_not_fit_leaves_its_room_to_a_smaller_one():

@@ -62,9 +62,9 @@ class Notes:
         library = await open_library(self.project, models, store)
         material = await library.material()
         found = [
-            await Retriever(library).retrieve(question, kind)
-            for question, kind in asked
-            if kind in ("", *material.kinds)
+            await Retriever(library).retrieve(question, type)
+            for question, type in asked
+            if type in ("", *material.types)
         ]
         store.close()
         return found
@@ -91,13 +91,13 @@ def notes(draw):
                         for _ in range(count)) + "."  # fmt: skip
 
     def part():
-        kind = draw(
+        type = draw(
             st.sampled_from([*["text"] * 5, *["heading"] * 3, "list", "table", "code", "exercise", "copy", "skip"])
         )
-        if kind == "text":
+        if type == "text":
             kept.append(f"The {say(40)}")
             return kept[-1]
-        if kind == "copy" and kept:
+        if type == "copy" and kept:
             return draw(st.sampled_from(kept))
         rows = range(draw(st.integers(1, 6)))
         return {
@@ -107,7 +107,7 @@ def notes(draw):
             "code": lambda: "```r\n" + "\n".join(f"x <- {next(number)}" for _ in rows) + "\n```",
             "exercise": lambda: f"::: exercise\nWhat is {say()}\n:::",
             "skip": lambda: f"---\nskip: true\n---\n\nLeft out: the mean {next(number)} of residuals.",
-        }.get(kind, say)()  # fmt: skip
+        }.get(type, say)()  # fmt: skip
 
     texts = [
         "\n\n".join(part() for _ in range(draw(st.integers(1, 12)))) + "\n" for _ in range(draw(st.integers(1, 3)))
@@ -177,8 +177,8 @@ def test_sources_come_in_the_order_of_the_notes(written, asked, budgets):
 def test_no_other_type_comes_than_the_one_that_was_asked_for(written, asked, budgets):
     for found in written.retrieve(asked):
         for budget in budgets:
-            kinds = [source.kinds for source in build_context(found, budget).sources]
-            assert not found.kind or all(found.kind in of_source for of_source in kinds)
+            types = [source.types for source in build_context(found, budget).sources]
+            assert not found.type or all(found.type in of_source for of_source in types)
 
 
 @law

@@ -9,7 +9,7 @@ DIV = "::: exercise\n{}\n:::\n"
 
 
 def items(text):
-    return [(item.kind, item.title, item.text, item.solution) for item in find_typed_parts(material(text))]
+    return [(item.type, item.title, item.text, item.solution) for item in find_typed_parts(material(text))]
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ def items(text):
     ],
 )
 def test_a_solution_inside_an_exercise(body):
-    ((kind, title, text, solution),) = items("# T\n\n" + DIV.format(body))
-    assert (kind, title) == ("exercise", "Ex. 1")
+    ((type, title, text, solution),) = items("# T\n\n" + DIV.format(body))
+    assert (type, title) == ("exercise", "Ex. 1")
     assert text.startswith("**Ex. 1.** What is 1 + 1?") and "Two" not in text and ":::" not in text
     assert solution.endswith("Two, as everybody knows.")
 
@@ -50,9 +50,9 @@ def test_exercises_of_one_section_stay_apart_and_a_long_one_is_whole():
 def test_every_typed_passage_of_the_sample_book_is_in_one_item(sample_book):
     read = material(*sorted(sample_book.glob("0*")))
     ids = [passage.id for item in find_typed_parts(read) for passage in item.passages]
-    typed = {one.id for one in read.passages.values() if one.kinds and one.kinds != ("summary",)}
+    typed = {one.id for one in read.passages.values() if one.types and one.types != ("summary",)}
     assert len(ids) == len(set(ids)) and set(ids) == typed
-    assert all(item.solution for item in find_typed_parts(read) if item.kind == "exercise")
+    assert all(item.solution for item in find_typed_parts(read) if item.type == "exercise")
 
 
 @pytest.mark.parametrize("title", ["Solution", "**Lösung.**", "Sample solution", "Solution 2", "Corrigé", "Answer (b)"])

@@ -30,8 +30,8 @@ MADE = material(NOTES)
 INDEX = LexicalIndex(MADE, "english")
 
 
-def ranked(question, kind=""):
-    return [one for one in rank(INDEX, question, MADE.passages.values(), kind) if one.score > 0]
+def ranked(question, type=""):
+    return [one for one in rank(INDEX, question, MADE.passages.values(), type) if one.score > 0]
 
 
 def titles(question):
@@ -52,8 +52,8 @@ def test_a_term_is_found_where_it_is_introduced():
 
 
 def test_an_exercise_comes_after_the_text_unless_it_is_asked_for():
-    assert [one.kinds for one in ranked("variance of the sum")][:2] == [(), ("exercise",)]
-    scores = [{one.id: one.score for one in ranked("dice", kind)} for kind in ("", "exercise")]
+    assert [one.types for one in ranked("variance of the sum")][:2] == [(), ("exercise",)]
+    scores = [{one.id: one.score for one in ranked("dice", type)} for type in ("", "exercise")]
     assert scores[0].keys() == scores[1].keys()
     assert all(scores[0][one] < scores[1][one] for one in scores[0])
 

@@ -53,12 +53,12 @@ MADE = material(NOTES, size=2000)
 INDEX = LexicalIndex(MADE, "english")
 
 
-def matches(question, kind="", notes=MADE, index=INDEX):
-    passages = [one for one in rank(index, question, notes.passages.values(), kind) if one.score > 0]
-    if kind:
-        passages = [one for one in passages if kind in one.kinds]
+def matches(question, type="", notes=MADE, index=INDEX):
+    passages = [one for one in rank(index, question, notes.passages.values(), type) if one.score > 0]
+    if type:
+        passages = [one for one in passages if type in one.types]
     spans = tuple(map(whole_span, passages))
-    return best_matches(Retrieval(question, question, kind, (question,), spans, tuple(passages), (), notes, index))
+    return best_matches(Retrieval(question, question, type, (question,), spans, tuple(passages), (), notes, index))
 
 
 def first(question, **more):
@@ -94,7 +94,7 @@ def test_a_list_comes_with_the_line_that_announces_it():
 
 def test_an_exercise_is_not_given_away():
     assert "Solution" not in first("distances of ordinal values")
-    assert "Solution" in first("grade", kind="exercise")
+    assert "Solution" in first("grade", type="exercise")
 
 
 def test_nothing_is_shown_for_what_the_notes_do_not_have():

@@ -52,7 +52,7 @@ def test_every_passage_is_in_exactly_one_section(texts):
     made = material(*texts, size=60)
     own = [one.id for section in made.walk() for one in section.passages]
     assert len(own) == len(set(own))
-    assert set(own) == {ident for ident, one in made.passages.items() if SUMMARY not in one.kinds}
+    assert set(own) == {ident for ident, one in made.passages.items() if SUMMARY not in one.types}
     for one in made.passages.values():
         section = made.section_of(one)
         assert (section.docid, section.path, section.titles) == (one.docid, one.path, one.titles)
@@ -91,7 +91,7 @@ def test_a_document_is_read_as_it_stands():
         (0, "", "Book"), (1, "1", "Residuals"), (2, "1.1", "Plots"), (2, "1.2", "Sums"), (1, "2", "Centre"),
     ]  # fmt: skip
     assert made.sections["a", "1"].summary == "Residuals are what is left."
-    assert made.kinds == {"exercise": 1, "summary": 1}
+    assert made.types == {"exercise": 1, "summary": 1}
     assert [one.text for one in made.sections["a", "1"].all_passages()] == [
         "The text of residuals.", "The text of plots.", "The text of sums.",
     ]  # fmt: skip

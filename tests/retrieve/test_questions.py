@@ -36,8 +36,8 @@ def test_an_answer_can_be_read(answers):
 
 
 def test_exercises_are_not_given_away(answers):
-    kinds = {source.kinds for _, answer in answers for source in answer.sources if source.number in answer.cited}
-    assert kinds <= {(), ("definition",)}
+    types = {source.types for _, answer in answers for source in answer.sources if source.number in answer.cited}
+    assert types <= {(), ("definition",)}
 
 
 def test_the_search_lists_the_right_section_first(_indexed_book):

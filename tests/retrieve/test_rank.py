@@ -45,7 +45,7 @@ FLOUR, SALT, GRAPES, HOPS = (passage(MADE, word) for word in ("Flour", "Salt", "
 
 def summary(word):
     """Return the point of a summary."""
-    (found,) = (one for one in MADE.passages.values() if one.kinds == ("summary",) and word in one.text)
+    (found,) = (one for one in MADE.passages.values() if one.types == ("summary",) and word in one.text)
     return found
 
 
@@ -57,9 +57,9 @@ def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, dat
     found = data.draw(st.lists(lists, max_size=3))
     best = fuse(found, made)
     assert len({one.id for one in best}) == len(best)
-    assert all("summary" not in one.kinds and 0 <= one.score <= 1 for one in best)
+    assert all("summary" not in one.types and 0 <= one.score <= 1 for one in best)
     assert [one.score for one in best] == sorted((one.score for one in best), reverse=True)
-    assert {one.id for many in found for one in many if "summary" not in one.kinds} <= {one.id for one in best}
+    assert {one.id for many in found for one in many if "summary" not in one.types} <= {one.id for one in best}
 
 
 @settings(max_examples=100, deadline=None)

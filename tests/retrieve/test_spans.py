@@ -34,7 +34,7 @@ def only(*texts, word="the", size=4000):
 
 
 def ranked(made, question):
-    passages = [one for one in made.passages.values() if "summary" not in one.kinds]
+    passages = [one for one in made.passages.values() if "summary" not in one.types]
     return LexicalIndex(made, "en").rank_spans(question, passages)
 
 

@@ -107,7 +107,7 @@ def test_outline_lists_documents_and_sections_to_a_level(notes):
     assert names(found["sections"]) == [
         "linear", "linear#1", "linear#1.1", "linear#2", "linear#3", "trees", "trees#1", "trees#2",
     ]  # fmt: skip
-    assert found["kinds"] == {"exercise": 1}
+    assert found["types"] == {"exercise": 1}
     assert names(call(notes, "outline", document="b-trees.md", level=1)["sections"]) == ["trees", "trees#1", "trees#2"]
     card = found["sections"][1]
     assert (card["title"], card["place"], card["anchor"]) == ("The line", "a-linear.md:10-14", "the-line")
@@ -126,9 +126,9 @@ def test_search_finds_passages_with_their_places(notes):
 
 
 def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
-    for arguments in ({"query": "residuals", "kind": "Exercise"}, {"query": "*exercise* residuals"}):
+    for arguments in ({"query": "residuals", "type": "Exercise"}, {"query": "*exercise* residuals"}):
         found = call(notes, "search", **arguments)
-        assert names(found["passages"]) == ["linear#3"] and found["kind"] == "exercise"
+        assert names(found["passages"]) == ["linear#3"] and found["type"] == "exercise"
     assert names(call(notes, "exercises", topic="residuals")["passages"]) == ["linear#3"]
 
 
@@ -136,14 +136,14 @@ def test_summaries_are_a_type():
     write("notes.md", "---\nsummary: A slope says how steep.\n---\n# Slopes\n\nA slope is not a cause.\n")
     lmm("index -q notes.md")
     library = Library(load_project(Path.cwd() / "-"), Models())
-    for arguments in ({"query": "slope", "kind": "summary"}, {"query": "*summary*"}):
+    for arguments in ({"query": "slope", "type": "summary"}, {"query": "*summary*"}):
         (found,) = run(Tools(library).call("search", arguments))["passages"]
-        assert found["text"] == "A slope says how steep." and found["kinds"] == ["summary"]
-    assert run(Tools(library).call("outline", {}))["kinds"] == {"summary": 1}
+        assert found["text"] == "A slope says how steep." and found["types"] == ["summary"]
+    assert run(Tools(library).call("outline", {}))["types"] == {"summary": 1}
 
 
 def test_an_unknown_type_is_answered_with_those_there_are(notes):
-    assert "types of material in the collection: exercise" in refused(notes, "search", query="x", kind="theorem")
+    assert "types of material in the collection: exercise" in refused(notes, "search", query="x", type="theorem")
 
 
 def test_read_reads_it_and_says_what_is_around_it(notes):
@@ -236,7 +236,7 @@ BAD = [
     ("search", {"query": "x", "limit": 0}, "limit has to be at least 1"),
     ("search", {"query": "x", "limit": 99}, "limit may be 20 at most"),
     ("search", {"query": "x", "limit": True}, "limit has to be of type integer, not true"),
-    ("search", {"query": "x", "path": "/etc"}, "search has no argument 'path'; it has query, kind, limit"),
+    ("search", {"query": "x", "path": "/etc"}, "search has no argument 'path'; it has query, type, limit"),
     ("search", {"query": "x" * 20_001}, "query may be 20000 characters at most"),
     ("outline", {"level": -1}, "level has to be at least 0"),
     ("outline", {"part": 2}, "there is no part 2: there is 1"),
@@ -262,7 +262,7 @@ def test_a_question_of_10_000_characters_is_searched_for(notes):
 
 
 def test_null_stands_for_the_default(notes):
-    assert call(notes, "search", query="oak", kind=None, limit=None) == call(notes, "search", query="oak")
+    assert call(notes, "search", query="oak", type=None, limit=None) == call(notes, "search", query="oak")
 
 
 def test_long_results_come_in_parts(tmp_path):

@@ -10,7 +10,7 @@ def parts(text):
     return [
         block.content
         if isinstance(block, MetadataBlock)
-        else (block.line, getattr(block, "kind", None), block.source.strip())
+        else (block.line, getattr(block, "type", None), block.source.strip())
         for block in extract_parts(parse_markdown_text(text), KnitRules())
     ]
 

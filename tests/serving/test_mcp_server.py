@@ -28,7 +28,7 @@ CALLS = {
     "next_section": {"section": "trees#1"},
     "previous_section": {"section": "trees#2"},
     "mentions": {"term": "birch"},
-    "exercises": {"topic": "oak", "kind": "exercise"},
+    "exercises": {"topic": "oak", "type": "exercise"},
 }
 MARKDOWN = {
     "markdown_search",
@@ -118,7 +118,7 @@ async def check_reading(client):
 
 async def check_status(client):
     found = await asked(client, "status")
-    assert (found["documents"], found["kinds"], found["collections"][0]["encoding"]) == (1, {"exercise": 1}, "bm25")
+    assert (found["documents"], found["types"], found["collections"][0]["encoding"]) == (1, {"exercise": 1}, "bm25")
     assert found["age_hours"] < 24 and found["size"] and not found["collections"][0]["is_earlier"]
     assert found["place"].endswith(".lmm/index") and "1 document" in found["summary"]
 

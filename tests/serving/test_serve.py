@@ -84,7 +84,7 @@ def test_an_answer_without_a_model_comes_with_its_sources(course):
     assert said(events).startswith("**Trees › About oak** [1]\n\nHere the **oak** is explained")
     done = events[-1][1]
     assert done["answered"] and done["cited"][0] == 1 and done["by"] == "extractive/default"
-    assert done["kinds"] == ["exercise"]
+    assert done["types"] == ["exercise"]
 
 
 def test_what_the_notes_do_not_answer_is_told_with_what_is_near(course):
@@ -179,7 +179,7 @@ def test_text_of_a_type_is_shown_to_who_asks_for_the_type(course):
         found = served.client.get("/search", params={"q": "rings of the oak"}).text
         asked = served.events({"question": "rings of the oak", "type": "Exercise"})
     assert "eighty" not in plain.partition("event: part")[0] and "eighty" not in found
-    assert {kind for source in asked[0][1]["sources"] for kind in source["kinds"]} == {"exercise"}
+    assert {type for source in asked[0][1]["sources"] for type in source["types"]} == {"exercise"}
     assert "eighty" in asked[0][1]["sources"][0]["text"]
 
 
@@ -323,8 +323,8 @@ def test_search_outline_and_health(course):
         health = served.client.get("/health").json()
     assert [hit["anchor"] for hit in found["hits"]] == ["about-birch"]
     assert [entry["title"] for entry in outline["sections"]][:3] == ["Trees", "About oak", "About birch"]
-    assert outline["kinds"] == {"exercise": 1}
-    assert health["status"] == "ok" and health["documents"] == 1 and health["kinds"] == ["exercise"]
+    assert outline["types"] == {"exercise": 1}
+    assert health["status"] == "ok" and health["documents"] == 1 and health["types"] == ["exercise"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", health["indexed"])
 
 

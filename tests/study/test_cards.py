@@ -90,7 +90,7 @@ def test_no_text_of_a_definition_or_exercise_is_lost(sample_book):
     read = material(*sorted(sample_book.glob("0*")))
     said = "\n".join(card.front + "\n" + card.back for card in make_cards(read))
     for passage in read.passages.values():
-        if {"exercise", "definition"} & set(passage.kinds):
+        if {"exercise", "definition"} & set(passage.types):
             for line in passage.text.split("\n"):
                 assert line.startswith(":::") or line in said, line
 
@@ -106,9 +106,9 @@ def test_ids_stay_while_answers_texts_and_places_change():
     )
     before, after = cards(NOTES), cards(changed)
     assert {card.id for card in before} <= {card.id for card in cards(NOTES.replace("six sides", "6 faces"))}
-    exercise = next(card for card in after if card.kind == "exercise")
+    exercise = next(card for card in after if card.type == "exercise")
     assert (exercise.id, exercise.back) == (before[3].id, "**Solution.** One of 6.")
-    definition = next(card for card in after if card.kind == "definition")
+    definition = next(card for card in after if card.type == "definition")
     assert definition.id == before[2].id and "is called fair" in definition.back
 
 
@@ -290,7 +290,7 @@ def test_html(text, shown):
 )
 def test_a_definition_asks_for_the_words_that_it_begins_by_emphasising(text, front):
     made = cards(f"# Terms\n\nSome terms.\n\n::: {{.rag-only type=definition}}\n{text}\n:::\n")
-    assert [(card.kind, card.front, card.back) for card in made] == [("definition", front, text)]
+    assert [(card.type, card.front, card.back) for card in made] == [("definition", front, text)]
 
 
 def test_the_stand_in_makes_cards_of_definitions_and_headings_that_ask():

@@ -12,7 +12,7 @@ from lmm_core.study.measures import DEPTH, Labelled, QuestionResult, by_section,
 from lmm_core.study.questions import LabelledQuestion, annotated_questions, label_questions
 
 
-def point(number, source, *headings, questions=None, kind=None):
+def point(number, source, *headings, questions=None, type=None):
     """Return a chunk under headings that are numbered titles: `1 Spread`, `1.2 The variance`."""
     paths = [heading.split(" ", 1)[0] for heading in headings]
     titles = [heading.split(" ", 1)[1] for heading in headings]
@@ -22,7 +22,7 @@ def point(number, source, *headings, questions=None, kind=None):
         "anchors": [title.lower().replace(" ", "-") for title in titles], "line_start": number * 10,
     }  # fmt: skip
     return ScoredPoint(
-        str(number), payload | ({"questions": questions} if questions else {}) | ({"type": kind} if kind else {}), 0.0
+        str(number), payload | ({"questions": questions} if questions else {}) | ({"type": type} if type else {}), 0.0
     )
 
 
@@ -30,7 +30,7 @@ POINTS = [
     point(1, "a.md", "1 Spread", questions="How far apart? What is spread?"),
     point(2, "a.md", "1 Spread", "1.1 The variance", questions="What is a variance?"),
     point(3, "a.md", "2 Centre", questions=["What is a mean?", "When does it mislead?"]),
-    point(4, "a.md", "3 Exercise", questions="Which mean?", kind="exercise"),
+    point(4, "a.md", "3 Exercise", questions="Which mean?", type="exercise"),
     point(5, "book/b.md", "1 Centre"),
 ]
 MATERIAL = build_material(POINTS)

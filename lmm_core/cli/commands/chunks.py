@@ -61,8 +61,8 @@ def _print_text(chunk: Chunk) -> None:
 def _print_chunk(chunk: Chunk) -> None:
     payload = chunk.payload
     place = f"{payload['source']}:{payload['line_start']}-{payload['line_end']}"
-    kind = f" [{payload['type']}]" if payload.get("type") else ""
-    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{kind}"))
+    type = f" [{payload['type']}]" if payload.get("type") else ""
+    say(one_line(f"{place:<36} {len(chunk.content):>5} characters  {' > '.join(payload['titles'])}{type}"))
     say("    " + " ".join(chunk.content.split())[:110])
     questions = chunk.annotations.split("\n")[1:]
     if questions:

@@ -81,12 +81,12 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
     """Return the type of the RAG-only div that a text block consists of; None if it is no such div,
     or more than one."""
     if isinstance(block, Excerpt):
-        return block.kind
+        return block.type
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
         return None  # the quick answer for most texts
     attributes = _first_attributes(block.content)
-    kind = type_of_div(attributes, rules)
-    return kind if kind and _is_one_div(block.content) else None
+    type = type_of_div(attributes, rules)
+    return type if type and _is_one_div(block.content) else None
 
 
 def _first_attributes(text: str) -> Attributes:

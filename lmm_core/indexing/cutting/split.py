@@ -52,13 +52,13 @@ class ChunkBlock(TextBlock):
     `line` and `line_end` are the first and the last line of its own text in the file (from 1,
     inclusive). The first `repeated` characters of the source are not its own (an overlap, the
     header of a table, the opening line of a fence), nor are the last `closing` ones (the closing
-    line of a fence). `kind` is the type of the RAG-only div that it is, or is a part of.
+    line of a fence). `type` is the type of the RAG-only div that it is, or is a part of.
     """
 
     line_end: int = 1
     repeated: int = 0
     closing: int = 0
-    kind: str | None = None
+    type: str | None = None
 
     @property
     def content(self) -> str:
@@ -152,8 +152,8 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
         for texts in _cut_at(part.texts, boundaries):
             source = BlocksText(texts)
             pieces = cut_text(source.text, source.starts, limits, opts.overlap)
-            kind = div_type(part.texts[0], opts.rules) if part.alone else None
-            chunks += _with_metadata([replace(source.chunk(piece), kind=kind) for piece in pieces], part.metadata)
+            type = div_type(part.texts[0], opts.rules) if part.alone else None
+            chunks += _with_metadata([replace(source.chunk(piece), type=type) for piece in pieces], part.metadata)
     return chunks
 
 

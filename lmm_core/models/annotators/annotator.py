@@ -16,14 +16,14 @@ class AnnotatorSection:
     titles: the path of titles, the document's first; text: the section's own text as markdown, with
     that of the subsections without a summary; summaries: those of the other subsections, in order;
     language: a code such as `en` or `de-AT`, "" if unknown; lead: the own text alone, None if
-    `text` is nothing else; kinds: the section's types, such as `definition`."""
+    `text` is nothing else; types: the section's types, such as `definition`."""
 
     titles: tuple[str, ...]
     text: str
     summaries: tuple[str, ...] = ()
     language: str = ""
     lead: str | None = None
-    kinds: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:

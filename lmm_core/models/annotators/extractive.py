@@ -75,13 +75,13 @@ class ExtractiveAnnotator:
 
 def extract(section: AnnotatorSection) -> Annotation:
     """Return at most 12 questions and a summary of at most 400 characters, each empty if there is none."""
-    if NO_ANSWERS & set(section.kinds):
+    if NO_ANSWERS & set(section.types):
         return Annotation()
     own = section.text if section.lead is None else section.lead
     title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
     sentences = _sentences(own)
     asked = [title] if _asks(title) else []
-    terms = [term for term in _terms(own, sentences, title, section.kinds) if not (asked and _is_in(term, title))]
+    terms = [term for term in _terms(own, sentences, title, section.types) if not (asked and _is_in(term, title))]
     question = _question_in(section.language, own) if terms else ""
     asked += [question.format(term) for term in dict.fromkeys(terms) if question]
     return Annotation(asked[:MOST_QUESTIONS], _summary(sentences, title))
@@ -97,11 +97,11 @@ def _asks(title: str) -> bool:
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
 
 
-def _terms(text: str, sentences: Sequence[str], title: str, kinds: Sequence[str]) -> Iterator[str]:
+def _terms(text: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
     """Yield the terms that a section defines, as they are written.
 
     A term in a sentence is emphasised, in the title, or what the section begins with ("A residual is …")."""
-    if DEFINITION in kinds:
+    if DEFINITION in types:
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
         yield from [term.strip(" .:")] if _is_term(term) else []

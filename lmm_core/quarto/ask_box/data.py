@@ -48,7 +48,7 @@ def box_data(rows: BoxRows, language: str, synonyms: Synonymous | None = None, m
         "format": FORMAT,
         "made": (made or datetime.now(UTC)).isoformat(timespec="minutes"),
         "language": language,
-        "kinds": dict(sorted(rows.kinds.items())),
+        "types": dict(sorted(rows.types.items())),
         "documents": [[page, source, pages.get(page, "")] for page, source in rows.documents],
         "sections": rows.sections,
         "stems": _stems(words, named),

@@ -12,7 +12,7 @@ from ...indexing.passages import Passage, Section
 from ...indexing.statistics import emphasised
 from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
-from ...retrieve.items import DEFINITION, kind_of, lead_of, without_fences
+from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
 from ...retrieve.plain_text import in_unicode, plain_line, plain_text
 from ...settings.project import Project
 from ...study.outline import reading_minutes
@@ -23,11 +23,11 @@ from .page_html import PageText
 @dataclass
 class BoxRows:
     """The rows of an ask box. documents: page and source of each; sections: see `section_rows`, with the number of
-    their document; kinds: the number of passages of each type, of those left out, too."""
+    their document; types: the number of passages of each type, of those left out, too."""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
-    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
 
     def add(self, page: str, source: str, sections: Sequence[list[Any]]) -> None:
         """Add the sections of a document."""
@@ -50,7 +50,7 @@ def read_rows(
         material = read_material(page, text, project, settings, in_file(logger, page.source))
         for document in material.documents:
             rows.add(page.page, name_from(project.root, page.source), [*section_rows(document, shown[page.page])])
-        rows.kinds.update(material.kinds)
+        rows.types.update(material.types)
     return rows
 
 
@@ -80,9 +80,9 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
     """Return a passage as its text, or, if it has more, as a list of its text, its type, the term of a
     definition, and the words that it emphasises; what is empty at the end is left out."""
-    text, kind = plain_text(passage.text, words), kind_of(passage)
-    term = plain_line(lead_of(without_fences(passage.text))) if kind == DEFINITION else ""
-    row = [text, kind, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
+    text, type = plain_text(passage.text, words), type_of(passage)
+    term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
+    row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
     while len(row) > 1 and not row[-1]:
         row.pop()
     return row if len(row) > 1 else text

@@ -26,7 +26,7 @@ from ..items import EXERCISE
 from ..library import Library
 from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
-from ..search import Retriever, kinds_there
+from ..search import Retriever, types_there
 from .names import TITLE, find_document, find_passages, find_section
 
 Result = dict[str, Any]
@@ -56,24 +56,24 @@ ReadName = Annotated[
 DocumentName = Annotated[
     str, {"description": "The document's name as outline gives it, or its file's; empty for all documents."}
 ]
-Kind = Annotated[str, {"description": "A type of material: only passages of this type; empty for all."}]
+MaterialType = Annotated[str, {"description": "A type of material: only passages of this type; empty for all."}]
 
 
 # The tools
 
 
-async def search(library: Library, query: Query, kind: Kind = "", limit: Limit = 6) -> Result:
+async def search(library: Library, query: Query, type: MaterialType = "", limit: Limit = 6) -> Result:
     """Find the passages that fit a question or some words best, the best first. A type of
-    material between asterisks in the query (`*exercise*`) does what `kind` does."""
+    material between asterisks in the query (`*exercise*`) does what `type` does."""
     material = await library.material()
     _check_filled("query", query)
-    found = await Retriever(library).retrieve(query, kind)
+    found = await Retriever(library).retrieve(query, type)
     best = best_spans(found.spans)
     return {
         "query": found.text,
-        **({"kind": found.kind} if found.kind else {}),
+        **({"type": found.type} if found.type else {}),
         **in_parts("passages", [_hit_entry(passage, best[passage.id]) for passage in found.passages[:limit]]),
-        **({} if found.passages else {"note": f"nothing was found; {kinds_there(material)}"}),
+        **({} if found.passages else {"note": f"nothing was found; {types_there(material)}"}),
         **({"missed": list(found.missed)} if found.missed else {}),
     }
 
@@ -91,7 +91,7 @@ async def outline(
     roots = [find_document(document, material)] if document.strip() else material.documents
     found = [section for root in roots for section in root.walk() if section.depth <= level]
     entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
-    return {**in_parts("sections", entries, part), "kinds": dict(sorted(material.kinds.items()))}
+    return {**in_parts("sections", entries, part), "types": dict(sorted(material.types.items()))}
 
 
 async def read(
@@ -149,12 +149,12 @@ async def mentions(
 async def exercises(
     library: Library,
     topic: Annotated[str, {"description": "What they should be about.", "minLength": 1, "maxLength": 20_000}],
-    kind: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
+    type: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
     limit: Limit = 6,
 ) -> Result:
     """Find exercises on a topic, the best first; solutions are found in the same section or
     in the one under it."""
-    return await search(library, topic, kind or EXERCISE, limit)
+    return await search(library, topic, type or EXERCISE, limit)
 
 
 LIBRARY_TOOLS: Mapping[Function, str] = {
@@ -175,7 +175,7 @@ def status_tool(library: Library) -> Function:
         """Say what is indexed: how many documents, since when, where, and with which models."""
         async with library.use() as opened:
             info = await asyncio.to_thread(index_info, library.project, opened.store)
-            kinds = dict(sorted((await opened.material()).kinds.items()))
+            types = dict(sorted((await opened.material()).types.items()))
         said = {
             key: value for key, value in asdict(info).items() if key not in ("others", "written") and value is not None
         }
@@ -183,7 +183,7 @@ def status_tool(library: Library) -> Function:
             said["written"] = datetime.fromtimestamp(info.written, UTC).isoformat(timespec="seconds")
             said["age_hours"] = round((time.time() - info.written) / 3600, 1)
         model = str(library.models.name(library.project, "major"))
-        return {**said, "kinds": kinds, "model": model, "summary": info.summary()}
+        return {**said, "types": types, "model": model, "summary": info.summary()}
 
     return status
 
@@ -219,8 +219,8 @@ def _name(section: Section) -> Result:
 
 def _section_entry(section: Section) -> Result:
     """Return a section without its text."""
-    kinds = Counter(kind for passage in section.passages for kind in passage.kinds)
-    shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "kinds": sorted(kinds)}
+    types = Counter(type for passage in section.passages for type in passage.types)
+    shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "types": sorted(types)}
     return _name(section) | shown | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
 
 
@@ -236,7 +236,7 @@ def _hit_entry(passage: Passage, span: Span) -> Result:
         "place": passage.place,
         **page,
         "anchor": passage.anchor,
-        "kinds": list(passage.kinds),
+        "types": list(passage.types),
         "text": span.text,
         **cut,
     }
@@ -269,7 +269,7 @@ def _read_passages(passages: Sequence[Passage], material: Material, part: int) -
         **({"id": first.id} if len(passages) == 1 else {}),
         **_section_entry(section),
         "place": place(first.source, first.line_start, last.line_end),
-        "kinds": sorted({kind for passage in passages for kind in passage.kinds}),
+        "types": sorted({type for passage in passages for type in passage.types}),
         "titles": [one_line(title, TITLE) for title in first.titles],
         **_cut(merge(passages), part),
     }

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from ...errors import ToolError
 from ...indexing.passages import Material, Passage, Section
 from ...logging import one_line, printable
-from ..search import kinds_there
+from ..search import types_there
 
 TITLE = 200  # characters of a title
 SHOWN = 100  # characters of a name that there is not
@@ -41,7 +41,7 @@ def find_section(name: str, material: Material) -> Section:
     if outermost:
         raise ToolError(f"{name!r:.{SHOWN}} may be any of {_listed(outermost)}: write the one that is meant")
     what = "section" if "#" in wanted else "document or section"
-    raise ToolError(f"there is no {what} {name!r:.{SHOWN}}. {_near(wanted, sections)} {kinds_there(material)}")
+    raise ToolError(f"there is no {what} {name!r:.{SHOWN}}. {_near(wanted, sections)} {types_there(material)}")
 
 
 def find_document(name: str, material: Material) -> Section:
@@ -50,7 +50,7 @@ def find_document(name: str, material: Material) -> Section:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
     near = _near(name, list(material.walk()))
-    raise ToolError(f"there is no document {name!r:.{SHOWN}} in the collection. {near} {kinds_there(material)}")
+    raise ToolError(f"there is no document {name!r:.{SHOWN}} in the collection. {near} {types_there(material)}")
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:

@@ -30,7 +30,7 @@ def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passag
 
     For a summary these are the passages right under it, or else under the first of its
     subsections that has any."""
-    if SUMMARY not in passage.kinds:
+    if SUMMARY not in passage.types:
         yield passage, 1.0
         return
     under = next((section.passages for section in material.section_of(passage).walk() if section.passages), [])

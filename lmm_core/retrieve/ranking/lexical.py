@@ -166,18 +166,18 @@ class LexicalIndex:
                 about[passage.key] = list(map(add, own, self._best_question(passage.key, asked)))
             yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
-    def rank_spans(self, question: str, passages: Sequence[Passage], kind: str = "") -> list[Span]:
+    def rank_spans(self, question: str, passages: Sequence[Passage], type: str = "") -> list[Span]:
         """Return the spans of passages with their scores, the best first.
 
         A span alone says too little: what it is about often stands before it, or in a title. So it has its own score
-        and that of its passage with the titles. kind: the type of material that is asked for."""
+        and that of its passage with the titles. type: the type of material that is asked for."""
         meant = self.meant(question)
         asked = self._asked(meant)
         rarity, scores = asked.rarity, list(self.scores(passages, asked))
         others = self._scores_by_others(question, meant, passages)
         sums = [sum(map(mul, own, rarity)) + others[one.key] for one, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
-        factors = [aside(one, kind) * share for one, share in zip(passages, shares, strict=True)]
+        factors = [aside(one, type) * share for one, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
         cut = {at: self.spans_of(passages[at].id) for at in order[:CUT]}
         lengths = [length for spans in cut.values() for _, _, length in spans]
@@ -262,6 +262,6 @@ def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
     return sum(rare for score, rare in zip(scores, rarity, strict=True) if score) / (sum(rarity) or 1)
 
 
-def aside(passage: Passage, kind: str) -> float:
-    """Return the weight of a passage by what it is. kind: the type of material that is asked for."""
-    return 1.0 if kind or may_be_shown(passage) else ASIDE
+def aside(passage: Passage, type: str) -> float:
+    """Return the weight of a passage by what it is. type: the type of material that is asked for."""
+    return 1.0 if type or may_be_shown(passage) else ASIDE

@@ -85,9 +85,9 @@ class SectionTexts:
 
     def own_section(self, node: HeadingNode) -> AnnotatorSection:
         """Return a section as the stand-in sees it: it reads the section's own text alone."""
-        language, kinds = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
+        language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         lead = "\n\n".join(self._own_texts(node))
-        return AnnotatorSection(tuple(titles_path(node)), "", (), language, lead, kinds)
+        return AnnotatorSection(tuple(titles_path(node)), "", (), language, lead, types)
 
     def only_part(self, section: HeadingNode) -> HeadingNode | None:
         """Return the subsection that is all there is of a section, or None.

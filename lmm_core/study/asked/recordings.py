@@ -29,12 +29,12 @@ PATIENCE = 5.0  # seconds to wait for another process that writes
 HOUR = "%Y-%m-%dT%H"
 MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers; whoever asks without end fills no disk
 OURS = 0x6C6D6D61  # SQLite's application_id, "lmma"
-VERSION = 1
+VERSION = 2
 NAMES = tuple(field.name for field in fields(RecordedTurn))
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS turns (
     number INTEGER PRIMARY KEY, "id" TEXT NOT NULL UNIQUE, "conversation" TEXT NOT NULL, "hour" TEXT NOT NULL,
-    "question" TEXT NOT NULL, "kind" TEXT NOT NULL, "answer" TEXT NOT NULL, "outcome" TEXT NOT NULL,
+    "question" TEXT NOT NULL, "type" TEXT NOT NULL, "answer" TEXT NOT NULL, "outcome" TEXT NOT NULL,
     "sources" TEXT NOT NULL, "by" TEXT NOT NULL, "first_word" REAL, "seconds" REAL,
     "asked_tokens" INTEGER NOT NULL, "answered_tokens" INTEGER NOT NULL,
     "thumb" INTEGER NOT NULL, "comment" TEXT NOT NULL

@@ -35,7 +35,7 @@ class RecordedTurn:
 
     id: random, known to the page that asked, so that it can judge the answer; conversation: random, the
     same for the questions of a page until it is left, "" if conversations are not recorded; hour: UTC,
-    `2026-11-22T14`; kind: the type of material asked for, "" for none; answer: "" if only questions
+    `2026-11-22T14`; type: the type of material asked for, "" for none; answer: "" if only questions
     are recorded; sources: the best first; by: who answered, `source/model`; first_word, seconds: from
     the question to the answer's first word and to its end, None if there was none; asked_tokens,
     answered_tokens: of the requests to models and of their replies; thumb: 1 up, -1 down, 0 none;
@@ -45,7 +45,7 @@ class RecordedTurn:
     conversation: str
     hour: str
     question: str
-    kind: str = ""
+    type: str = ""
     answer: str = ""
     outcome: Outcome = "answered"
     sources: tuple[RecordedSource, ...] = ()

@@ -111,8 +111,8 @@ def test_a_term_without_emphasis_has_to_be_in_the_title():
 
 def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
     text = "How strongly an observation pulls at the line."
-    assert asked(text, "Leverage", kinds=("definition",)) == ["What does “Leverage” mean?"]
-    assert asked(f"**Leverage.** {text}", "Definition 2.1", kinds=("definition",)) == ["What does “Leverage” mean?"]
+    assert asked(text, "Leverage", types=("definition",)) == ["What does “Leverage” mean?"]
+    assert asked(f"**Leverage.** {text}", "Definition 2.1", types=("definition",)) == ["What does “Leverage” mean?"]
     assert asked(text, "Leverage") == []
 
 
@@ -127,7 +127,7 @@ def test_a_title_that_is_no_whole_question_is_none(title):
 
 
 def test_an_exercise_answers_nothing():
-    assert said(f"A *residual* is {DISTANCE}", ("What is a mean?",), kinds=("exercise",)).questions == []
+    assert said(f"A *residual* is {DISTANCE}", ("What is a mean?",), types=("exercise",)).questions == []
 
 
 def test_no_question_is_asked_twice():

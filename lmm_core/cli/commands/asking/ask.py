@@ -38,9 +38,9 @@ class _CommandWithTypes(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the types that can be asked for."""
-        if kinds := _indexed_types():
+        if types := _indexed_types():
             formatter.write_paragraph()
-            formatter.write_text(printable(f"In this index, {_name_types(kinds)}"))
+            formatter.write_text(printable(f"In this index, {_name_types(types)}"))
 
 
 def _indexed_types() -> list[str]:
@@ -67,13 +67,13 @@ def _indexed_types() -> list[str]:
 @click.command(cls=_CommandWithTypes)
 @click.argument("question", required=False)
 @click.option(
-    "--type", "kind", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
+    "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
 @click.option("--budget", type=click.IntRange(50), metavar="TOKENS", help="How much of the notes to show to the model.")
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would be shown.")
 @json_option
-def ask(question: str | None, kind: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
+def ask(question: str | None, type: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
     """Answer a question from the notes, with sources. Without a question, start a session.
 
     *exercise* in a question asks for exercises; so does any other type of material in the notes."""
@@ -94,7 +94,7 @@ def ask(question: str | None, kind: str, budget: int | None, model: str, no_mode
                 talk = make_conversation(project, models, library, not no_model, tools)
                 if without := not_checked(project, models, not no_model):
                     warn(without)
-                printer = _AnswerPrinter(project, talk, kind, no_model, as_json)
+                printer = _AnswerPrinter(project, talk, type, no_model, as_json)
                 if question is not None:
                     await printer.answer(question)
                 else:
@@ -144,29 +144,29 @@ async def _hold_session(printer: _AnswerPrinter, library: Library, logger: Logge
 
 
 async def _greet(printer: _AnswerPrinter, library: Library) -> None:
-    """Print what there is to ask, and who answers. Raise UnknownKind for a type that is not there."""
-    from ....retrieve.search import known_kind
+    """Print what there is to ask, and who answers. Raise UnknownType for a type that is not there."""
+    from ....retrieve.search import known_type
 
     async with library.use() as opened:
         material = await opened.material()
-    known_kind(printer.kind, material)
+    known_type(printer.type, material)
     asker = printer.talk.asker
     by = asker.model.name if asker else "no model: the best passages are the answer"
     say(f"{material.size}; {by}", err=True)
-    if material.kinds:
-        say(_name_types(sorted(material.kinds)), err=True)
+    if material.types:
+        say(_name_types(sorted(material.types)), err=True)
     say("Ctrl-D ends this", err=True)
 
 
-def _name_types(kinds: Sequence[str]) -> str:
-    return f"types of material to ask for: {' '.join(f'*{kind}*' for kind in kinds)}"
+def _name_types(types: Sequence[str]) -> str:
+    return f"types of material to ask for: {' '.join(f'*{type}*' for type in types)}"
 
 
 class _AnswerPrinter:
     """Asks questions and prints the answers."""
 
-    def __init__(self, project: Project, talk: Conversation, kind: str, no_model: bool, as_json: bool) -> None:
-        self.project, self.talk, self.kind = project, talk, kind
+    def __init__(self, project: Project, talk: Conversation, type: str, no_model: bool, as_json: bool) -> None:
+        self.project, self.talk, self.type = project, talk, type
         self.no_model, self.as_json = no_model, as_json
 
     async def answer(self, question: str) -> None:
@@ -181,7 +181,7 @@ class _AnswerPrinter:
         is_shown = self.talk.asker is not None and not self.as_json
         show = (lambda part: say(part, nl=False)) if is_shown else None
         try:
-            answer = await self.talk.ask(question, show, self.kind)
+            answer = await self.talk.ask(question, show, self.type)
         except BrokenAnswer as error:
             if self.as_json:
                 print_json(_answer_as_json(replace(error.answer, notes=(*error.answer.notes, str(error)))))
@@ -198,7 +198,7 @@ class _AnswerPrinter:
         """Print only the context that a model would be shown."""
         from ....retrieve.answer import context_text
 
-        found, context = await self.talk.look(question, self.kind, as_for_model=True)
+        found, context = await self.talk.look(question, self.type, as_for_model=True)
         if self.as_json:
             sources = [_source_as_json(source) for source in context.sources]
             print_json({"question": question, "queries": found.queries, "context": context.text,
@@ -240,8 +240,8 @@ class _AnswerPrinter:
         say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._shown(ranked.section)}")
-        if answer.kinds:
-            say(_name_types(answer.kinds), err=True)
+        if answer.types:
+            say(_name_types(answer.types), err=True)
 
     def _shown(self, there: CitedSource | Section) -> str:
         """Return the titles that lead to a source or a section, its file and lines, and the heading's anchor."""
@@ -264,7 +264,7 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
         "cited": list(answer.cited),
         "sources": [_source_as_json(source) for source in answer.sources],
         "nearest": [{"titles": ranked.section.titles, "place": ranked.section.place} for ranked in answer.nearest],
-        "kinds": list(answer.kinds),
+        "types": list(answer.types),
         "notes": list(answer.notes),
     }
 

@@ -25,23 +25,21 @@ SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 @click.command()
 @click.argument("query", required=False)
 @click.option("-k", "limit", type=click.IntRange(1), metavar="N", help="How many results (6).")
-@click.option(
-    "--type", "kind", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …)."
-)
+@click.option("--type", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …).")
 @click.option("--no-type", is_flag=True, help="Find only chunks without a type.")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
 @click.option("--group", is_flag=True, help="Find whole sections in place of chunks.")
 @click.option("--values", "key", default="", metavar="KEY", help="List the values of a key of the chunks; no QUERY.")
 @json_option
 def search(
-    query: str | None, limit: int | None, kind: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
+    query: str | None, limit: int | None, type: str, no_type: bool, under: str, group: bool, key: str, as_json: bool
 ) -> None:
     """Find passages by a question or by words. *exercise* in it puts exercises first."""
     from ....indexing.collection import afind_documents, chunks_for, find_types
     from ....retrieve.search import search_filter, search_points
     from ....store.threads import run_in_thread
 
-    if key and (query or limit or kind or no_type or under or group):
+    if key and (query or limit or type or no_type or under or group):
         raise click.UsageError("--values takes neither a QUERY nor other options than --json")
     if key:
         _print_values(key, as_json)
@@ -52,7 +50,7 @@ def search(
 
     async def work(library: Library) -> tuple[list[ScoredPoint], dict[str, int]]:
         store, collection, most = library.store, library.collection, limit or 6
-        where = await run_in_thread(search_filter, store, collection, kind, no_type, under)
+        where = await run_in_thread(search_filter, store, collection, type, no_type, under)
         for names in (await library.words()).synonyms.used(asked):
             say(f"searching also for other names: {one_line(str(names))}", err=True)
         points = await search_points(library, asked, chunks_for(most) if group else most, where, warn)
@@ -65,7 +63,7 @@ def search(
         sys.exit(1)
     points, types = found
     if not points:
-        say(_nothing_found(asked, kind, under, types), err=True)
+        say(_nothing_found(asked, type, under, types), err=True)
     if as_json:
         print_json([{"id": point.id, "score": point.score, **point.payload} for point in points])
     else:
@@ -104,16 +102,16 @@ def _print_values(key: str, as_json: bool) -> None:
         say(f"{counted(without, 'chunk')} without {one_line(key)}", err=True)
 
 
-def _nothing_found(query: str, kind: str, under: str, types: dict[str, int]) -> str:
+def _nothing_found(query: str, type: str, under: str, types: dict[str, int]) -> str:
     """Return a sentence about a search without results, with the types of material that there are."""
     where = f" under {under}" if under else ""
-    if kind and kind not in types:
+    if type and type not in types:
         from ....scan.check.words import nearest
 
-        near = nearest(kind, types)
-        said = f"nothing has the type {kind!r}" + (f"; did you mean {near!r}?" if near else "")
+        near = nearest(type, types)
+        said = f"nothing has the type {type!r}" + (f"; did you mean {near!r}?" if near else "")
     else:
-        said = f"nothing found for {query!r}{f' of the type {kind!r}' if kind else ''}{where}"
+        said = f"nothing found for {query!r}{f' of the type {type!r}' if type else ''}{where}"
     listed = ", ".join(f"{name} ({count})" for name, count in types.items())
     return one_line(f"{said} (the types here: {listed})" if types else f"{said} (nothing here has a type)")
 
@@ -123,8 +121,8 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
     payload = point.payload
     titles = " > ".join(payload.get("titles") or [])
-    kind = payload.get("type")
-    badge = f" [{kind if isinstance(kind, str) else ', '.join(kind)}]" if kind else ""
+    type = payload.get("type")
+    badge = f" [{type if isinstance(type, str) else ', '.join(type)}]" if type else ""
     path = shorten(project.root / str(payload.get("source", "")))
     text = " ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split())
     say(f"{point.score:.3f}  ", nl=False)

@@ -226,6 +226,6 @@ def _write_package(made: list[Card], name: str, output: Path, root: Path) -> Non
 
 
 def _count(made: list[Card]) -> str:
-    kinds = [card.kind for card in made]
-    parts = [counted(kinds.count(kind), kind) for kind in dict.fromkeys(kinds)]
+    types = [card.type for card in made]
+    parts = [counted(types.count(type), type) for type in dict.fromkeys(types)]
     return f"{counted(len(made), 'card')} ({', '.join(parts)})"

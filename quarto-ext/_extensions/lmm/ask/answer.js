@@ -68,9 +68,9 @@
   }
 
   // Ask, and show what comes as it comes.
-  async function send(question, kind) {
+  async function send(question, type) {
     stop();
-    const turn = { question, kind, answer: "", sources: [], cited: [], notes: [], nearest: [], kinds: [], answered: true, state: "open", problem: "" };
+    const turn = { question, type, answer: "", sources: [], cited: [], notes: [], nearest: [], types: [], answered: true, state: "open", problem: "" };
     const history = turns.filter(({ answer }) => answer).slice(-HISTORY).map((one) => ({ question: one.question, answer: one.answer }));
     turns.push(turn);
     const shown = show(turn);
@@ -79,7 +79,7 @@
     const control = (running = new AbortController());
     try {
       const together = own.record === "conversations" ? { conversation } : {};
-      await stream({ question, history, ...together, ...(kind ? { type: kind } : {}) }, turn, control);
+      await stream({ question, history, ...together, ...(type ? { type } : {}) }, turn, control);
     } catch (error) {
       fail(turn, error, control.signal);
     }
@@ -131,7 +131,7 @@
     draw(turn);
   }
 
-  const pick = ({ answered = true, cited = [], notes = [], nearest = [], kinds = [], by = "", off_topic = "", id = "" }) => ({ answered, cited, notes, nearest, kinds, by, off_topic, id });
+  const pick = ({ answered = true, cited = [], notes = [], nearest = [], types = [], by = "", off_topic = "", id = "" }) => ({ answered, cited, notes, nearest, types, by, off_topic, id });
 
   function fail(turn, error, signal) {
     turn.state = signal.aborted && !(signal.reason instanceof Refused) ? "stopped" : "broken";
@@ -212,7 +212,7 @@
     const again = () => {
       shownAs.get(turn).closest("section").remove();
       turns.splice(turns.indexOf(turn), 1);
-      ask.box.ask(turn.question, turn.kind);
+      ask.box.ask(turn.question, turn.type);
     };
     const said = turn.state === "stopped" ? t("stopped") : turn.problem || t("brokeOff");
     return [note(said), turn.token ? tokenForm(again) : el("button", { type: "button", onclick: again }, t("askAgain"))];
@@ -236,15 +236,15 @@
     return [
       ...(shown.length && turn.answer && !isBestMatches(turn) ? [el("h4", {}, t("sources")), el("ol", { class: "lmm-ask-sources" }, shown)] : []),
       ...(nearest.length ? [el("h4", {}, t("nearest")), el("ul", { class: "lmm-ask-sources" }, nearest)] : []),
-      ...(turn.state === "done" && turn.kinds?.length ? [kinds(turn)] : []),
+      ...(turn.state === "done" && turn.types?.length ? [types(turn)] : []),
     ];
   }
 
   // The same question to each type of material that there is.
-  function kinds(turn) {
-    const names = turn.kinds.filter((name) => name !== turn.kind).map(String);
-    return el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") },
-      el("span", { class: "lmm-ask-quiet" }, `${t("kinds")}:`),
+  function types(turn) {
+    const names = turn.types.filter((name) => name !== turn.type).map(String);
+    return el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("types") },
+      el("span", { class: "lmm-ask-quiet" }, `${t("types")}:`),
       names.map((name) => el("button", { type: "button", onclick: () => ask.box.ask(turn.question, name) }, name)));
   }
 

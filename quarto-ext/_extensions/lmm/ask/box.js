@@ -8,7 +8,7 @@
   const NAMES = hasData ? ["find", "contents", "cards"] : ["find", "contents"];
   const FORMAT = 9; // of the data
   const RENDER = 3600000; // milliseconds that a render may take, which first makes the index
-  let kind = ""; // of the passages that are looked for
+  let type = ""; // of the passages that are looked for
   let isUp = false; // the server
   let greeted = Promise.resolve(); // resolves when it is known whether the server is up
   let told = {}; // the teacher's texts, which the server has
@@ -24,7 +24,7 @@
   const forget = el("button", { type: "button", class: "lmm-ask-link", hidden: true, onclick: clear }, t("forget"));
   const recording = el("p", { class: "lmm-ask-quiet lmm-ask-recording", id: "lmm-ask-recording", hidden: true });
   const form = el("form", { role: "search", class: "lmm-ask-row", onsubmit: onSubmit }, field, submit, stop);
-  const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("kinds") });
+  const chips = el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("types") });
   const notices = el("div", { class: "lmm-ask-notices" });
   const hits = el("ol", { class: "lmm-ask-hits" });
   const greeting = el("p", { class: "lmm-ask-greeting", hidden: true });
@@ -91,7 +91,7 @@
   function use(about) {
     if (about.format !== FORMAT) throw new Error("format");
     ask.search.start(about);
-    showChips(Object.keys(about.kinds));
+    showChips(Object.keys(about.types));
     if (!about.sections.length) notice("data", t("empty"));
   }
 
@@ -121,7 +121,7 @@
     const indexed = said?.indexed;
     const isOlder = Date.parse(ask.about?.made) - Date.parse(indexed) > RENDER;
     notice("indexed", isOlder ? t("indexOlder", date(indexed)) : "");
-    if (!hasData && said?.kinds) showChips(Array.isArray(said.kinds) ? said.kinds : Object.keys(said.kinds));
+    if (!hasData && said?.types) showChips(Array.isArray(said.types) ? said.types : Object.keys(said.types));
   }
 
   // What the teacher says before the first question, and how the box is called.
@@ -184,12 +184,12 @@
     await greeted;
     notice("question", question || !isUp ? "" : told.empty || "");
     if (!question) return;
-    if (isUp) askServer(question, kind);
+    if (isUp) askServer(question, type);
     else searching.then(() => hits.querySelector("a")?.click());
   }
 
   function askServer(question, type) {
-    const asked = ask.about ? ask.search.keyword(question).kind : "";
+    const asked = ask.about ? ask.search.keyword(question).type : "";
     asking(true);
     answer.send(question, asked || (type === "notes" ? "" : type));
     field.value = "";
@@ -228,7 +228,7 @@
   async function show(query) {
     const own = ++shown;
     hits.setAttribute("aria-busy", "true");
-    const { terms, hits: sections } = await ask.search.search(query, kind);
+    const { terms, hits: sections } = await ask.search.search(query, type);
     if (own !== shown) return; // something else is looked for meanwhile
     hits.replaceChildren(...sections.map(hit));
     showCount(terms.length ? sections.length : null);
@@ -248,7 +248,7 @@
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
       above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
       el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
-      passage?.kind ? el("span", { class: "lmm-ask-kind" }, passage.kind) : null,
+      passage?.type ? el("span", { class: "lmm-ask-type" }, passage.type) : null,
       question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
       el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
   }
@@ -258,16 +258,16 @@
     return is ? el("mark", {}, shown) : shown;
   }
 
-  function showChips(kinds) {
-    const names = kinds.length ? ["", "notes", ...kinds] : [];
+  function showChips(types) {
+    const names = types.length ? ["", "notes", ...types] : [];
     chips.replaceChildren(...names.map((name) => el("button", {
-      type: "button", "data-kind": name, "aria-pressed": String(name === kind), onclick: () => filter(name),
+      type: "button", "data-type": name, "aria-pressed": String(name === type), onclick: () => filter(name),
     }, name === "" ? t("all") : name === "notes" ? t("notes") : name)));
   }
 
   function filter(name) {
-    kind = name;
-    for (const chip of chips.children) chip.setAttribute("aria-pressed", chip.dataset.kind === kind);
+    type = name;
+    for (const chip of chips.children) chip.setAttribute("aria-pressed", chip.dataset.type === type);
     find();
   }
 
@@ -286,10 +286,10 @@
 
   async function showThere(query) {
     try {
-      const own = kind === "notes"; // no type: the server sends others as well
-      const { hits: all = [] } = await answer.get("search", { q: query.slice(0, 1000), type: own ? "" : kind, k: own ? 20 : "" });
+      const own = type === "notes"; // no type: the server sends others as well
+      const { hits: all = [] } = await answer.get("search", { q: query.slice(0, 1000), type: own ? "" : type, k: own ? 20 : "" });
       if (field.value.trim() !== query) return;
-      const found = all.filter(({ kinds = [] }) => !own || !kinds.length);
+      const found = all.filter(({ types = [] }) => !own || !types.length);
       hits.replaceChildren(...found.map(foundThere));
       showCount(found.length);
     } catch (error) {
@@ -297,11 +297,11 @@
     }
   }
 
-  function foundThere({ titles = [], place = "", anchor = "", text = "", kinds = [], type = [] }) {
-    const marks = [].concat(kinds.length ? kinds : type);
+  function foundThere({ titles = [], place = "", anchor = "", text = "", types = [], type = [] }) {
+    const marks = [].concat(types.length ? types : type);
     const href = answer.addressOf({ place, anchor });
     return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", href ? null : el("small", {}, place),
-      marks.map((name) => el("span", { class: "lmm-ask-kind" }, String(name))),
+      marks.map((name) => el("span", { class: "lmm-ask-type" }, String(name))),
       el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 

@@ -129,7 +129,7 @@
       path.length = depth;
       path[depth] = title;
       const titles = path.filter(Boolean).filter((name, at, all) => name !== all[at - 1]);
-      const own = texts.map((row) => [].concat(row)).map(([text, kind = "", term = "", terms = ""]) => ({ text: bare(text), kind, term: bare(term), terms }));
+      const own = texts.map((row) => [].concat(row)).map(([text, type = "", term = "", terms = ""]) => ({ text: bare(text), type, term: bare(term), terms }));
       sections.push({ number, page, source, depth, title, titles, anchor, minutes, summary, questions, passages: own });
     }
   }
@@ -167,8 +167,8 @@
   // The type keyword in a question (`*exercise*`), where there is such a type, and the rest.
   function keyword(query) {
     const match = query.includes("*") && /(?:^|\s)\*([\p{L}\w-]+)\*(?=\s|[.,;:?!]|$)/u.exec(query);
-    const kind = match && Object.keys(ask.about.kinds).find((name) => fold(name) === fold(match[1]));
-    return kind ? { kind, rest: query.replace(`*${match[1]}*`, " ") } : { kind: "", rest: query };
+    const type = match && Object.keys(ask.about.types).find((name) => fold(name) === fold(match[1]));
+    return type ? { type, rest: query.replace(`*${match[1]}*`, " ") } : { type: "", rest: query };
   }
 
   // The words of a question: those that say what it is about, and the others. They are in the language of the site, unless
@@ -222,12 +222,12 @@
     return unknown.size ? find(all, { ...options, boostTerm, prefix, fuzzy: (term) => unknown.has(term) && 0.2 }) : results;
   }
 
-  // The best sections, each with what is shown of it, the best first. kind: of the passages; "" any, "notes" those without
+  // The best sections, each with what is shown of it, the best first. type: of the passages; "" any, "notes" those without
   // a type, "summary" sections by their summaries.
-  async function search(query, kind) {
+  async function search(query, type) {
     await ready;
     const asked = keyword(query.slice(0, MOST_CHARACTERS));
-    const wanted = asked.kind || kind;
+    const wanted = asked.type || type;
     const { terms, others } = subject(asked.rest);
     const names = otherNames(asked.rest);
     const stemmed = [...new Set(terms.map(stemOf))];
@@ -238,10 +238,10 @@
     return { terms, hits: bestSections(scored).map((one) => shown(one, wanted)) };
   }
 
-  const fits = ({ section, passage }, kind) =>
-    !kind || (kind === "summary" ? section.summary : kind === "notes" ? !passage?.kind : passage?.kind === kind);
+  const fits = ({ section, passage }, type) =>
+    !type || (type === "summary" ? section.summary : type === "notes" ? !passage?.type : passage?.type === type);
 
-  const aside = (passage, kind) => (!kind && passage?.kind && passage.kind !== "definition" ? ask.about.weights.aside : 1);
+  const aside = (passage, type) => (!type && passage?.type && passage.type !== "definition" ? ask.about.weights.aside : 1);
 
   // The scores of passages for the words that say little of a subject, by what is said about their sections.
   function bySmallWords(others, terms) {
@@ -277,10 +277,10 @@
   }
 
   // What is shown of a hit.
-  function shown({ id, terms, score }, kind) {
+  function shown({ id, terms, score }, type) {
     const { section, passage } = passages[id];
     const found = new Set(terms);
-    const text = kind !== "summary" && passage ? passage : null;
+    const text = type !== "summary" && passage ? passage : null;
     return { section, passage: text, score, terms: found, start: text ? bestSpan(text.text, found) : 0, question: matching(section.questions, found) };
   }
 

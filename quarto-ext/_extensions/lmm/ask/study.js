@@ -52,11 +52,11 @@
 
   function entries(sections, length) {
     return el("ul", { class: "lmm-ask-contents" }, sections.map((section) => {
-      const kinds = new Map();
-      for (const { kind } of section.passages) if (kind) kinds.set(kind, (kinds.get(kind) || 0) + 1);
+      const types = new Map();
+      for (const { type } of section.passages) if (type) types.set(type, (types.get(type) || 0) + 1);
       return el("li", { class: `lmm-ask-depth-${Math.min(section.depth, 4)}` },
         link(section), " ", length(section) ? el("small", {}, time(length(section))) : null,
-        [...kinds].map(([kind, count]) => el("span", { class: "lmm-ask-kind" }, count > 1 ? `${count} × ${kind}` : kind)),
+        [...types].map(([type, count]) => el("span", { class: "lmm-ask-type" }, count > 1 ? `${count} × ${type}` : type)),
         section.summary ? el("p", {}, ask.shown(section.summary)) : null);
     }));
   }
@@ -69,14 +69,14 @@
     return ask.search.sections.flatMap((section, at) => {
       const back = [section.summary, ...answers(at)].filter(Boolean);
       const asked = back.length ? section.questions.map((front) => ({ section, front, back })) : [];
-      const typed = section.passages.filter(({ kind }) => kind === "definition" || kind === "exercise");
+      const typed = section.passages.filter(({ type }) => type === "definition" || type === "exercise");
       return [...asked, ...typed.map((passage) => typedCard(section, passage))];
     });
   }
 
   function answers(at) {
     const section = ask.search.sections[at];
-    const notes = (one) => one.passages.filter(({ kind }) => !kind).map(({ text }) => text);
+    const notes = (one) => one.passages.filter(({ type }) => !type).map(({ text }) => text);
     const own = notes(section);
     for (let next = at + 1; !own.length && ask.search.sections[next]?.depth > section.depth; next++) {
       const below = ask.search.sections[next];
@@ -85,8 +85,8 @@
     return own;
   }
 
-  function typedCard(section, { kind, text, term }) {
-    if (kind === "exercise") return { section, front: text, back: section.titles, sign: " › " };
+  function typedCard(section, { type, text, term }) {
+    if (type === "exercise") return { section, front: text, back: section.titles, sign: " › " };
     return { section, front: term || section.title, back: [text] };
   }
 

@@ -5,7 +5,7 @@
   const WORDS = {
     en: {
       title: "Search and study", find: "Search", contents: "Contents", cards: "Cards", close: "Close",
-      field: "Words or a question", kinds: "Kind of material", all: "All", notes: "Notes",
+      field: "Words or a question", types: "Type of material", all: "All", notes: "Notes",
       found: "{0} sections", nothing: "Nothing found. Other words may help.", answers: "answers:",
       empty: "There is nothing to search in on this site yet.",
       noData: "The data of the search cannot be loaded. Load the page again, or tell your teacher.",
@@ -30,7 +30,7 @@
     },
     de: {
       title: "Suchen und lernen", find: "Suchen", contents: "Inhalt", cards: "Karten", close: "Schließen",
-      field: "Wörter oder eine Frage", kinds: "Art des Materials", all: "Alles", notes: "Skript",
+      field: "Wörter oder eine Frage", types: "Art des Materials", all: "Alles", notes: "Skript",
       found: "{0} Abschnitte", nothing: "Nichts gefunden. Vielleicht helfen andere Wörter.", answers: "beantwortet:",
       empty: "Auf dieser Seite gibt es noch nichts zu durchsuchen.",
       noData: "Die Daten der Suche lassen sich nicht laden. Laden Sie die Seite neu, oder sagen Sie es der Lehrperson.",
@@ -55,7 +55,7 @@
     },
     fr: {
       title: "Chercher et apprendre", find: "Chercher", contents: "Sommaire", cards: "Cartes", close: "Fermer",
-      field: "Des mots ou une question", kinds: "Genre de contenu", all: "Tout", notes: "Cours",
+      field: "Des mots ou une question", types: "Genre de contenu", all: "Tout", notes: "Cours",
       found: "{0} sections", nothing: "Rien n’a été trouvé. Essayez d’autres mots.", answers: "répond à :",
       empty: "Il n’y a encore rien à chercher sur ce site.",
       noData: "Les données de la recherche ne peuvent être chargées. Rechargez la page, ou prévenez l’enseignant.",
@@ -80,7 +80,7 @@
     },
     es: {
       title: "Buscar y estudiar", find: "Buscar", contents: "Contenido", cards: "Tarjetas", close: "Cerrar",
-      field: "Palabras o una pregunta", kinds: "Tipo de material", all: "Todo", notes: "Apuntes",
+      field: "Palabras o una pregunta", types: "Tipo de material", all: "Todo", notes: "Apuntes",
       found: "{0} secciones", nothing: "No se ha encontrado nada. Pruebe con otras palabras.", answers: "responde a:",
       empty: "Todavía no hay nada que buscar en este sitio.",
       noData: "No se pueden cargar los datos de la búsqueda. Recargue la página o avise al docente.",
@@ -105,7 +105,7 @@
     },
     it: {
       title: "Cercare e studiare", find: "Cerca", contents: "Indice", cards: "Schede", close: "Chiudi",
-      field: "Parole o una domanda", kinds: "Tipo di materiale", all: "Tutto", notes: "Appunti",
+      field: "Parole o una domanda", types: "Tipo di materiale", all: "Tutto", notes: "Appunti",
       found: "{0} sezioni", nothing: "Non è stato trovato nulla. Provi con altre parole.", answers: "risponde a:",
       empty: "In questo sito non c’è ancora nulla da cercare.",
       noData: "I dati della ricerca non si possono caricare. Ricarichi la pagina o avvisi il docente.",
