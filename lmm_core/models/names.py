@@ -11,6 +11,12 @@ from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
 DEFAULT = "default"
 SENTENCE_TRANSFORMERS = "sentencetransformers"
+# The sources of models whose names begin so, for people who name none.
+_MAKERS = {
+    "gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "text-embedding-": "openai",
+    "claude-": "anthropic", "gemini-": "gemini", "mistral-": "mistral", "ministral-": "mistral",
+    "llama": "ollama", "qwen": "ollama", "gemma": "ollama", "phi": "ollama", "deepseek": "ollama",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ NO_MODEL = ModelName(NONE, "")
 
 
 def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
-    """Return the name that a text holds: `OpenAI/gpt-4o-mini`, or a source alone.
+    """Return the name that a text holds: `OpenAI/gpt-5`, or a source alone.
 
     A source alone means its default model. `SentenceTransformers/all-MiniLM-L6-v2`, as LM markdown
     writes it, is a model on this machine, by fastembed. Raise ModelError, with the names that are allowed, if
@@ -48,8 +54,12 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
             raise ModelError(f"{text!r}: name a model, {FASTEMBED}/MODEL; `lmm models list` shows them")
         return ModelName(FASTEMBED, model.strip())
     if name not in sources:
+        family = next((maker for start, maker in _MAKERS.items() if name.startswith(start)), "")
+        meant = (
+            f"did you mean {family}/{text.strip()}?" if family and not model else f"the source {source!r} is unknown."
+        )
         raise ModelError(
-            f"{text!r}: the source {source!r} is unknown. "
+            f"{text!r}: {meant} "
             f"The sources are {', '.join([*sources, FASTEMBED, STAND_IN])}. "
             "A model is named source/model; [sources.NAME] in config.toml adds a source."
         )

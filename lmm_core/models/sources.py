@@ -19,6 +19,7 @@ STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
 FASTEMBED = "fastembed"
 NONE = "none"
+CHAT_MODEL = "gpt-5.4-mini"  # of OpenAI, where OPENAI_API_KEY is set and no model is named
 ANNOTATION_TOKENS = 1_000  # of a reply with annotations, where nothing else is configured
 
 # The parameters of a provider that settings may have. Others keep what is sent, search the web with it, hand it to
@@ -105,7 +106,7 @@ SOURCES: dict[str, ModelSource] = {
     source.name: source
     for source in (
         ModelSource(
-            "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-4o-mini", "text-embedding-3-small"
+            "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", CHAT_MODEL, "text-embedding-3-small"
         ),
         ModelSource(
             "mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-small-latest", "mistral-embed"

@@ -7,7 +7,8 @@ whose source has changed are made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -40,6 +41,9 @@ from .annotations.sections import SectionTexts, closed_parts
 from .annotations.tally import Tally
 from .header import is_list_header, scan
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
+
+_LINES_SHOWN = 5
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 class Progress(Protocol):
@@ -358,9 +362,10 @@ class RagRun:
 
     def _report(self) -> None:
         stopped = [error for _, error in self._failed if error.stop]
-        for line, error in sorted(self._failed, key=lambda failure: failure[0]):
-            if not error.stop:
-                self.logger.error(f"section not annotated: {error}", line)
+        for lines, message in _group_by_reason([failure for failure in self._failed if not failure[1].stop]):
+            sections = f"{len(lines)} sections" if len(lines) > 1 else "section"
+            place = f" (lines {', '.join(map(str, lines[:_LINES_SHOWN]))}{', …' if len(lines) > _LINES_SHOWN else ''})"
+            self.logger.error(f"{sections} not annotated{place if len(lines) > 1 else ''}: {message}", lines[0])
         if stopped:
             self.logger.error(f"{counted(len(stopped) + self._waiting, 'section')} not annotated: {stopped[0]}")
         elif self._waiting:
@@ -421,6 +426,17 @@ class RagRun:
                 tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
                 found.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
         return [request for request in found if request.wanted]
+
+
+def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
+    """Yield the lines of sections that failed for the same reason, and the message for the first of them.
+
+    What a message quotes from a reply is no part of the reason."""
+    groups: dict[str, tuple[list[int], str]] = {}
+    for line, error in sorted(failed, key=lambda failure: failure[0]):
+        lines, _ = groups.setdefault(_QUOTED.sub("", str(error)), ([], str(error)))
+        lines.append(line)
+    yield from groups.values()
 
 
 def _is_annotated(node: HeadingNode) -> bool:

@@ -15,7 +15,7 @@ PROSE = "A residual is the vertical distance between a point and the line that w
 NOTES = f"---\ntitle: T\n---\n\n# A\n\n{PROSE}\n::: exercise\nSECRET\n:::\n"
 KEY = "ssh-rsa KEY of the reader\n"
 TARGET = "home/authorized_keys"
-VALUES = {"save": TARGET, "source": "outside.md", "pass": "passes:harm", "keep": "all", "model": "openai/gpt-4o-mini"}
+VALUES = {"save": TARGET, "source": "outside.md", "pass": "passes:harm", "keep": "all", "model": "openai/gpt-5.4-mini"}
 
 
 def in_header(line):

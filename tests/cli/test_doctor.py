@@ -39,7 +39,7 @@ def online(status=0):
 def test_each_model_is_asked_once_for_one_token(model, monkeypatch):
     (line,) = online()
     assert re.fullmatch(
-        rf"ok  openai      openai/gpt-4o-mini: answered in \d+\.\d s at {model.url} \(major, minor, aux\)", line
+        rf"ok  openai      openai/gpt-5.4-mini: answered in \d+\.\d s at {model.url} \(major, minor, aux\)", line
     )
     assert [request["max_tokens"] for request in model.requests] == [1]
     monkeypatch.setenv("LMM_MODEL_AUX", "openai/small")
@@ -70,7 +70,7 @@ def test_a_proxy_that_cannot_be_used_does_not_end_it(monkeypatch):
 def test_a_refused_key_counts(model, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "another")
     assert online(status=1) == [
-        "--  openai      openai/gpt-4o-mini: the server refuses the key (401): check $OPENAI_API_KEY "
+        "--  openai      openai/gpt-5.4-mini: the server refuses the key (401): check $OPENAI_API_KEY "
         "(major, minor, aux)"
     ]
 

@@ -140,7 +140,7 @@ def test_a_key_is_all_that_a_model_needs(model):
     assert done.returncode == 0
     assert sorted(asked(model)) == ALL
     assert set(model.keys) == {f"Bearer {KEY}"}
-    assert header()["~~annotator"] == "openai/gpt-4o-mini"
+    assert header()["~~annotator"] == "openai/gpt-5.4-mini"
     assert value("Two", "~summary").startswith("Summary of Two. The mean")
     assert value("Two", "~questions")[0].startswith("What of Two. The mean")
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(outside_metadata(NOTES))
@@ -152,7 +152,7 @@ def test_a_pandoc_filter_asks_the_model_too(model, pandoc):
     assert done.returncode == 0, done.stderr
     assert "5 requests, 500 + 100 tokens, 0 from cache" in done.stderr.decode()
     assert sorted(asked(model)) == ALL
-    assert header()["~~annotator"] == "openai/gpt-4o-mini"
+    assert header()["~~annotator"] == "openai/gpt-5.4-mini"
     first = text("notes.md")
     done = run("pandoc -F lmm-rag notes.md -o notes.md", pandoc)
     assert done.stderr == b""
@@ -182,13 +182,13 @@ def test_a_check_asks_no_model_and_needs_no_key(model, monkeypatch):
     write("notes.md", NOTES)
     checked = lmm("lmm rag --check notes.md", status=1).stderr
     assert (asked(model), text("notes.md")) == ([], NOTES)
-    assert checked == "would be annotated: notes.md\n1 of 1 files would be annotated by openai/gpt-4o-mini\n"
+    assert checked == "would be annotated: notes.md\n1 of 1 files would be annotated by openai/gpt-5.4-mini\n"
     lmm("lmm rag notes.md")
     assert "0 of 1 files would be annotated" in lmm("lmm rag --check notes.md").stderr
     change("\n\nTwo. The mean", "\n\nTwo. A mean")
     model.requests.clear()
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert json.loads(lmm("lmm rag --check --json --model openai/gpt-4o-mini notes.md", status=1).stdout) == [
+    assert json.loads(lmm("lmm rag --check --json --model openai/gpt-5.4-mini notes.md", status=1).stdout) == [
         {"path": "notes.md", "changed": True, "reports": []}
     ]
     assert asked(model) == []
@@ -205,7 +205,7 @@ def test_one_file_of_a_folder_or_all_of_them(model):
     write("book/b.md", NOTES.replace("mean", "median"))
     done = lmm("lmm rag book")
     assert (
-        "2 of 2 files annotated by openai/gpt-4o-mini: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
+        "2 of 2 files annotated by openai/gpt-5.4-mini: 10 requests, 1,000 + 200 tokens, 0 from cache, " in done.stderr
     )
     assert re.search(r"cache, \d+\.\d s\n$", done.stderr)
     assert model.count == 10
@@ -366,7 +366,7 @@ def test_what_the_stand_in_wrote_is_made_again_once(model, monkeypatch):
     before = {title: blocks_of(title) for title in ("Two", "Four")}
     lmm("lmm rag notes.md")
     assert sorted(asked(model)) == ["Notes", "One", "Three"]
-    assert header()["~~annotator"] == "openai/gpt-4o-mini"
+    assert header()["~~annotator"] == "openai/gpt-5.4-mini"
     assert value("Three", "~questions") == ["By hand?"]
     assert value("Three", "~summary").startswith("Summary of Three. A residual")
     assert {title: blocks_of(title) for title in before} == before
@@ -416,7 +416,7 @@ def test_a_file_from_before_costs_nothing(model):
     first = text("notes.md")
     model.requests.clear()
     write("notes.md", NOTES)
-    assert "annotated by openai/gpt-4o-mini: 0 requests, 0 + 0 tokens, 5 from cache" in lmm("lmm rag notes.md").stderr
+    assert "annotated by openai/gpt-5.4-mini: 0 requests, 0 + 0 tokens, 5 from cache" in lmm("lmm rag notes.md").stderr
     assert (asked(model), text("notes.md")) == ([], first)
 
 
@@ -434,7 +434,7 @@ def test_without_the_key_nothing_of_the_model_is_lost(model, monkeypatch):
         in done.stderr
     )
     assert {title: blocks_of(title) for title in before} == before
-    assert header()["~~annotator"] == "openai/gpt-4o-mini"
+    assert header()["~~annotator"] == "openai/gpt-5.4-mini"
     assert value("Five", "~~annotator") == "extractive/default"
     once = text("notes.md")
     lmm("lmm rag notes.md")
@@ -449,7 +449,7 @@ def test_without_a_header_each_section_says_who_annotated_it(model, monkeypatch)
     """A Pandoc title block leaves no place for a header."""
     write("notes.md", f"% Notes\n\n# One\n\nOne. {LONG}\n")
     lmm("lmm rag notes.md")
-    assert value("One", "~~annotator") == "openai/gpt-4o-mini"
+    assert value("One", "~~annotator") == "openai/gpt-5.4-mini"
     before = blocks_of("One")
     change("\nOne. The mean", "\nOne. A mean")
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -497,9 +497,9 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
     model.fault = failing("Three", status=status)
     done = lmm("lmm rag notes.md", status=1)
     said = "http://127.0.0.1:" if status == "drop" else f"the server reports error {status}"
-    assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-4o-mini: {said}" in done.stderr
+    assert f"notes.md:{line_of('## Three')}: section not annotated: openai/gpt-5.4-mini: {said}" in done.stderr
     assert "2 sections above wait for those that failed; run again" in done.stderr
-    assert "annotated in part: notes.md\n0 of 1 files annotated by openai/gpt-4o-mini" in done.stderr
+    assert "annotated in part: notes.md\n0 of 1 files annotated by openai/gpt-5.4-mini" in done.stderr
     assert sorted(asked(model)) == ["Four", "Three", "Two"]
     assert value("Two", "~questions")
     assert value("Four", "~summary")
@@ -512,7 +512,7 @@ def test_a_section_that_fails_does_not_stop_the_others(status, model):
 
 def test_what_is_sent_where_is_said_before_it_is_sent(model, monkeypatch):
     write("notes.md", NOTES)
-    said = "annotating with openai/gpt-4o-mini: what is annotated is sent to http://models.example/v1"
+    said = "annotating with openai/gpt-5.4-mini: what is annotated is sent to http://models.example/v1"
     assert "is sent to" not in lmm("lmm rag notes.md --dry-run").stderr
     monkeypatch.setenv("HTTP_PROXY", model.url)  # the proxy answers in place of the server
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
@@ -532,7 +532,7 @@ def test_a_model_that_takes_too_long(model):
     write("notes.md", NOTES)
     model.reply = lambda body: time.sleep(1 if section_of(body) == "Two" else 0) or annotate(body)
     done = lmm("lmm rag notes.md", status=1)
-    assert "section not annotated: openai/gpt-4o-mini: the server has not answered within 0.5 s" in done.stderr
+    assert "section not annotated: openai/gpt-5.4-mini: the server has not answered within 0.5 s" in done.stderr
     assert value("Three", "~summary")
     model.reply = annotate
     model.requests.clear()
@@ -558,7 +558,7 @@ def test_a_reply_of_no_use_is_reported_and_asked_again(reply, model):
     write("notes.md", NOTES)
     model.reply = lambda body: reply if section_of(body) == "Two" else annotate(body)
     done = lmm("lmm rag notes.md", status=1)
-    assert f"section not annotated: openai/gpt-4o-mini: {USELESS[reply]}" in done.stderr
+    assert f"section not annotated: openai/gpt-5.4-mini: {USELESS[reply]}" in done.stderr
     assert value("Three", "~summary")
     assert squeezed(outside_metadata(text("notes.md"))) == squeezed(outside_metadata(NOTES))
     model.reply = annotate
@@ -574,7 +574,7 @@ def test_what_is_no_reply_of_the_protocol(body, model):
     write("config.toml", NO_PATIENCE)
     write("notes.md", NOTES)
     model.reply = lambda asked: body if section_of(asked) == "Two" else annotate(asked)
-    assert "section not annotated: openai/gpt-4o-mini: " in lmm("lmm rag notes.md", status=1).stderr
+    assert "section not annotated: openai/gpt-5.4-mini: " in lmm("lmm rag notes.md", status=1).stderr
     assert value("Three", "~summary")
 
 
@@ -605,6 +605,16 @@ def test_no_reply_changes_the_documents_structure(spelling, model):
     assert (asked(model), text("notes.md")) == ([], once)
 
 
+def test_failures_of_one_kind_are_one_line(model):
+    write("config.toml", NO_PATIENCE)
+    write("notes.md", NOTES)
+    model.reply = lambda body: f"Sorry, I cannot sum up {section_of(body)}."
+    said = lmm("lmm rag notes.md", status=1).stderr
+    lines = [line_of(heading) for heading in ("## Two", "## Three", "# Four")]
+    assert f"notes.md:{lines[0]}: 3 sections not annotated (lines {lines[0]}, {lines[1]}, {lines[2]}): " in said
+    assert said.count("the reply is not JSON: 'Sorry, I cannot sum up Two.'") == said.count("not annotated") == 1
+
+
 @pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
     write("config.toml", NO_PATIENCE)
@@ -618,7 +628,7 @@ def test_a_filter_hands_on_the_document_whatever_fails(spelling, model, pandoc):
     done = run(f"pandoc -F lmm-rag -M lmm-spelling={spelling} notes.md -o notes.md", pandoc)
     assert done.returncode == 0
     assert (
-        f"notes.md:{line_of('## Two')}: section not annotated: openai/gpt-4o-mini: the server reports error 500"
+        f"notes.md:{line_of('## Two')}: section not annotated: openai/gpt-5.4-mini: the server reports error 500"
         in done.stderr.decode()
     )
     assert value("Four", "~summary") == "::: ``` --> is said of the mean."
@@ -636,7 +646,7 @@ def test_a_filter_hands_on_the_document_where_no_model_answers(fault, model, pan
         monkeypatch.setenv("OPENAI_BASE_URL", closed_port())
     done = run("pandoc -F lmm-rag notes.md -t html -M lmm-save=saved.md", pandoc)
     assert done.returncode == 0
-    assert b"5 sections not annotated: openai/gpt-4o-mini: " in done.stderr
+    assert b"5 sections not annotated: openai/gpt-5.4-mini: " in done.stderr
     assert b"Preface" in done.stdout
     assert KEY.encode() not in done.stdout + done.stderr
 
@@ -769,7 +779,7 @@ def test_a_dry_run_asks_and_writes_nothing_and_says_what_a_run_would_ask(model):
     write("notes.md", NOTES)
     done = lmm("lmm rag --dry-run notes.md")
     assert (model.count, text("notes.md")) == (0, NOTES)
-    assert "notes.md: 5 by openai/gpt-4o-mini" in done.stdout
+    assert "notes.md: 5 by openai/gpt-5.4-mini" in done.stdout
     assert "5 requests, about " in done.stdout
     planned = json.loads(lmm("lmm rag --dry-run --json notes.md").stdout)
     assert sorted(request["titles"][-1] for request in planned) == ALL
@@ -781,6 +791,12 @@ def test_a_dry_run_asks_and_writes_nothing_and_says_what_a_run_would_ask(model):
     lmm("lmm rag notes.md")
     assert sorted(asked(model)) == sorted(request["titles"][-1] for request in planned)
     assert json.loads(lmm("lmm rag --dry-run --json notes.md").stdout) == []
+
+
+def test_a_dry_run_without_a_model_says_that_nothing_would_be_asked():
+    write("notes.md", NOTES)
+    said = lmm("lmm rag --dry-run notes.md").stdout
+    assert said.startswith("Nothing would be asked, because no model is configured") and said.count("\n") == 1
 
 
 def test_a_dry_run_after_an_edit_says_what_may_follow(model):
@@ -809,7 +825,7 @@ def test_the_cache_is_shown_and_emptied(model, tmp_path):
 
 def test_doctor_says_which_key_is_set_and_not_its_value(model):
     done = lmm("lmm doctor")
-    assert "minor       openai/gpt-4o-mini: OPENAI_API_KEY is set" in done.stdout
+    assert "minor       openai/gpt-5.4-mini: OPENAI_API_KEY is set" in done.stdout
     assert model.count == 0
 
 

@@ -453,7 +453,7 @@ class Answers(BaseHTTPRequestHandler):
                                     "<img src=x onerror=\"document.title='run'\">"})  # fmt: skip
         nearest = [{"titles": ["Spread"], "place": "02-describing.md:90", "anchor": "sec-spread"}]
         done = {"answered": True, "cited": [1], "notes": ["A note."], "nearest": nearest, "types": ["exercise"]}
-        by = {"quotes": "extractive/default", "refuses": "extractive/default"}.get(self.way, "openai/gpt-4o-mini")
+        by = {"quotes": "extractive/default", "refuses": "extractive/default"}.get(self.way, "openai/gpt-5.4-mini")
         return self.event("done", done | {"by": by, "answered": self.way != "refuses"})
 
     def event(self, name, data):

@@ -122,7 +122,7 @@ def test_a_model_that_cannot_be_reached_is_told(indexed_book):
 def test_a_model_that_says_nothing_has_not_answered(indexed_book):
     with ModelServer(reply="<think>What might that be?</think>") as server:
         shown, said = ask("'What is the standard error?'", server, status=1)
-    assert "openai/gpt-4o-mini: the model said nothing" in said
+    assert "openai/gpt-5.4-mini: the model said nothing" in said
     assert "might that be" not in shown + said
 
 
@@ -199,7 +199,7 @@ def test_the_sources_of_an_answer_that_broke_off_are_shown(indexed_book, monkeyp
         out, said = ask("'When does the mean mislead?'", server, status=1)
         told = json.loads(ask("--json 'When does the mean mislead?'", server, status=1)[0])
     assert out.startswith("Far [1] away\n\n[1] Describing distributions")
-    assert "openai/gpt-4o-mini: the reply was cut off after 5 tokens" in said
+    assert "openai/gpt-5.4-mini: the reply was cut off after 5 tokens" in said
     assert (told["answer"], told["notes"]) == ("Far [1] away", [said.splitlines()[-1]])
 
 

@@ -59,7 +59,7 @@ def test_a_conversation_is_recorded_with_what_was_found(own_course, model):
         done = served.events(ASK | {"conversation": PAGE})[-1][1]
     (turn,) = recorded(own_course)
     assert (turn.id, turn.conversation, turn.question) == (done["id"], PAGE, ASK["question"])
-    assert (turn.answer, turn.outcome, turn.by) == ("The oak is explained [1].", "answered", "openai/gpt-4o-mini")
+    assert (turn.answer, turn.outcome, turn.by) == ("The oak is explained [1].", "answered", "openai/gpt-5.4-mini")
     best = turn.sources[0]
     assert (best.section, best.titles, best.rank, best.cited) == ("trees.md#about-oak", ("Trees", "About oak"), 1, True)
     assert best.score > turn.sources[-1].score

@@ -101,7 +101,7 @@ def test_a_model_is_streamed_and_knows_what_was_said_before(course, model):
         events = served.events(ASK | {"history": history})
     assert said(events) == "The oak is explained [1]. So 🌳 it is."
     assert len([name for name, _ in events if name == "part"]) > 3
-    assert events[-1][1]["by"] == "openai/gpt-4o-mini" and "[9]" in events[-1][1]["notes"][0]
+    assert events[-1][1]["by"] == "openai/gpt-5.4-mini" and "[9]" in events[-1][1]["notes"][0]
     sent = [message["content"] for message in server.requests[0]["messages"]]
     assert "q1" not in sent and sent.index("q2") + 1 == sent.index("a2") and "a7" in sent
 

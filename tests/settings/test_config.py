@@ -232,15 +232,15 @@ FILE = "[major]\nmodel = 'vllm/file'\n"
         ({"MAJOR__MODEL": "ollama/a", "MODEL_MINOR": "b"}, "", "ollama/a", "ollama/b", "ollama/b"),
         ({"SOURCE": "ollama", "MODEL": "a"}, "", "ollama/a", "ollama/a", "ollama/a"),
         ({"SOURCE": "ollama", "MODEL": "a", "SOURCE_MINOR": "ollama"}, "", "ollama/a", "ollama/a", "ollama/a"),
-        ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-4o-mini", "openai/c"),
+        ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-5.4-mini", "openai/c"),
         ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "mistral"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
-        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-4o-mini"),
+        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-5.4-mini"),
         ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL_MAJOR": "a"}, "", "vllm/a", "mistral/mistral-small-latest", "…small-latest"),
         ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
         ({"MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
         ({"SOURCE": "default", "MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
         # A model that names its source keeps it, unless the role has a source of its own.
-        ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-4o-mini", "mistral/b", "mistral/b"),
+        ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-5.4-mini", "mistral/b", "mistral/b"),
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
          "openrouter/openai/a", "openai/b", "mistral/c"),
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "SOURCE_MINOR": "openrouter", "MODEL_MINOR": "openai/b"}, "",
@@ -309,6 +309,7 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
             "[minor]\nmodel = 'opnai/x'",
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
         ),
+        ("[minor]\nmodel = 'gpt-5'", "'gpt-5': did you mean openai/gpt-5? The sources are openai, mistral"),
         ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
         ("[knit]\nkeep = 'topic'", "config.toml:2: `knit.keep`: should be a list, like"),
         ("[RAG]\nquestions = 'yes'", "config.toml:2: `RAG.questions`: should be true or false, not 'yes'"),
@@ -494,7 +495,7 @@ def test_what_a_file_may_say_of_sources(monkeypatch):
         "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
     )
     assert found["openai"].key_variable == "OPENAI_API_KEY"
-    assert found["openai"].chat_model == "gpt-4o-mini"
+    assert found["openai"].chat_model == "gpt-5.4-mini"
     assert found["mistral"].key_variable == ""
 
 
@@ -703,15 +704,15 @@ def test_without_a_key_nothing_embeds():
 
 def test_with_a_key_openai_works(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-4o-mini"] * 3
+    assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-5.4-mini"] * 3
     assert named("embedding") == "none"  # a key is no consent to send all notes
 
 
 @pytest.mark.parametrize(
     ("role", "models", "name"),
     [
-        ("major", {"major": "OpenAI"}, "openai/gpt-4o-mini"),
-        ("minor", {"major": "openai/gpt-5"}, "openai/gpt-4o-mini"),
+        ("major", {"major": "OpenAI"}, "openai/gpt-5.4-mini"),
+        ("minor", {"major": "openai/gpt-5"}, "openai/gpt-5.4-mini"),
         ("minor", {"major": "ollama/llama3"}, "ollama/llama3"),
         ("minor", {"major": "extractive"}, "extractive/default"),
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),

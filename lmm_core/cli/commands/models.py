@@ -17,7 +17,7 @@ def models() -> None:
 @models.command("list")
 @json_option
 def print_models(as_json: bool) -> None:
-    """List the models that fastembed knows, with dimensions and size, and say which are here."""
+    """List the models for texts that fastembed knows, with dimensions and size, and say which are here."""
     from ...models.embedders.fastembed_models import list_models
 
     found = list_models()
@@ -26,17 +26,20 @@ def print_models(as_json: bool) -> None:
         return
     width = max(len(one.name) for one in found)
     for one in found:
-        here = "  on this machine" if one.present else ""
-        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB{here}")
+        marks = ["recommended"] * one.recommended + ["on this machine"] * one.present
+        say(f"{one.name:<{width}}  {one.dimensions:>5} dimensions  {one.size:>6.2f} GB  {', '.join(marks)}".rstrip())
 
 
 @models.command("get")
-@click.argument("name")
-def download_model(name: str) -> None:
-    """Download the model NAME into the user's cache folder.
+@click.argument("name", required=False)
+def download_model(name: str | None) -> None:
+    """Download the model NAME, or the recommended one, into the user's cache folder.
 
     It is used once config.toml names it: under [embeddings], dense_model = "fastembed/NAME"."""
-    from ...models.embedders.fastembed_models import get_model, models_folder
+    from ...models.embedders.fastembed_models import RECOMMENDED, get_model, models_folder
 
-    got = get_model(name)
-    say(f"{got} is in {models_folder()}; to use it, name it in config.toml", err=True)
+    got = get_model(name or RECOMMENDED)
+    say(
+        f'{got} is in {models_folder()}; to use it, write into config.toml:  [embeddings]  dense_model = "{got}"',
+        err=True,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ...files.recovery import Record, find_record, forget
 from ...logging import LoggerBase, counted, one_line, say
 from ...markdown.blocks import Block
 from ...markdown.files import MarkdownFile, save_bytes
+from ...models.sources import STAND_IN_NAME
 from ...scan.documents.passes import USUAL_REPLY, RagPlan, RagWork
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
@@ -145,13 +146,19 @@ def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, 
         run(look_at_all())
     except ModelError as error:
         raise click.UsageError(str(error)) from None
-    if as_json:
+    if not as_json and any(plan.requests for plan in plans.values()) and _asks_nobody(plans.values()):
+        say("Nothing would be asked, because no model is configured: set OPENAI_API_KEY, or see docs/models.md.")
+    elif as_json:
         print_json([row for path, plan in plans.items() for row in _plan_as_rows(path, plan)])
     else:
         for path, plan in plans.items():
             _print_requests(path, plan)
         _print_sum(list(plans.values()))
     exit_with_status(logger)
+
+
+def _asks_nobody(plans: Iterable[RagPlan]) -> bool:
+    return {plan.annotator for plan in plans if plan.requests} == {STAND_IN_NAME}
 
 
 def _plan_as_rows(path: str, plan: RagPlan) -> list[dict[str, Any]]:

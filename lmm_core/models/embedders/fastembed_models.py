@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fastembed.common.model_description import BaseModelDescription, PoolingType
 
 Kind = Literal["dense", "cross-encoder"]
+RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"  # small, and as good as larger ones beside words
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
@@ -33,12 +34,13 @@ _LOCAL = "lmm-local/"  # begins the names under which folders are made known to 
 
 
 class ListedModel(NamedTuple):
-    """A model that can be downloaded: its size in GB, and whether it is on this machine already."""
+    """A model that can be downloaded: its size in GB, and whether it is on this machine already and recommended."""
 
     name: str
     dimensions: int
     size: float
     present: bool
+    recommended: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,18 @@ def models_folder() -> Path:
 
 
 def list_models() -> list[ListedModel]:
-    """Return all embedding models that fastembed knows, by name."""
-    known = sorted(_descriptions("dense"), key=lambda one: one.model.lower())
+    """Return the text embedding models that fastembed knows, the recommended one first, then by name."""
+    known = [one for one in _descriptions("dense") if "text&image" not in one.description]
+    known.sort(key=lambda one: (one.model != RECOMMENDED, one.model.lower()))
     return [
-        ListedModel(one.model, getattr(one, "dim", 0) or 0, one.size_in_GB, _find(one) is not None) for one in known
+        ListedModel(
+            one.model, getattr(one, "dim", 0) or 0, one.size_in_GB, _find(one) is not None, one.model == RECOMMENDED
+        )
+        for one in known
     ]
 
 
-def get_model(name: str) -> str:
+def get_model(name: str = RECOMMENDED) -> str:
     """Download an embedding model or a cross-encoder, unless it is here, and return its full name.
 
     The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or the download

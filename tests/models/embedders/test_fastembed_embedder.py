@@ -265,12 +265,20 @@ def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     put_on_machine()
     assert Models().embedder(load_project(None)) is None
     assert [one.name for one in list_models() if one.present] == [HUB_NAME]
-    done = CliRunner().invoke(cli, ["models", "get", HUB_NAME])
+    done = CliRunner().invoke(cli, ["models", "get"])  # the recommended one
     assert (done.exit_code, done.stdout) == (0, "")
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{HUB_NAME}")
     embedder = Models().embedder(load_project(None))
     assert (embedder.name, embedder.window) == (f"fastembed/{HUB_NAME}", 254)
     assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
+
+
+def test_models_for_texts_are_listed_the_recommended_one_first():
+    first, *others = list_models()
+    assert (first.name, first.recommended) == (HUB_NAME, True)
+    assert others and not any(one.recommended or "clip" in one.name.lower() for one in others)
+    shown = CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()
+    assert "recommended" in shown[0] and not any("recommended" in line for line in shown[1:])
 
 
 @needs_model

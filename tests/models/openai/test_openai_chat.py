@@ -125,9 +125,9 @@ def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ModelServer(reply="yes", key=KEY) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        chat = OpenAIChat(ModelName("openai", "gpt-4o-mini"), known_sources()["openai"])
+        chat = OpenAIChat(ModelName("openai", "gpt-5.4-mini"), known_sources()["openai"])
         assert answers(chat, asked())[0].text == "yes"
-    assert server.requests[0]["model"] == "gpt-4o-mini"
+    assert server.requests[0]["model"] == "gpt-5.4-mini"
 
 
 @pytest.mark.parametrize(
