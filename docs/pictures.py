@@ -1,4 +1,4 @@
-"""Take the pictures of index.md, quarto.md and students.md.
+"""Take the pictures of index.md, publish.md and search.md.
 
 Pandoc renders a chapter of the sample book, as `lmm course` does without Quarto, and a headless
 Chromium takes the same place of the notes, the students' page and the instructor's page,

@@ -1,7 +1,6 @@
 """The page about what differs from LM markdown: each difference is shown here, and no other is on the page."""
 
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +29,7 @@ from lmm_core import (
 )
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import run, text, write
-from tests.test_readme import ROOT, fits, transcript
+from tests.test_readme import ROOT
 
 PAGE = ROOT / "docs" / "lm-markdown.md"
 NOTES = """---
@@ -65,16 +64,6 @@ def shows(name):
 
 def test_the_page_names_what_is_tested_and_nothing_else():
     assert re.findall(r"^\| \*\*(.*?)\.\*\*", PAGE.read_text(), re.M) == list(SHOWN)
-
-
-def test_a_project_is_moved(tmp_path):
-    write("Lecture01.md", NOTES)
-    write("config.toml", "[RAG]\ntitles = true\nquestions = true\nsummaries = false\n")
-    for command, shown in transcript(PAGE):
-        done = run(f"sh -c {shlex.quote(command)}")
-        printed = (done.stdout + done.stderr).decode()
-        assert done.returncode == 0 and fits(shown, printed), f"{command} printed:\n{printed}"
-    assert text("Lecture01.md") == NOTES
 
 
 def test_their_index_is_not_touched(tmp_path):

@@ -1,6 +1,7 @@
 """Read the document of a filter's call: from its source text, or from Pandoc's elements.
 
-`docs/filters.md` says which way is taken when.
+The text comes from an earlier filter of this run, else from the source files on pandoc's
+command line if the document was made from them, else from the elements.
 """
 
 from __future__ import annotations

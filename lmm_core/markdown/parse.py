@@ -1,6 +1,6 @@
 """From a markdown text to its blocks.
 
-The rules are Pandoc's, as far as they decide where blocks begin; `docs/format.md` has them
+The rules are Pandoc's, as far as they decide where blocks begin; `docs/annotate.md` has them
 in full. Everything that is neither a heading nor a metadata block is text, kept whole and
 unchanged.
 """

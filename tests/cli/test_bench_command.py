@@ -9,10 +9,9 @@ import pytest
 
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
-from tests.commands import run, text, write
+from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
-from tests.test_readme import fits, transcript
 
 ROOT = Path(__file__).parents[2]
 NOTES = f"""---
@@ -318,19 +317,3 @@ def test_titles_and_questions_cannot_steer_the_terminal():
     shown, said = lmm("bench notes.md --questions s.jsonl")
     assert "A bell\n    Where does the walrus sleep? (s.jsonl:1)\n" in shown
     assert "\x07" not in shown + said
-
-
-# The documentation
-
-
-def test_bench_page_of_the_docs(sample_book):
-    page = ROOT / "docs" / "bench.md"
-    students = re.search(r"^```csv\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
-    write("students.csv", students[1])
-    for command, shown in transcript(page):
-        done = run(command)
-        printed = (
-            (done.stderr + done.stdout).decode() if "students" in command else (done.stdout + done.stderr).decode()
-        )
-        assert done.returncode == 0, printed
-        assert fits(shown, printed), f"{command} printed:\n{printed}"

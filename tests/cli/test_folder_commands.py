@@ -21,7 +21,6 @@ from tests.crawl.indexed import fill, page
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import document, lmm
 from tests.model_server import ModelServer
-from tests.test_readme import ROOT, fits, transcript
 
 
 def found(query, options=""):
@@ -418,12 +417,3 @@ def test_the_model_that_lmm_ask_asks_can_search_where_a_folder_is_indexed(indexe
         offered = {tool["function"]["name"] for body in server.requests for tool in body.get("tools", [])}
     assert "search" in offered and "index_markdown_docs" not in offered
     assert ("markdown_search" in offered) is indexed
-
-
-# The page of the documentation
-
-
-def test_what_the_page_shows_is_printed(sample_book):
-    for command, shown in transcript(ROOT / "docs" / "md-index.md"):
-        out, told = lmm(command.removeprefix("lmm "))
-        assert fits(shown, told + out), f"{command} printed:\n{told}{out}"

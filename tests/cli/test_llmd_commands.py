@@ -24,7 +24,6 @@ from lmm_core.llmd.opening import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm
-from tests.test_readme import ROOT, fits, transcript
 
 CODE = "def total(lines):\n    return sum(lines)\n"
 WISH = "Refuse negative lines, and test that."
@@ -99,24 +98,6 @@ def tree():
 
 def document(path="PROJECT.md"):
     return parse_llmd(text(path))
-
-
-# The page of the docs
-
-
-def test_llmd_page(model):
-    write("src/billing.py", CODE)
-    write("better.py", "def total(lines: list[float]) -> float:\n    return sum(lines)\n")
-    for command, shown in transcript(ROOT / "docs" / "llmd.md"):
-        if " chat " in command:
-            wish()
-        done = subprocess.run(
-            shlex.split(command),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout
-        assert fits(shown, done.stdout), f"{command} printed:\n{done.stdout}"
-    assert text("src/billing.py") == text("better.py")
 
 
 # New

@@ -10,7 +10,6 @@ import pytest
 from lmm_core.installation import install_command
 from tests.commands import write
 from tests.indexing import lmm
-from tests.test_readme import ROOT, fits, transcript
 
 SAME = "1 min  About this course  (index.md)\n"
 
@@ -117,14 +116,6 @@ def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
     said = lmm("cards sample-book --format anki", status=1)[1]
     assert install_command("cards") in said and "Traceback" not in said
     assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
-
-
-def test_the_page_of_the_docs(sample_book):
-    commands = list(transcript(ROOT / "docs" / "teaching.md"))
-    assert len(commands) == 6
-    for command, shown in commands:
-        printed = "".join(lmm(command.removeprefix("lmm ")))
-        assert fits(shown, printed), f"{command} printed:\n{printed}"
 
 
 def test_the_contents_of_files_need_no_index():

@@ -17,11 +17,9 @@ from lmm_core import __version__
 from lmm_core.markdown.files import project_root
 from lmm_core.quarto.check import check_project
 from lmm_core.quarto.extension import packaged_extension
-from lmm_core.quarto.options import OPTIONS
 from lmm_core.settings.quarto_inputs import find_inputs
 from lmm_core.settings.quarto_project import read_project
 from tests.commands import BIN, run, text, write
-from tests.test_readme import fits, transcript
 
 ROOT = Path(__file__).parents[2]
 REMARKED = "# my book\nproject:\n  type: book   # not a website\nfilters:\n  - lmm\n"
@@ -377,22 +375,6 @@ def test_the_wheel_has_the_extension(tmp_path):
 
 def test_versions_are_one():
     assert yaml.safe_load(text(packaged_extension() / "_extension.yml"))["version"] == __version__
-
-
-def test_the_page_for_teachers():
-    """Its commands but for Quarto's own, and what it says belongs into `_quarto.yml`."""
-    write("notes.md", "# A\n\nThe mean is the balance point.\n\n::: exercise\nCompute it for seven umbrellas.\n:::\n")
-    write("_site/notes.html", "<p>The mean is the balance point.</p>")
-    page = ROOT / "docs" / "quarto.md"
-    for command, shown in transcript(page):
-        done = run(command)
-        printed = (done.stdout + done.stderr).decode()
-        assert done.returncode == 0 or command == "lmm doctor", printed  # pandoc may be missing here
-        assert fits(shown, printed), f"{command} printed:\n{printed}"
-    shown = yaml.safe_load(re.search(r"```yaml\n(filters:.*?)```", text(page), re.S)[1])
-    assert set(shown["lmm"]) == set(OPTIONS)
-    write("_quarto.yml", yaml.safe_dump(shown))
-    assert check().returncode == 0
 
 
 @pytest.mark.long

@@ -17,7 +17,6 @@ from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.scan.documents.test_document_chat import Terminal, wait_for
-from tests.test_readme import ROOT, fits, transcript
 
 
 def answering(body):
@@ -44,24 +43,6 @@ def ask(command, server=None, stdin="", status=0, **env):
         raise done.exception
     assert done.exit_code == status, done.output
     return done.stdout, done.stderr
-
-
-def test_ask_page(sample_book, monkeypatch):
-    write("sample-book/questions.txt", "When does the mean mislead?\nan *exercise* on that\nWho won the cup?\n")
-    with ModelServer(reply=answering) as server:
-        for command, shown in transcript(ROOT / "docs" / "ask.md"):
-            if command.startswith("cd "):
-                monkeypatch.chdir(command[3:])
-                continue
-            if "--model openai" in command:
-                monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-                monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            command, _, file = command.partition(" < ")
-            done = subprocess.run(["lmm", *shlex.split(command)[1:]], stdin=open(file or os.devnull),
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
-            printed = done.stdout
-            assert done.returncode == 0, printed
-            assert fits(shown, printed), f"{command} printed:\n{printed}"
 
 
 def test_a_session_goes_on_from_what_was_asked(indexed_book):

@@ -84,7 +84,7 @@ def test_what_asks_nothing(text):
 
 
 def test_the_page_has_the_codes():
-    page = (ROOT / "docs" / "format.md").read_text("utf-8")
+    page = (ROOT / "docs" / "annotate.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([\w-]+)`\*? \| (.+?) \|$", page, re.M))
     assert {code: rows.get(code) for code in CODES} == CODES
     assert {*re.findall(r"^\| `([\w-]+)`\* \|", page, re.M)} == {*WARNINGS}

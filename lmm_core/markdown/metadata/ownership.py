@@ -1,4 +1,4 @@
-"""The owner of each key (`docs/format.md`, "Who owns a key")."""
+"""The owner of each key (`docs/annotate.md`, "Who owns a key")."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ...logging import Level, LoggerBase, Report
 from ...markdown.blocks import Block, header_content
 from ...settings.project import Project, for_document
 
-# Each code with what it stands for; docs/format.md has the same table. Errors are what is not read or would be shown.
+# Each code with what it stands for; docs/annotate.md has the same table. Errors are what is not read or would be shown.
 ERRORS = {
     "unreadable-block": "a metadata block that cannot be read",
     "no-fence": "a div of class lmm without a YAML code block in it",
