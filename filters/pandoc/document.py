@@ -1,7 +1,6 @@
-"""Read the document of a filter's call: from its source text, or from Pandoc's elements.
+"""Read the document of a filter's call.
 
-The text comes from an earlier filter of this run, else from the source files on pandoc's
-command line if the document was made from them, else from the elements.
+Its text comes from an earlier filter of the run, else from pandoc's source files, else from Pandoc's elements.
 """
 
 from __future__ import annotations
