@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "chat": Registered("talk", "Answer questions in the text, and propose requested edits."),
         "accept": Registered("talk", "Put the new versions in place of the old texts."),
         "reject": Registered("talk", "Put the old texts back, byte for byte."),
-        "clear": Registered("talk", "Take questions, answers and proposals out of the text."),
+        "clear": Registered("talk", "Take questions and answers out of the text."),
     },
     "Publish": {
         "course": Registered("course", "Make the site and the index of a course."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...logging import say
 from ...scan.documents.passes import AnnotationClearing
 from ...scan.documents.talk import ConversationWork, clear_work, decide
 from ...settings.models import Models
@@ -15,6 +16,12 @@ from ..arguments import asking_options, find_documents, folders_argument, json_o
 from ..files import FileOutcome, exit_with_outcomes, for_each, rewrite
 from ..reports import ReportPrinter, TerminalScreen, warn
 from ..session import SavedFiles, at_every_save, is_done, say_at
+
+HOW_TO_ASK = """There is no new question. To ask one, write before a paragraph or a heading:
+    ---
+    ?: Is this clear to a beginner?
+    ---
+`=: Make this shorter.` in its place asks for a new version of the text."""
 
 
 @click.command()
@@ -40,7 +47,10 @@ def chat(
         return
     models = Models(model, jobs, warn)
     work = ConversationWork(models, screen=TerminalScreen(quiet))
-    exit_with_outcomes(for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder))
+    outcomes = for_each(paths, work.finish, "answered", as_json, quiet, models, finder=finder)
+    if not any((quiet, as_json, models.usage.requests, *(one.changed or one.reports for one in outcomes))):
+        say(HOW_TO_ASK, err=True)
+    exit_with_outcomes(outcomes)
 
 
 def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
@@ -61,7 +71,7 @@ def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
 
 @click.command()
 @writing_options
-@click.option("--edits", is_flag=True, help="Also take out the requests for edits.")
+@click.option("--edits", is_flag=True, help="Also take out requests for edits; what waits for a decision is rejected.")
 @click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
 @click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
 def clear(
@@ -74,7 +84,7 @@ def clear(
     annotations: bool,
     corrected: bool,
 ) -> None:
-    """Take questions, answers and proposals out of the text.
+    """Take questions and answers out of the text.
 
     With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
     byte for byte, what it was before."""

@@ -213,10 +213,12 @@ def markdown_messages(
 
 
 def clear_work(edits: bool = False) -> Work:
-    """Return the work that takes chats, and with `edits` the requests for edits, out of a file."""
+    """Return the work that takes chats out of a file; with `edits`, also requests for edits, and open edits are
+    rejected."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        return clear_messages(blocks, edits, logger)
+        decided = reject_edits(blocks, logger=logger).blocks if edits else blocks
+        return clear_messages(decided, edits, logger)
 
     return work
 

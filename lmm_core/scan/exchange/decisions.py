@@ -20,11 +20,13 @@ from ...markdown.blocks import (
     serialize_blocks,
     trim_blank_lines,
 )
-from ...markdown.edits import EDIT_KEY, Edit, broken_edits, open_edit, read_edit
+from ...markdown.edits import ASKED_KEY, EDIT_KEY, Edit, broken_edits, open_edit, read_edit
+from ...markdown.metadata.body import DELETED
 from ...markdown.metadata.ownership import digest
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import edit_block, settle
 from ..header import report_broken_edits
+from .record import EDIT
 
 EDIT_FLOW = frozenset({EDIT_KEY})
 
@@ -72,7 +74,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
             is_last = at == len(blocks) - 1
             text, known = _decided(made, owner, edit, accept, decision, logger), _known(made[owner])
             region = _with_trailing_space(text, made[owner], block, is_last, edit.old is None)
-            made[owner] = _decided_block(made[owner])
+            made[owner] = _without_request(made[owner]) if accept else _decided_block(made[owner])
             if not accept and "above" in known:
                 above[id(made[-1])] = str(known["above"])
             ending = str(known.get("before") or "") if text is None and is_last else None
@@ -175,6 +177,18 @@ def _decided_block(block: Block) -> Block:
     """Return the block above an edit, which from now on records that the edit was made."""
     assert isinstance(block, MetadataBlock)
     return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
+
+
+def _without_request(block: Block) -> Block:
+    """Return the block above an accepted edit without its requests and their record, or an empty text if nothing
+    is left in it. Requests added since the model answered stay, and the record with them."""
+    assert isinstance(block, MetadataBlock)
+    requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
+    if any(digest(request.text) not in (_known(block).get("asked") or []) for request in requests):
+        return _decided_block(block)
+    keys = {message.key for message in block.messages if message.key in EDIT} | {EDIT_KEY}
+    keys |= {ASKED_KEY} & block.content.keys()
+    return edit_block(block, dict.fromkeys(keys, DELETED)) or TextBlock("")
 
 
 def _with_former_space(block: Block, before: str) -> Block:

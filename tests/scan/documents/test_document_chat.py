@@ -205,11 +205,18 @@ def test_an_edit_is_proposed_accepted_or_rejected(model):
     write("notes.md", proposed)
     at = proposed.split("\n").index("Mostly.") + 1
     lmm(f"lmm accept --at {at} notes.md")
-    assert re.sub("~~edit: .*\n", "", text("notes.md")) == EDITABLE.replace("The text.", "Mostly.")
-    assert "no edit waits at line 2" in lmm("lmm accept --at 2 notes.md", 1).stderr
-    lmm("lmm clear --edits notes.md")
     assert text("notes.md") == "# A\n\nMostly.  \n\nThe rest."
+    assert "no edit waits at line 2" in lmm("lmm accept --at 2 notes.md", 1).stderr
+    write("notes.md", proposed)
+    lmm("lmm clear --edits notes.md")
+    assert text("notes.md") == "# A\n\nThe text.  \n\nThe rest."
     assert model.count == 1
+
+
+def test_a_file_without_a_question_says_how_to_ask_one(model):
+    write("notes.md", "# A\n\nThe text.\n")
+    assert "There is no new question. To ask one" in lmm("lmm chat notes.md").stderr
+    assert model.count == 0
 
 
 def test_metadata_without_a_place_is_kept_beside_the_file(model):
