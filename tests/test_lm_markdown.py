@@ -9,17 +9,14 @@ import pytest
 from lmm_core import (
     ExceptionLogger,
     ListLogger,
-    ReportedError,
     ScanOpts,
     blocklist_encode,
     blocks_to_chunks,
     blocks_to_tree,
-    global_client_from_config,
     load_markdown,
     map_tree,
     markdown_rag,
     markdown_scan,
-    markdown_upload,
     parse_markdown_text,
     query,
     scan_rag,
@@ -91,20 +88,6 @@ def test_only_lines_of_keys_change():
     assert all(line in after for line in source.splitlines(keepends=True))  # each, in this order
 
 
-@shows("Code")
-def test_code_is_code():
-    fence = "``` r\nx <- 1\n\n# a remark\n\n---\ny: 1\n---\n```\n"
-    assert [block.source for block in parse_markdown_text(fence)] == [fence]
-
-
-@shows("Encoding")
-def test_no_encoding_is_guessed():
-    write("latin.md", b"# A\n\ncaf\xe9\n")
-    with pytest.raises(ReportedError, match=r"latin\.md:3: not UTF-8"):
-        markdown_scan("latin.md", logger=ExceptionLogger())
-    assert Path("latin.md").read_bytes() == b"# A\n\ncaf\xe9\n"
-
-
 @shows("Errors")
 def test_an_error_stays_as_it_is_and_the_rest_is_worked_on():
     source = f"---\ntitle: T\n---\n\n---\na: [\n---\n\n# A\n\n{WORDS}\n"
@@ -127,14 +110,6 @@ def test_what_lm_markdown_wrote_is_the_writers():
     source = f"---\ntitle: T\n---\n\n---\n~txthash: x\nquestions: What is the mean?\n---\n# A\n\n{WORDS}\n"
     after = annotated(source, titles=True)
     assert "\nquestions: What is the mean?\n" in after and "~questions" not in after and "~titles: T - A" in after
-
-
-@shows("Hashes")
-def test_an_old_hash_says_what_is_stale():
-    write("notes.md", NOTES)
-    logger = ListLogger()
-    markdown_rag("notes.md", ScanOpts(summaries=False), save=False, logger=logger)
-    assert any("~txthash" in report.message and report.line == 12 for report in logger.reports)
 
 
 @shows("Lists")
@@ -178,13 +153,6 @@ def test_annotating_leaves_chats_alone():
     assert "?: Is it clear?" in annotated(source)
 
 
-@shows("Own keys")
-def test_no_numbers_are_written():
-    source = f"---\ntitle: T\n---\n\n# A\n\n{WORDS}\n\n## B\n"
-    assert not re.search("source|WARNING|textid|UUID", annotated(source, titles=True))
-    assert "~~textid" in annotated(source, textid=True)
-
-
 @shows("Points")
 def test_a_point_is_its_content():
     def ids(source):
@@ -194,27 +162,11 @@ def test_a_point_is_its_content():
     assert {key: after[key] for key in before} == before
 
 
-@shows("Chunks")
-def test_code_stays_whole():
-    code = "``` r\n" + "x <- c(1, 2, 3)\n\n" * 40 + "```\n"
-    write("notes.md", f"# A\n\n{WORDS}\n\n{code}\n{WORDS}\n")
-    printed = run("lmm chunks --markdown notes.md").stdout.decode()
-    assert code in printed
-
-
 @shows("Defaults")
 def test_what_is_on():
     config = ConfigSettings()
     assert (config.RAG.questions, config.RAG.summaries, config.RAG.titles) == (True, True, False)
     assert config.embeddings.encoding == "default"
-
-
-@shows("Without a model")
-def test_everything_works_by_words():
-    write("notes.md", NOTES)
-    config = ConfigSettings(storage={"memory": True})
-    assert markdown_upload(["notes.md"], config).written
-    assert global_client_from_config(config).metadata("chunks")["encoding"] == "bm25"
 
 
 @shows("Configuration")
