@@ -11,7 +11,18 @@ from collections.abc import Iterable, Iterator
 
 from .containers.explorer import Cut, Explorer, Goes, Part, has_marks
 
-__all__ = ["Cut", "Goes", "Part", "cut", "find_cuts", "find_parts", "has_marks", "parts_by_line", "without"]
+__all__ = [
+    "Cut",
+    "Goes",
+    "Part",
+    "cut",
+    "find_cuts",
+    "find_parts",
+    "find_parts_and_cuts",
+    "has_marks",
+    "parts_by_line",
+    "without",
+]
 
 _QUOTED = re.compile(r"^[ \t]*>[ ]?", re.M)
 
@@ -20,11 +31,7 @@ def find_parts(text: str) -> list[Part]:
     """Return the divs and metadata blocks inside a text, by their starts.
 
     Fenced divs that are not closed count as text."""
-    if not has_marks(text):
-        return []
-    explorer = Explorer(text, lambda part: None)
-    explorer.explore()
-    return sorted(explorer.parts, key=lambda part: (part.start, -part.end))
+    return find_parts_and_cuts(text, lambda part: None)[0]
 
 
 def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
@@ -38,24 +45,29 @@ def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
 
     goes: decides about a div, or about what a metadata block annotates (the block itself always
     goes); container: the text is the inside of a container and has blocks of its own."""
+    return find_parts_and_cuts(text, goes, container)[1]
+
+
+def find_parts_and_cuts(text: str, goes: Goes, container: bool = False) -> tuple[list[Part], list[Cut]]:
+    """Return the parts of a text (see `find_parts`) but those inside others that go, and the cuts (see `find_cuts`)."""
     if not has_marks(text):
-        return []
+        return [], []
     explorer = Explorer(text, goes)
     explorer.explore(container)
-    found: list[Cut] = []
-    for one in sorted(explorer.cuts, key=lambda one: (one.start, -one.end)):
-        if not found or one.start >= found[-1].end:
-            found.append(one)
-        elif one.end > found[-1].end:
-            one.start = found[-1].end
-            found.append(one)
-    return found
+    cuts: list[Cut] = []
+    for cut in sorted(explorer.cuts, key=lambda cut: (cut.start, -cut.end)):
+        if not cuts or cut.start >= cuts[-1].end:
+            cuts.append(cut)
+        elif cut.end > cuts[-1].end:
+            cut.start = cuts[-1].end
+            cuts.append(cut)
+    return sorted(explorer.parts, key=lambda part: (part.start, -part.end)), cuts
 
 
 def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
     """Yield the same as pairs of start and end."""
-    for one in find_cuts(text, goes):
-        yield one.start, one.end
+    for found in find_cuts(text, goes):
+        yield found.start, found.end
 
 
 def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:

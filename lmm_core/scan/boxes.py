@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ..markdown.blocks import BOM, Attributes
-from ..markdown.divs import Part, cut, find_parts
+from ..markdown.divs import Part, cut, find_parts_and_cuts
 
 _HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)", re.M)
 
@@ -25,17 +25,18 @@ def has_titles(attributes: Attributes) -> bool:
 def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a text that go (see `cut`), with the boxes that they leave empty."""
     lead = len(BOM) if text.startswith(BOM) else 0
-    cuts = list(cut(text[lead:], goes))
-    emptied = _find_emptied(text[lead:], [*cuts]) if cuts else set()
-    whole = cut(text[lead:], lambda part: part.start in emptied or goes(part)) if emptied else cuts
-    for start, end in whole:
+    parts, found = find_parts_and_cuts(text[lead:], goes)
+    ranges = [(cut.start, cut.end) for cut in found]
+    if emptied := _find_emptied(text[lead:], parts, [*ranges]):
+        ranges = [*cut(text[lead:], lambda part: part.start in emptied or goes(part))]
+    for start, end in ranges:
         yield start + lead, end + lead
 
 
-def _find_emptied(text: str, cuts: list[tuple[int, int]]) -> set[int]:
+def _find_emptied(text: str, parts: Sequence[Part], cuts: list[tuple[int, int]]) -> set[int]:
     """Return the starts of the divs that cuts leave empty."""
     emptied: set[int] = set()
-    for part in reversed(find_parts(text)):  # those inside others first
+    for part in reversed(parts):  # those inside others first
         if part.metadata is not None or part.error or not text.startswith(":::", part.start):
             continue
         first = bisect_left(cuts, (part.start + 1, 0))

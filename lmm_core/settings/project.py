@@ -91,9 +91,10 @@ def load_project(path: Path | None) -> Project:
 
 
 def project_finder() -> Callable[[Path], Project]:
-    """Return a function that gives the project of a file; that of each folder is read once. It raises ConfigError."""
+    """Return a function that gives the project of a file; each folder is looked into once. It raises ConfigError."""
     project_in = cache(lambda root: load_project(root / "-"))
-    return lambda path: project_in(project_root(path))
+    root_of = cache(lambda folder: project_root(folder / "-"))
+    return lambda path: project_in(root_of(path.resolve().parent))
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:

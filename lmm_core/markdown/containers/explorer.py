@@ -34,7 +34,8 @@ from .views import Tag, View
 # If that is not enough, a container goes whole when something in it may have to go.
 TIMES, MORE = 10, 1_500_000
 
-_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)|---[ \t]*(?:\#|\r?\n)", re.I)
+_TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # two, since each is found by its first sign
+_NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
 _ELEMENT = re.compile(r"<[a-z]", re.I)
@@ -81,7 +82,11 @@ class Cut:
 
 def has_marks(text: str) -> bool:
     """Return True if a text may hold parts: divs, or metadata in any spelling."""
-    return ":::" in text or (("<" in text or "---" in text) and _MARK.search(text) is not None)
+    return (
+        ":::" in text
+        or ("<" in text and _TAG_MARK.search(text) is not None)
+        or ("---" in text and _NATIVE_MARK.search(text) is not None)
+    )
 
 
 class Explorer:

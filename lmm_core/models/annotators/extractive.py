@@ -23,6 +23,7 @@ MOST_QUESTIONS = 12
 LEAST_WORDS = 4  # of a title that is a question
 SUMMARY_CHARACTERS = 400
 SHORTEST, LONGEST = 7, 45  # words of a sentence that sums up
+OPENING_CHARACTERS = 80  # of a paragraph, in which its first words stand
 NAMED_WITHIN = 3  # words: a sentence about the title names it at its beginning
 MOST_IN_TERM = 5  # words of a term
 NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
@@ -44,6 +45,7 @@ _DEFINED = re.compile(
     rf"(?:{_VERB}) (?:(?:{_ARTICLE}) |l['’])",
     re.I,
 )
+_IS_A = re.compile(rf"\s(?:{_VERB})\s+(?:(?:{_ARTICLE})\s|l['’])")
 _LISTED = re.compile(r"\n[ ]{0,3}[:~][ \t]")
 _LIST = re.compile(r"(?:^|\n[ \t]*\n)(?P<term>[^\s:|+=>#<!-][^\n]{0,120})\n(?:[ \t]*\n)?[ ]{0,3}[:~][ \t]+\S")
 _LEAD = re.compile(r"\s*(\*\*|__)(?P<lead>[^\n*_]{2,80})\1")
@@ -79,12 +81,14 @@ def extract(section: AnnotatorSection) -> Annotation:
         return Annotation()
     own = section.text if section.lead is None else section.lead
     title = " ".join(extract_prose(section.titles[-1]).split()) if section.titles else ""
-    sentences = _sentences(own)
+    opening, sentences = _telling_sentences(own, title)
     asked = [title] if _asks(title) else []
-    terms = [term for term in _terms(own, sentences, title, section.types) if not (asked and _is_in(term, title))]
+    terms = [
+        term for term in _terms(own, opening, sentences, title, section.types) if not (asked and _is_in(term, title))
+    ]
     question = _question_in(section.language, own) if terms else ""
     asked += [question.format(term) for term in dict.fromkeys(terms) if question]
-    return Annotation(asked[:MOST_QUESTIONS], _summary(sentences, title))
+    return Annotation(asked[:MOST_QUESTIONS], _summary(opening, title))
 
 
 # Questions
@@ -97,10 +101,11 @@ def _asks(title: str) -> bool:
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
 
 
-def _terms(text: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
+def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
     """Yield the terms that a section defines, as they are written.
 
-    A term in a sentence is emphasised, in the title, or what the section begins with ("A residual is …")."""
+    opening, sentences: see `_telling_sentences`. A term in a sentence is emphasised, in the title, or what the
+    section begins with ("A residual is …")."""
     if DEFINITION in types:
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
@@ -110,7 +115,7 @@ def _terms(text: str, sentences: Sequence[str], title: str, types: Sequence[str]
             yield term
     for sentence in sentences:
         if defined := _DEFINED.match(sentence):
-            term, opens = defined["bold"] or defined["plain"], defined["any"] and sentence is sentences[0]
+            term, opens = defined["bold"] or defined["plain"], defined["any"] and sentence is opening
             if _is_term(term) and (defined["bold"] or opens or _is_in(term, title)):
                 yield term
 
@@ -137,9 +142,9 @@ def _question_in(language: str, text: str) -> str:
 # Summaries
 
 
-def _summary(sentences: Sequence[str], title: str) -> str:
-    """Return the first sentence if it stands by itself and is about the title, else ""."""
-    first = sentences[0].replace(_BOLD, "") if sentences else ""
+def _summary(opening: str, title: str) -> str:
+    """Return the first sentence of a section if it stands by itself and is about the title, else ""."""
+    first = opening.replace(_BOLD, "")
     if not first:
         return ""
     words = find_words(first)
@@ -154,10 +159,23 @@ def _subject(title: str) -> set[str]:
     return {_beginning(word) for word in find_words(title) if len(word) > 3}
 
 
-def _sentences(markdown: str) -> list[str]:
-    """Return the whole sentences of running prose, outside lists, quotes, divs and tables, with emphasis marked."""
-    prose = (extract_prose(paragraph, _LOST, _BOLD) for paragraph in _paragraphs(markdown))
-    return [sentence for text in prose for part in text.split("\n") for sentence in whole_sentences(part)]
+def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
+    """Return the first sentence of a section, and all sentences of the paragraphs that may define a term, with
+    emphasis marked.
+
+    Finding sentences takes long, and most paragraphs are about neither: the first sentence is "" if the section does
+    not begin with a word of its title."""
+    opening, sentences, subject = "", [], _subject(title)
+    for number, paragraph in enumerate(_paragraphs(markdown)):
+        lower = paragraph.lower()
+        begins = number == 0 and any(word in lower[:OPENING_CHARACTERS] for word in subject)
+        may_name = number == 0 or "*" in paragraph or "_" in paragraph or any(word in lower for word in subject)
+        if begins or (may_name and _IS_A.search(lower)):
+            prose = extract_prose(paragraph, _LOST, _BOLD)
+            whole = [sentence for part in prose.split("\n") for sentence in whole_sentences(part)]
+            opening = whole[0] if number == 0 and whole else opening
+            sentences += whole
+    return opening, sentences
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:

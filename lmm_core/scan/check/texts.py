@@ -28,7 +28,7 @@ class CheckedText:
         self.first = source_line(blocks[0])
         self.source = "".join([block.source for block in blocks])
         self.padded = "\n" + self.source
-        self._starts = {*accumulate((block.source.count("\n") for block in blocks), initial=0)}
+        self._blocks = blocks
 
     @cached_property
     def lines(self) -> list[str]:
@@ -74,8 +74,9 @@ class CheckedText:
         that goes on, that of the comment's last line."""
         found: dict[int, int] = {}
         end, comment = "", -1
+        starts = {*accumulate((block.source.count("\n") for block in self._blocks), initial=0)}
         for at, line in enumerate(self.lines):
-            if at in self._starts:  # nothing goes on behind a block
+            if at in starts:  # nothing goes on behind a block
                 found |= {comment: len(self.lines)} if comment >= 0 else {}
                 end, comment = "", -1
             if end:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def docid_of(path: Path) -> str:
+def docid_of(path: Path, root: Path | None = None) -> str:
     """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
-    return Path(os.path.relpath(path.resolve(), project_root(path))).as_posix()
+    return Path(os.path.relpath(path.resolve(), root or project_root(path))).as_posix()
 
 
 def docid_in(header: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def new_rag_run(
     path: of the document, None if it is not known; finder: see `included_finder`."""
     from ..rag import RagRun
 
-    docid, name = (docid_of(path), path.stem) if path is not None else ("", "")
+    docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")
     return RagRun(
         project.opts, annotator, docid, project.spelling, project.rules, True, False, logger,
         name=name,
