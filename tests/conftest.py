@@ -16,7 +16,9 @@ from tests.indexing import EXERCISE, document, lmm
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
 from tests.warm import search_path, start_server
 
-settings.register_profile("tests", deadline=None)  # how long an example takes is the machine's business
+settings.register_profile(
+    "tests", max_examples=25, deadline=None
+)  # how long an example takes is the machine's business
 settings.load_profile("tests")
 pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
 

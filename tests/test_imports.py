@@ -66,7 +66,7 @@ MOST_LINES = {
     "indexing": 4143,
     "installation": 143,
     "langchain": 149,
-    "llmd": 2124,
+    "llmd": 2031,
     "lmm_core": 162,
     "logging": 225,
     "markdown": 4043,

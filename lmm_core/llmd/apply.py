@@ -1,4 +1,4 @@
-"""Bring files and LLMD documents together: apply the changes of a reply, check, sync, undo."""
+"""Apply the changes of a reply to files and document; check, sync and undo."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from pathlib import Path
 from ..errors import LlmdError
 from ..logging import LoggerBase
 from ..markdown.blocks import Problem
-from . import ChangePlan, Llmd, ParsedReply, ThreadEntry, as_shown, parse_reply, plan, remove_file, set_file
+from .changes import ChangePlan, plan
+from .document import Llmd, ThreadEntry, as_shown
+from .editing import remove_file, set_file
 from .files import as_data, is_same_file
 from .journal import Applied, Journal, JournalChange, change
 from .opening import OpenedDocument, recover, root_of
+from .reply import ParsedReply, parse_reply
 
 
 @dataclass(frozen=True)
 class Proposal:
     """The changes that the last reply of a document proposes.
 
-    `problems` and `warnings` have lines of the document; if there are problems, nothing can
-    be applied."""
+    `problems` and `warnings` have lines of the document; with problems nothing can be applied."""
 
     opened: OpenedDocument
     entry: ThreadEntry
@@ -51,7 +53,7 @@ class Proposal:
 
 
 def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
-    """Return the changes that the last reply proposes, or None if there is no reply."""
+    """Return the changes that the last reply proposes, or None without a reply. allow: see `Files`."""
     entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
@@ -66,7 +68,7 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
 
 
 def is_applied(proposal: Proposal) -> bool:
-    """Return True if this very reply was applied and not undone."""
+    """Return True if this reply was applied and not undone."""
     last = Journal(proposal.opened.root).last(proposal.opened.name)
     return last is not None and (last.entry, last.reply) == (proposal.entry.number, fingerprint(proposal.entry))
 
@@ -79,19 +81,20 @@ def fingerprint(entry: ThreadEntry) -> str:
 def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
     """Return the reply with its paths spelled as in the code context.
 
-    In the name of a file, `é` may be two characters, and models write one."""
+    In a file's name `é` may be two characters, and models write one."""
     spelled = {unicodedata.normalize("NFC", path): path for path in known}
-    files = (
-        one if one.path in known else replace(one, path=spelled.get(unicodedata.normalize("NFC", one.path), one.path))
-        for one in reply.files
-    )
+    paths = [
+        path if path in known else spelled.get(unicodedata.normalize("NFC", path), path)
+        for path in (file.path for file in reply.files)
+    ]
+    files = (replace(file, path=path) for file, path in zip(reply.files, paths, strict=True))
     return replace(reply, files=tuple(files))
 
 
 def _read_files(
     opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the texts of the files that a reply names, and the reasons why it may not touch some of them."""
+    """Return the texts of the files that a reply names, and problems with files that it may not touch."""
     texts: dict[str, str] = {}
     refused: list[Problem] = []
     for path in reply.paths:
@@ -137,25 +140,25 @@ def check(opened: OpenedDocument) -> list[Problem]:
 
 
 def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
-    """Return the document with the files as they are on disk, without those that are gone.
+    """Return the document with the files as they are on disk, without missing ones.
 
-    A file that cannot be read is reported, and stays as it is in the document."""
-    made = opened.llmd
+    A file that cannot be read is reported and stays."""
+    synced = opened.llmd
     for path, file in opened.llmd.files.items():
         try:
             text = opened.files().read(path)
             if text is None:
                 logger.warning(f"{path}: there is no such file; it was taken out of the code context", file.line)
-                made = remove_file(made, path)
+                synced = remove_file(synced, path)
             elif as_shown(text) != file.content:
-                made = set_file(made, path, text)
+                synced = set_file(synced, path, text)
         except LlmdError as error:
             logger.error(str(error), file.line)
-    return made
+    return synced
 
 
 def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
-    """Return the root of a document, and what was applied last for it, or None. Raise LlmdError and OSError."""
+    """Return the root of a document and the last changes applied for it, or None. Raise LlmdError and OSError."""
     root = root_of(path)
     recover(root, logger)
     document = path.resolve().relative_to(root).as_posix()
@@ -163,7 +166,7 @@ def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
 
 
 def undo(root: Path, applied: Applied) -> None:
-    """Put everything back as it was. Raise OSError, and LlmdError if a file has changed since."""
+    """Restore the files. Raise OSError, and LlmdError if a file has changed since."""
     journal = Journal(root)
     with journal.lock():
         journal.undo(applied)

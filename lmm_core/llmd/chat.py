@@ -1,4 +1,4 @@
-"""Answer the last entry of an LLMD document, and write the reply into the document."""
+"""Answer the last entry of an LLMD document, and write the reply into it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from ..scan.documents.talk import keep_unmerged
 from ..scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
 from ..settings.models import Models
 from ..settings.project import load_project
-from . import Llmd, ThreadEntry, append_entry, append_reply, parse_llmd, unanswered
+from .document import Llmd, ThreadEntry, parse_llmd, unanswered
+from .editing import UNWRITABLE, append_entry, append_reply
 from .opening import open_document
 
 _ATTEMPTS = 5  # to write a reply into a document that others write as well
 
 
 async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | None = None) -> bool:
-    """Answer the last entry that awaits a reply, and write the reply into the document as it is by then.
+    """Answer the last entry without a reply, and write the reply into the document as it is by then.
 
-    Return True if the reply was written. Raise OSError, MarkdownError and ConfigError."""
+    Return True if it was written. Raise OSError, MarkdownError and ConfigError."""
     opened = open_document(path, logger)
     entry = unanswered(opened.llmd)
     for problem in opened.llmd.problems:
@@ -42,52 +43,52 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
         )
         if left_out:
             logger.warning(
-                f"too long for the model, which has not seen {_name_entries(left_out)} (context_tokens)", entry.line
+                f"too long for the model, which was not shown {_name_entries(left_out)} (context_tokens)", entry.line
             )
         reply = (await ask_model(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
+        reply = UNWRITABLE.sub("\ufffd", reply)
     except ModelError as error:
         logger.error(f"entry {entry.number} was not answered: {error}", entry.line)
         return False
     written = _save_reply(opened.file, entry, reply, logger)
-    asker.forget(request)  # if the entry is asked again, the model shall answer anew
+    asker.forget(request)  # so that asking again gives another reply
     return written
 
 
 def make_request(
     llmd: Llmd, entry: ThreadEntry, tokens: int, prompt: Prompt = LLMD
 ) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for the reply to an entry, and the entries that were left out of it.
+    """Return the request for a reply to an entry, and the entries left out of it.
 
-    The request holds the document and the conversation up to the entry, in at most `tokens`
-    tokens; the oldest entries are left out first. Raise ModelError if it is too long without
-    any of them."""
+    The request holds the document and the conversation so far, in at most `tokens` tokens; the oldest entries go
+    first. Raise ModelError if it is too long without any of them."""
     from ..models.tokens import count_tokens
 
-    earlier = [one for one in llmd.entries[: llmd.entries.index(entry)] if one.human or one.assistant]
-    sizes = [count_tokens(one.human + (one.assistant or "")) for one in earlier]
-    room = max(tokens - REPLY_TOKENS, tokens // 2)
-    room -= count_tokens(_request(llmd, [entry], [], prompt).text)
-    if room < 0:
+    earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
+    sizes = [count_tokens(other.human + (other.assistant or "")) for other in earlier]
+    available = max(tokens - REPLY_TOKENS, tokens // 2)
+    available -= count_tokens(_request(llmd, [entry], [], prompt).text)
+    if available < 0:
         raise ModelError(
-            f"even without the conversation, the document is {-room} tokens too long for the model (context_tokens: "
-            f"{tokens}); take files out of its code context"
+            f"even without the conversation, the document is {-available} tokens too long for the model "
+            f"(context_tokens: {tokens}); take files out of its code context"
         )
-    first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= room)
+    first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= available)
     return _request(llmd, [*earlier[first:], entry], earlier[:first], prompt), earlier[:first]
 
 
 def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry], prompt: Prompt) -> Request:
-    spoken = [ChatMessage("user", entries[0].human)]
-    for before, one in pairwise(entries):
-        spoken += [ChatMessage("assistant", before.assistant)] if before.assistant else []
-        spoken += [ChatMessage("user", one.human)]
+    messages = [ChatMessage("user", entries[0].human)]
+    for before, entry in pairwise(entries):
+        messages += [ChatMessage("assistant", before.assistant)] if before.assistant else []
+        messages += [ChatMessage("user", entry.human)]
     values = {
         "document": llmd.text[: llmd.entries[0].start].removeprefix(BOM).strip(),
         "tools": "" if llmd.tools else f"\n\n{LLMD_TOOLS}",
         "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
-        "question": spoken[0].content,
+        "question": messages[0].content,
     }
-    return prompt.request(values, chat=spoken[1:])
+    return prompt.request(values, chat=messages[1:])
 
 
 def _name_entries(entries: Sequence[ThreadEntry]) -> str:
@@ -99,9 +100,9 @@ def _name_entries(entries: Sequence[ThreadEntry]) -> str:
 def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
     """Write a reply into a document as it is now. Return True if it was written.
 
-    If its entry has changed or is gone, or the document cannot be written, the reply is kept
-    in a file beside the document. Raise OSError and MarkdownError."""
-    kept = False
+    If its entry has changed or is gone, or the document cannot be written, the reply goes into a file beside the
+    document. Raise OSError and MarkdownError."""
+    written = False
     try:
         for _ in range(_ATTEMPTS):
             answered = _add_reply(parse_llmd(file.text), entry, reply)
@@ -109,12 +110,12 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
                 break
             try:
                 write_markdown(file.path, answered.text, file)
-                kept = True
+                written = True
                 return True
             except ChangedError:
                 file = read_markdown(file.path)
     finally:
-        if not kept:
+        if not written:
             text = f"**Human:** {entry.human}\n\n**Assistant:** {reply}"
             keep_unmerged(
                 file.path, [text], logger, "its entry cannot take it, or has changed meanwhile: what was said"
@@ -125,12 +126,13 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
 def _add_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
     """Return the document with the reply, or None if the entry no longer waits for one.
 
-    After the last entry, a new one to write in is added. Raise LlmdError."""
-    here = [one for one in llmd.entries if (one.number, one.human, one.assistant) == (entry.number, entry.human, None)]
-    if not here:
+    After the last entry, an empty one is added. Raise LlmdError."""
+    waiting = [other for other in llmd.entries if other.assistant is None]
+    same = [other for other in waiting if (other.number, other.human) == (entry.number, entry.human)]
+    if not same:
         return None
-    answered = append_reply(llmd, here[-1], reply)
-    if llmd.entries[-1] == here[-1]:
+    answered = append_reply(llmd, same[-1], reply)
+    if llmd.entries[-1] == same[-1]:
         with contextlib.suppress(LlmdError):
             answered = append_entry(answered)
     return answered

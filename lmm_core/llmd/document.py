@@ -1,4 +1,4 @@
-"""LLMD documents, from a text to its parts.
+"""Read LLMD documents.
 
     # Project: NAME
     ## Meta: LLMD (Large Language Model Markdown Format)
@@ -13,9 +13,8 @@
     **Human:** …
     **Assistant:** …
 
-Everything after `## Conversation Thread` belongs to the thread: only `### Entry N` and the
-two marks count there, and every other heading is somebody's text. Before it, other headings
-belong to the part they stand in.
+After `## Conversation Thread` only `### Entry N` and the two marks count; every other heading is text. Before it,
+other headings belong to the part around them.
 """
 
 from __future__ import annotations
@@ -46,8 +45,10 @@ from .headings import (
     read_lines,
     section_of,
 )
-from .stored import MARK, lines_before, read_spoken
 
+# The marks of an entry; a reply that could be read as more than one stands in a code fence `reply`.
+MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant):\*\*")
+_REPLY_FENCE = re.compile(r"(`{3,})reply\r?")
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
 _UNREAD = re.compile(rf"###[ \t]+(?:{ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
@@ -55,10 +56,10 @@ _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 @dataclass(frozen=True, slots=True)
 class LlmdPart:
-    """A stretch of the document: a section, or an item of the changelog.
+    """A section of the document, or an item of the changelog.
 
-    text: with LF line ends and no blank lines around it, an item's without its bullet and indentation; line: the one
-    it begins in (from 1); start, end: offsets in characters."""
+    text: with LF line ends, without blank lines around it, bullet and indentation; line: its first one (from 1);
+    start, end: offsets in characters."""
 
     text: str
     line: int
@@ -70,9 +71,8 @@ class LlmdPart:
 class CodeFile:
     """A file of the code context.
 
-    content: with LF line ends and, unless empty, one at its end (see `as_shown`); line: of its
-    heading; start, end: offsets of the fence with its marks; section, section_end: offsets of
-    the whole section with its heading."""
+    content: see `as_shown`; line: of its heading; start, end: offsets of the fence with its marks; section,
+    section_end: offsets of the section with its heading."""
 
     path: str
     language: str
@@ -88,9 +88,9 @@ class CodeFile:
 class ThreadEntry:
     """An entry of the thread.
 
-    number: 0 if it has none; human: what the human wrote; assistant: the decoded reply, or None;
-    line: of the heading; reply_line: of the reply's first line (0 without one). Offsets: start
-    of the heading, reply_at, where a reply with its mark stands or would stand, and end."""
+    number: 0 if it has none; assistant: the reply, or None; line: of the heading; reply_line: of the reply (0
+    without one); start, end: offsets from the heading on; reply_at: offset of a reply with its mark, or where it
+    would be."""
 
     number: int
     human: str
@@ -106,7 +106,7 @@ class ThreadEntry:
 class Llmd:
     """A parsed document; `str(llmd)` is its text, byte for byte.
 
-    A missing part is None or empty; `problems` tells what is wrong with the document."""
+    A missing part is None or empty. problems: faults of the document."""
 
     text: str
     name: str
@@ -127,7 +127,7 @@ class Llmd:
 
 
 def parse_llmd(text: str) -> Llmd:
-    """Return the parts of a document. This never fails: see `Llmd.problems`."""
+    """Return the parts of a document. It never fails; faults are in `Llmd.problems`."""
     return _DocumentReader(text).read()
 
 
@@ -138,15 +138,13 @@ def unanswered(llmd: Llmd) -> ThreadEntry | None:
 
 
 def as_shown(content: str) -> str:
-    """Return a file's text as the code context shows it: LF line ends, one at the end.
-
-    Compare it with `CodeFile.content`."""
+    """Return a file's text as in the code context: LF line ends, one at the end unless empty."""
     text = re.sub(r"\r+(?=\n|\Z)", "", content)
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 class _DocumentReader:
-    """Reads one document. A part of it is given by its heading and the offset at which it ends."""
+    """Reads one document. A part is given by its heading and the offset of its end."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -165,9 +163,10 @@ class _DocumentReader:
         files = self._files(*sections[CODE]) if CODE in sections else {}
         changelog = self._items(*sections[CHANGELOG]) if CHANGELOG in sections else ()
         entries = self._entries(*sections[THREAD]) if THREAD in sections else ()
+        problems = tuple(sorted(self.problems, key=lambda problem: problem.line))
         return Llmd(
             self.text, name, meta, instructions, tools, texts.get(MISSION), texts.get(CODE), texts.get(CHANGELOG),
-            texts.get(THREAD), files, changelog, entries, tuple(sorted(self.problems, key=lambda one: one.line)),
+            texts.get(THREAD), files, changelog, entries, problems,
         )  # fmt: skip
 
     # Sections
@@ -197,12 +196,12 @@ class _DocumentReader:
         return sections
 
     def _missing(self, signs: str, title: str) -> None:
-        """Report that a heading is missing, with the line that may have been meant."""
+        """Report a missing heading, with the line that may have been meant."""
         name = "Meta" if title == META else title
         meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
         start = meant.start() if meant else 0
-        line = self._line(start)
-        hint = f": line {line} is none (it needs a blank line before it, and comes before the thread)" if meant else ""
+        why = f": line {self._line(start)} does not count (it comes before the thread, after a blank line)"
+        hint = why if meant else ""
         self._problem(start, f"there is no heading `{signs} {title}`{hint}")
 
     def _meta(self, section: Heading, end: int) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
@@ -217,11 +216,10 @@ class _DocumentReader:
         return about, parts.get(INSTRUCTIONS), parts.get(TOOLS)
 
     def _below(self, section: Heading, end: int) -> list[Heading]:
-        """Return the headings of the format in a section."""
         return [heading for heading in self.headings if section.end <= heading.start < end]
 
     def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
-        """Return where the part below each heading ends, the last one at `end`."""
+        """Return the end of the part below each heading."""
         return [*(heading.start for heading in headings[1:]), end][: len(headings)]
 
     def _part(self, heading: Heading, end: int) -> LlmdPart:
@@ -231,7 +229,7 @@ class _DocumentReader:
         return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
-        """Return the start of the first line from `start` that is not blank, or `end`."""
+        """Return the start of the first line that is not blank, or `end`."""
         lead = self.text[start:end]
         text = trim_blank_lines(lead)
         return start + lead.index(text) if text else end
@@ -267,7 +265,6 @@ class _DocumentReader:
         return CodeFile(path, language, content, line, start, start + len(source), heading.start, end)
 
     def _lines(self, start: int, end: int) -> list[Line]:
-        """Return the lines between two offsets."""
         first, stop = (bisect_left(self.lines, (offset,)) for offset in (start, end))
         return self.lines[first:stop]
 
@@ -312,11 +309,11 @@ class _DocumentReader:
         reply_at = reply.start() if reply else end
         close = next((mark.start() for mark in marks if mark.start() > reply_at), end)
         newline = newline_of(self.text)
-        request = read_spoken(self.text[human.end() if human else heading.end : reply_at], newline)
+        request = _spoken(self.text[human.end() if human else heading.end : reply_at], newline)
         assistant, line = None, 0
         if reply:
             source = self.text[reply.end() : close]
-            assistant, line = read_spoken(source, newline, reply), self._line(reply_at) + lines_before(source)
+            assistant, line = _spoken(source, newline, is_reply=True), self._line(reply_at) + _lines_before(source)
         return ThreadEntry(
             number, request or "", assistant, self._line(heading.start), line, heading.start, reply_at, close
         )  # fmt: skip
@@ -327,7 +324,7 @@ class _DocumentReader:
             return
         has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
         unread = [line.start for line in self._lines(heading.end, end) if _UNREAD.match(self.text, line.start)]
-        hint = f" (line {self._line(unread[0])} is no heading: it needs a blank line before it)" if unread else ""
+        hint = f" (line {self._line(unread[0])} does not count: it needs a blank line before it)" if unread else ""
         wanted = "one `**Human:**` and then at most one `**Assistant:**`"
         self._problem(heading.start, f"entry {number}: {wanted}; here: {has}{hint}")
 
@@ -338,6 +335,34 @@ class _DocumentReader:
 
     def _problem(self, offset: int, message: str) -> None:
         self.problems.append(Problem(self._line(offset), message))
+
+
+def _spoken(source: str, newline: str, is_reply: bool = False) -> str | None:
+    """Return the text behind a mark with LF line ends, or None if there is none."""
+    text = source.rstrip(" \t\r\n")
+    if newline == "\r\n":
+        text = text.replace("\r\n", "\n")
+    if not text:
+        return None
+    text = trim_blank_lines(text) if blank(text.split("\n", 1)[0]) else text.removeprefix(" ")
+    fenced = _in_reply_fence(text) if is_reply else None
+    return text if fenced is None else fenced
+
+
+def _in_reply_fence(text: str) -> str | None:
+    """Return the content of a code fence `reply`, or None for another text."""
+    first, _, rest = text.partition("\n")
+    opened = _REPLY_FENCE.fullmatch(first)
+    if not opened or not rest.endswith(opened[1]):
+        return None
+    return rest[: -len(opened[1])].removesuffix("\n")
+
+
+def _lines_before(source: str) -> int:
+    """Return the number of lines between a mark and the first line of its reply."""
+    text = source.lstrip(" \t\r\n")
+    count = source[: len(source) - len(text)].count("\n")
+    return count + (0 if _in_reply_fence(text.rstrip(" \t\r\n")) is None else 1)
 
 
 def _path(title: str) -> str:

@@ -1,15 +1,17 @@
-"""Edits of LLMD documents, each of which changes what it has to and nothing else.
+"""Edit LLMD documents: each edit changes one thing.
 
-The result is read again to check that it says what was meant; otherwise LlmdError is raised.
+The result is parsed again to check that nothing else changed; otherwise LlmdError is raised.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..errors import LlmdError
-from ..markdown.blocks import blank, ends_blank, newline_of, trim_blank_lines
+from ..markdown.blocks import BOM, blank, ends_blank, newline_of, trim_blank_lines
+from ..markdown.regions import Regions
 from .document import (
     FENCE,
     CodeFile,
@@ -18,8 +20,12 @@ from .document import (
     as_shown,
     parse_llmd,
 )
-from .headings import CHANGELOG, CODE, INSTRUCTIONS, META, MISSION, PROJECT, THREAD, TOOLS
-from .stored import escape, fence_for, spellings, stands_alone
+from .headings import CHANGELOG, CODE, INSTRUCTIONS, META, MISSION, PROJECT, THREAD, TOOLS, read_lines
+
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # characters that a text file cannot hold
+# A reply that may begin on the line of its mark: no list, and one paragraph or a blank line after it.
+_INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:\n|\Z)|\Z)")
+_OPENER = re.compile(r"[ ]{0,3}(?:<[A-Za-z?!]|\\begin\{)")
 
 _LANGUAGES = {
     "bash": "bash", "c": "c", "cc": "cpp", "cpp": "cpp", "cs": "cs", "css": "css", "go": "go", "h": "c", "hpp": "cpp",
@@ -32,16 +38,16 @@ _LANGUAGES = {
 
 
 def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
-    """Return a new document without files, changelog and entries. Raise LlmdError if the name is none."""
+    """Return a new document without files, changelog and entries. Raise LlmdError for an unusable name."""
     heads = [
         (f"# {PROJECT} {name}", ""), (f"## {META}", about), (f"### {INSTRUCTIONS}", instructions),
         (f"### {TOOLS}", tools), (f"## {MISSION}", mission), (f"## {CODE}", ""), (f"## {CHANGELOG}", ""),
         (f"## {THREAD}", ""),
     ]  # fmt: skip
-    made = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
-    if made.name != name:
+    llmd = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
+    if llmd.name != name:
         raise LlmdError(f"the name {name!r} cannot be used in a heading (does it hold line ends, {{…}} or #?)")
-    return made
+    return llmd
 
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:
@@ -53,9 +59,9 @@ def set_mission(llmd: Llmd, mission: str) -> Llmd:
     text = plain_mission(mission)
     if not stands_alone(text):
         raise LlmdError("the mission holds an edit, or leaves something open (a code fence, a comment, a tag)")
-    made = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
+    edited = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
     return _checked(
-        llmd, made, {"mission": text}, "the mission would be read as more than a mission: does it hold a heading?"
+        llmd, edited, {"mission": text}, "the mission would be read as more than a mission: does it hold a heading?"
     )
 
 
@@ -67,14 +73,14 @@ def plain_mission(text: str) -> str:
 def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
     """Return the document with a file's text in the code context.
 
-    It keeps its place and language, or becomes the last file. Raise LlmdError if that fails."""
+    The file keeps its place and language; a new one comes last. Raise LlmdError if that fails."""
     if llmd.code is None:
         raise LlmdError(f"the document has no `## {CODE}`")
     shown, old = as_shown(content), llmd.files.get(path)
-    made = _splice(llmd, old.start, old.end, _fence(llmd, old, shown)) if old else _add_file(llmd, path, shown)
+    edited = _splice(llmd, old.start, old.end, _fence(llmd, old, shown)) if old else _add_file(llmd, path, shown)
     language = old.language if old else _language(path)
     files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, shown)}
-    return _checked(llmd, made, {"files": files}, f"{path}: its name or text cannot stand in the code context")
+    return _checked(llmd, edited, {"files": files}, f"{path}: its name or text cannot stand in the code context")
 
 
 def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
@@ -97,7 +103,7 @@ def _add_file(llmd: Llmd, path: str, shown: str) -> str:
 
 
 def _language(path: str) -> str:
-    """Return a file's language by its ending, as highlighters call it, or ""."""
+    """Return a file's language by its ending, as highlighters name it, or ""."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
@@ -106,39 +112,31 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
     if path not in llmd.files:
         raise LlmdError(f"{path}: this file is not in the code context")
     old = llmd.files[path]
-    made = llmd.text[: old.section] + llmd.text[old.section_end :]
+    edited = llmd.text[: old.section] + llmd.text[old.section_end :]
     files = {name: (file.language, file.content) for name, file in llmd.files.items() if name != path}
-    return _checked(llmd, made, {"files": files}, f"{path}: cannot be taken out of the code context")
+    return _checked(llmd, edited, {"files": files}, f"{path}: cannot be taken out of the code context")
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
     """Return the document with one more item at the end of the changelog.
 
-    If the text would be read as more than an item, it is written with character references.
-    Raise LlmdError if it cannot be added."""
+    Raise LlmdError if there is no such section, or if the text would not stay in the item."""
     if llmd.log is None:
         raise LlmdError(f"the document has no `## {CHANGELOG}`")
     lines = [line.rstrip() for line in text.strip().replace("\r\n", "\n").split("\n")]
-    said = "\n".join(lines)
-    if not said:
+    entry = "\n".join(lines)
+    if not entry:
         raise LlmdError("the changelog entry has no text")
-    items = [item.text for item in llmd.changelog]
-    for spelling in [said] if stands_alone(said) else []:
-        made = parse_llmd(_add_item(llmd, spelling))
-        if _says(made) == _says(llmd) | {"changelog": [*items, spelling]}:
-            return made
-    spelling = escape(" ".join(lines), "")
-    return _checked(
-        llmd,
-        _add_item(llmd, spelling),
-        {"changelog": [*items, spelling]},
-        "the changelog entry has no place in the document",
-    )
+    why = "the changelog entry would be read as more than an item: does it hold a heading, or leave something open?"
+    if not stands_alone(entry):
+        raise LlmdError(why)
+    changelog = [*(item.text for item in llmd.changelog), entry]
+    return _checked(llmd, _add_item(llmd, entry), {"changelog": changelog}, why)
 
 
-def _add_item(llmd: Llmd, said: str) -> str:
+def _add_item(llmd: Llmd, entry: str) -> str:
     assert llmd.log is not None
-    item = "- " + re.sub(r"\n(?!\n)", "\n  ", said)
+    item = "- " + re.sub(r"\n(?!\n)", "\n  ", entry)
     if llmd.changelog:
         end = llmd.changelog[-1].end
         newline = newline_of(llmd.text)
@@ -149,22 +147,32 @@ def _add_item(llmd: Llmd, said: str) -> str:
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     """Return the document with the reply to one of its entries.
 
-    Any string can be stored, and `ThreadEntry.assistant` returns it. It is stored as it is if
-    that changes nothing else, otherwise in a code fence `reply`. (White space around a reply
-    forces the fence, so strip it first.) Raise LlmdError if the entry waits for no reply."""
+    `ThreadEntry.assistant` returns the same text. It is written as it is if that changes nothing else, otherwise in a
+    code fence `reply`. (White space around a reply forces the fence, so strip it first.) Raise LlmdError if the entry
+    waits for no reply, or if something that stands open before it would swallow or end the reply."""
+    if UNWRITABLE.search(reply):
+        raise LlmdError(f"entry {entry.number}: the reply holds characters that a text file cannot hold")
     if entry.assistant is not None or entry not in llmd.entries:
         raise LlmdError(f"entry {entry.number} waits for no reply")
-    at, before = llmd.entries.index(entry), _says(llmd)
-    entries = [(one.number, one.human, one.assistant) for one in llmd.entries]
+    at, before = llmd.entries.index(entry), _content_of(llmd)
+    entries = [(other.number, other.human, other.assistant) for other in llmd.entries]
     entries[at] = (entry.number, entry.human, reply)
-    end = entry.reply_at + len(
-        llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n")
-    )  # there may be a mark without a reply
-    for spelling in spellings(reply, newline_of(llmd.text)):
-        made = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
-        if _says(made) == before | {"entries": entries}:
-            return made
+    # There may be a mark without a reply
+    end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))
+    for spelling in _spellings(reply, newline_of(llmd.text)):
+        answered = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
+        if _content_of(answered) == before | {"entries": entries}:
+            return answered
     raise LlmdError(f"entry {entry.number}: something before it is left open (a code fence, a comment, metadata)")
+
+
+def _spellings(reply: str, newline: str) -> Iterator[str]:
+    """Yield the ways to write a reply with its mark, the plainest first."""
+    written = reply.replace("\n", newline)
+    if stands_alone(reply):
+        yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + written
+    fence = fence_for(reply)
+    yield f"**Assistant:**{newline * 2}{fence}reply{newline}{written}{newline}{fence}"
 
 
 def append_entry(llmd: Llmd) -> Llmd:
@@ -173,23 +181,38 @@ def append_entry(llmd: Llmd) -> Llmd:
         raise LlmdError(f"the document has no `## {THREAD}`")
     number = max([0, *(entry.number for entry in llmd.entries)]) + 1
     newline = newline_of(llmd.text)
-    made = _put(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
-    entries = [*_says(llmd)["entries"], (number, "", None)]
-    return _checked(llmd, made, {"entries": entries}, "something in the last entry is left open")
+    edited = _put(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
+    entries = [*_content_of(llmd)["entries"], (number, "", None)]
+    return _checked(llmd, edited, {"entries": entries}, "something in the last entry is left open")
 
 
 # Putting texts in their places
 
 
+def fence_for(text: str, sign: str = "`") -> str:
+    """Return a code fence that a text does not close."""
+    runs = re.findall(f"{re.escape(sign)}{{3,}}", text)
+    return sign * max([3, *(len(run) + 1 for run in runs)])
+
+
+def stands_alone(text: str) -> bool:
+    """Return True if a text leaves nothing open that a later text could close: code, a comment, a tag, a div.
+
+    False also where that depends on the later text."""
+    regions = Regions(text)
+    prose = [text[line.start : line.end] for line in read_lines(text, regions) if not line.is_region]
+    return not (
+        regions.unclosed or text.startswith(BOM) or any(_OPENER.match(line) or "<!--" in line for line in prose)
+    )
+
+
 def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the document's text with one part replaced, in its line ends."""
+    """Return the document's text with a part replaced, with the document's line ends."""
     return _put(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
 
 
 def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the document's text with something from `start` to `end`.
-
-    If there was nothing, the blank lines that it needs are added around it."""
+    """Return the document's text with a part replaced. In an empty place it gets blank lines around it."""
     head, tail, newline = llmd.text[:start], llmd.text[end:], newline_of(llmd.text)
     if blank(llmd.text[start:end]) and text:
         if not ends_blank(head):
@@ -202,11 +225,11 @@ def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
     return head + text + tail
 
 
-Saying = dict[str, Any]
+Content = dict[str, Any]
 
 
-def _says(llmd: Llmd) -> Saying:
-    """Return everything that a document says, without its positions."""
+def _content_of(llmd: Llmd) -> Content:
+    """Return the content of a document without positions."""
     return {
         "name": llmd.name,
         "meta": [part and part.text for part in (llmd.meta, llmd.instructions, llmd.tools)],
@@ -218,9 +241,9 @@ def _says(llmd: Llmd) -> Saying:
     }
 
 
-def _checked(before: Llmd, text: str, changed: Saying, why: str) -> Llmd:
-    """Return the new document if it says what the old one said, apart from the change."""
-    made = parse_llmd(text)
-    if _says(made) != _says(before) | changed:
+def _checked(before: Llmd, text: str, changed: Content, why: str) -> Llmd:
+    """Return the new document if it differs from the old one by the change alone; else raise LlmdError(why)."""
+    edited = parse_llmd(text)
+    if _content_of(edited) != _content_of(before) | changed:
         raise LlmdError(why)
-    return made
+    return edited

@@ -20,9 +20,8 @@ OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1"
 
 
 def name_problem(path: str) -> str:
-    """Return why a path cannot name a project's file, judged by the name alone; "" if it can.
-
-    The rules hold on every system."""
+    """Return why a path cannot name a project's file, by its name alone, or "". The rules are the same on all
+    systems."""
     if not path.strip():
         return "no path"
     if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
@@ -58,8 +57,8 @@ def _part_problem(part: str) -> str:
 class Files:
     """The files of a project that a document is about.
 
-    root: the project's folder, resolved; document: the document's own path; paths: those in its code context;
-    allow: patterns for more paths, as in .gitignore."""
+    root: the project's folder, resolved; paths: those in the document's code context; allow: patterns for more, as
+    in .gitignore."""
 
     root: Path
     document: Path
@@ -67,9 +66,7 @@ class Files:
     allow: Sequence[str] = ()
 
     def locate(self, path: str) -> Path:
-        """Return where a file is, or would be, links followed.
-
-        Raise LlmdError, with the reason, for one that must not be touched."""
+        """Return the place of a file, links followed. Raise LlmdError, with the reason, if it must not be touched."""
         if problem := name_problem(path):
             raise LlmdError(f"{shown_path(path)}: {problem}")
         try:
@@ -83,7 +80,7 @@ class Files:
     def read(self, path: str) -> str | None:
         """Return a file's text with its line ends and byte-order mark, or None if there is no file.
 
-        Raise LlmdError if it must not be touched, cannot be read, is torn or no text."""
+        Raise LlmdError if it must not be touched, or cannot be read as text."""
         place = self.locate(path)
         data = read_bytes(place)
         if data is None:
@@ -125,7 +122,7 @@ class Files:
 
 
 def _kind_problem(place: Path, real: Path) -> str:
-    """Return what is wrong with the kind of a file (links followed: `real`), or ""."""
+    """Return why a file (`real`: links followed) is no regular file, or ""."""
     try:
         mode = real.stat().st_mode
     except FileNotFoundError:
@@ -138,7 +135,7 @@ def _kind_problem(place: Path, real: Path) -> str:
 
 
 def is_same_file(place: Path, other: Path) -> bool:
-    """Tell whether two paths are one file: by a hard link, or on a disk that ignores case."""
+    """Return True if two paths are one file: by a hard link, or on a disk that ignores case."""
     try:
         return place.samefile(other)
     except OSError:
@@ -146,7 +143,7 @@ def is_same_file(place: Path, other: Path) -> bool:
 
 
 def shown_path(path: str) -> str:
-    """Return a path on one line, whatever it holds."""
+    """Return a path on one line."""
     return ascii(path)[1:-1] if any(not sign.isprintable() for sign in path) else path
 
 
@@ -161,7 +158,7 @@ def read_bytes(place: Path) -> bytes | None:
 
 
 def as_text(path: str, data: bytes) -> str:
-    """Return bytes as text. Raise LlmdError if they are none."""
+    """Return bytes as text. Raise LlmdError for a binary file or another encoding than UTF-8."""
     if b"\0" in data:
         raise LlmdError(f"{path}: a binary file")
     try:

@@ -1,4 +1,4 @@
-"""The headings that an LLMD document is read by, also in a document without blank lines before them."""
+"""The headings of an LLMD document, also in one without blank lines before them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 
 
 class Line(NamedTuple):
-    """A line, or code, a comment, HTML or a div as a whole (`is_region`), by its offsets."""
+    """A line, or a whole region (code, comment, HTML, div), by its offsets."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """A heading: its level and title, and the offsets of its line."""
+    """A heading with the offsets of its line."""
 
     level: int
     title: str
@@ -52,10 +52,10 @@ def read_lines(text: str, regions: Regions) -> Iterator[Line]:
 
 
 def read_headings(text: str, lines: Sequence[Line]) -> list[Heading]:
-    """Return the headings of the format: the project's, those of sections, of files and of entries.
+    """Return the headings of the format.
 
-    Below a line of text a heading counts only in a document whose first two lines are headings: in one with
-    blank lines, such a line is somebody's text."""
+    A heading right below a line of text counts only in a document whose first two lines are headings: elsewhere such
+    a line is text."""
     starts = [_HEADING.match(text, line.start) is not None and not line.is_region for line in lines]
     is_tight = starts[:2] == [True, True]
     headings: list[Heading] = []
@@ -74,7 +74,7 @@ def read_headings(text: str, lines: Sequence[Line]) -> list[Heading]:
 
 
 def section_of(title: str) -> str:
-    """Return the section that a title names, or ""."""
+    """Return the section with a title, or ""."""
     plain = " ".join(title.split()).casefold()
     if plain == "meta" or plain.startswith("meta:"):
         return META
@@ -82,7 +82,7 @@ def section_of(title: str) -> str:
 
 
 def _counts(heading: Heading, section: str) -> bool:
-    """Return True if a heading is one of the format in a section. In the thread only entries are."""
+    """Return True if a heading belongs to the format. In the thread only entries do."""
     if section == THREAD:
         return heading.level == 3 and ENTRY.fullmatch(heading.title) is not None
     if heading.level == 2:

@@ -1,8 +1,8 @@
-"""A journal of changes of several files: all are made or none, even if the process is killed, and can be undone.
+"""Journal of changes to several files: all are made or none, even if the process is killed, and can be undone.
 
-It has one entry, the changes that were made last: `changes.open` while they are made or undone (the next run undoes
-them if the process was killed), `changes.done` when they are made, `changes-….left` if they could not be undone
-completely. They lie in the user's cache folder, since anything that comes with a project may be somebody else's.
+It holds the last changes only: `changes.open` while they are made or undone (the next run undoes them if the process
+was killed), `changes.done` afterwards, `changes-….left` if they could not be undone completely. The files lie in the
+user's cache folder, because anything in a project may be somebody else's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from .files import read_bytes
 
 @dataclass(frozen=True, slots=True)
 class JournalChange:
-    """A file before and after, None for no file. path: from the root, without links; mode: the permissions before."""
+    """A file before and after; None means no file.
+
+    path: from the root, without links; mode: permission bits before the change."""
 
     path: str
     old: bytes | None
@@ -50,10 +52,14 @@ class Applied:
 def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
     """Return the change of one file. Raise LlmdError for a file that may not be written."""
     path = place.relative_to(root).as_posix()
-    mode = stat.S_IMODE(place.stat().st_mode) & 0o777 if old is not None else None
+    mode = _mode(place) if old is not None else None
     if mode is not None and not mode & 0o222:
         raise LlmdError(f"{path}: the file is read-only")
     return JournalChange(path, old, new, mode)
+
+
+def _mode(place: Path) -> int:
+    return stat.S_IMODE(place.stat().st_mode) & 0o777
 
 
 class Journal:
@@ -89,38 +95,39 @@ class Journal:
             lock.release()
 
     def apply(self, changes: Sequence[JournalChange], document: str, entry: int = 0, reply: str = "") -> None:
-        """Make all changes, or none if one cannot be made.
+        """Make all changes, or none if one fails.
 
-        Raise LlmdError if a file is not what it was before, and OSError."""
-        for one in changes:
-            if self._state(one) != "old" and one.old != one.new:
-                raise LlmdError(f"{one.path}: changed on disk meanwhile; nothing was applied: run again")
+        Raise LlmdError if a file has changed on disk, and OSError."""
+        for change in changes:
+            if self._state(change) != "old" and change.old != change.new:
+                raise LlmdError(f"{change.path}: changed on disk meanwhile; nothing was applied: run again")
         _write(Applied(document, entry, reply, tuple(changes)), self.open)
         try:
-            for one in changes:
-                if self._state(one) == "other":  # an earlier change made it so
-                    raise LlmdError(f"{one.path}: cannot be written beside the other changes")
-                self._put(one, one.new)
+            for change in changes:
+                if self._state(change) == "other":  # an earlier change made it so
+                    raise LlmdError(f"{change.path}: cannot be written beside the other changes")
+                self._put(change, change.new)
         except (OSError, LlmdError):
             self._undo()
             raise
         self._rename(self.open, self.done)
 
     def recover(self) -> str:
-        """Undo what a killed run left. Return what was done, "" for nothing. Raise LlmdError and OSError."""
+        """Undo the changes of a killed run. Return a message for the user, or "".
+
+        Raise LlmdError and OSError."""
         return (self._undo() or "a run was stopped on its way: all is as before it") if self.open.exists() else ""
 
     def last(self, document: str) -> Applied | None:
-        """Return what was applied last, if that was for a document and is not undone. Raise LlmdError if it cannot be
-        read."""
+        """Return the last changes if they belong to a document and were not undone. Raise LlmdError if unreadable."""
         applied = _read(self.done) if self.done.exists() else None
         return applied if applied is not None and applied.document == document else None
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """Return the files that are not as they were left: path, bytes then and bytes now.
+        """Return the files that have changed since: path, bytes then, bytes now.
 
-        A conversation that went on at the document's end counts as no change."""
-        now = [(one.path, one.new, read_bytes(self._place(one.path))) for one in applied.changes]
+        Text added at the document's end does not count."""
+        now = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
         return [
             (path, new, data)
             for path, new, data in now
@@ -128,66 +135,66 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Put everything back as it was; text added at the document's end since stays.
+        """Restore the files; text added at the document's end since stays.
 
-        Raise LlmdError if a file changed since, and OSError; the next run then goes on."""
+        Raise LlmdError if a file changed since, and OSError; the next run then continues."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
         self._rename(self.done, self.open)
         self._undo()
 
-    def _with_end(self, one: JournalChange) -> JournalChange:
-        """Return a change with what stands behind its new text now in both of its texts."""
-        if one.old is None or one.new is None:
-            return one
-        end = (read_bytes(self._place(one.path)) or b"")[len(one.new) :]
-        return replace(one, old=one.old + end, new=one.new + end)
+    def _with_end(self, change: JournalChange) -> JournalChange:
+        """Return the change of a document with the text added at its end since in both versions."""
+        if change.old is None or change.new is None:
+            return change
+        end = (read_bytes(self._place(change.path)) or b"")[len(change.new) :]
+        return replace(change, old=change.old + end, new=change.new + end)
 
     # Steps
 
     def _undo(self) -> str:
-        """Undo the changes that were made, and return "" or what is left.
+        """Restore the files that were changed. Return a message about those changed by others, or "".
 
-        What somebody changed since stays, and the old texts stay in the journal."""
+        The journal keeps the old texts of these."""
         applied = _read(self.open)
-        left = [one.path for one in applied.changes if self._state(one) == "other"]
-        for one in reversed(applied.changes):
-            if (place := self._place(one.path)).parent.is_dir():
+        conflicts = [change.path for change in applied.changes if self._state(change) == "other"]
+        for change in reversed(applied.changes):
+            if (place := self._place(change.path)).parent.is_dir():
                 remove_leftovers(place)
-            if one.path not in left:
-                self._put(one, one.old)
-        if not left:
+            if change.path not in conflicts:
+                self._put(change, change.old)
+        if not conflicts:
             self.open.unlink()
             return ""
-        kept = self.folder / f"changes-{time.time_ns()}.left"
-        self._rename(self.open, kept)
-        return f"not applied: {', '.join(left)} changed meanwhile (what was there before is kept in {kept})"
+        file = self.folder / f"changes-{time.time_ns()}.left"
+        self._rename(self.open, file)
+        return f"not applied: {', '.join(conflicts)} changed meanwhile (what was there before is kept in {file})"
 
-    def _state(self, one: JournalChange) -> Literal["old", "new", "other"]:
-        place = self._place(one.path)
+    def _state(self, change: JournalChange) -> Literal["old", "new", "other"]:
+        place = self._place(change.path)
         try:
             data = read_bytes(place)
         except LlmdError:
             return "other"
-        return "old" if data == one.old else "new" if data == one.new else "other"
+        return "old" if data == change.old else "new" if data == change.new else "other"
 
-    def _put(self, one: JournalChange, data: bytes | None) -> None:
-        """Replace or remove a file, unless it is as it should be, and give it the permissions from before."""
-        place = self._place(one.path)
+    def _put(self, change: JournalChange, data: bytes | None) -> None:
+        """Replace or remove a file unless it is so already, and restore its permissions."""
+        place = self._place(change.path)
         try:
             if data is None:
                 place.unlink(missing_ok=True)
             elif read_bytes(place) != data:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 replace_file(place, data)
-            if data is not None and one.mode is not None and stat.S_IMODE(place.stat().st_mode) & 0o777 != one.mode:
-                os.chmod(place, one.mode)
+            if data is not None and change.mode not in (None, _mode(place)):
+                os.chmod(place, change.mode)
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(place)) from None
 
     def _place(self, path: str) -> Path:
-        """Return the place of a path in the journal. Raise LlmdError if it has become a link since."""
+        """Return the place of a path in the journal. Raise LlmdError if it is a link by now."""
         place = self.root / path
         if Path(os.path.realpath(place)) != place:
             raise LlmdError(f"{path}: has become a link since, so it is not touched; see {self.folder}")
@@ -199,12 +206,12 @@ class Journal:
 
 
 def _write(applied: Applied, file: Path) -> None:
-    changes = [{**asdict(one), "old": _encode(one.old), "new": _encode(one.new)} for one in applied.changes]
+    changes = [{**asdict(change), "old": _encode(change.old), "new": _encode(change.new)} for change in applied.changes]
     replace_file(file, json.dumps({**asdict(applied), "changes": changes}, indent=1).encode())
 
 
 def _read(file: Path) -> Applied:
-    """Return an entry. Raise LlmdError if it is none."""
+    """Return the changes in a file of the journal. Raise LlmdError if it cannot be read."""
     try:
         record = json.loads(file.read_bytes())
         changes = tuple(map(_read_change, record["changes"]))
@@ -213,8 +220,8 @@ def _read(file: Path) -> Applied:
         raise LlmdError(f"{file}: cannot be read ({error}): move it away to go on without it") from None
 
 
-def _read_change(one: dict[str, Any]) -> JournalChange:
-    return JournalChange(one["path"], _decode(one["old"]), _decode(one["new"]), one["mode"])
+def _read_change(record: dict[str, Any]) -> JournalChange:
+    return JournalChange(record["path"], _decode(record["old"]), _decode(record["new"]), record["mode"])
 
 
 def _encode(data: bytes | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Open, make and recover LLMD documents.
+"""Open, create and recover LLMD documents.
 
 A document is read together with the root of its project, from which its paths start.
 """
@@ -13,14 +13,15 @@ from ..errors import LlmdError
 from ..logging import LoggerBase
 from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
 from ..models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
-from . import Llmd, append_entry, make_llmd, parse_llmd, set_file
+from .document import Llmd, parse_llmd
+from .editing import append_entry, make_llmd, set_file
 from .files import Files
 from .journal import Journal
 
 
 @dataclass(frozen=True)
 class OpenedDocument:
-    """A document as it was read, parsed, with the folder that its paths start from."""
+    """A parsed document with the folder that its paths start from."""
 
     file: MarkdownFile
     llmd: Llmd
@@ -28,7 +29,7 @@ class OpenedDocument:
 
     @property
     def path(self) -> Path:
-        """Return the place of the document, with links followed."""
+        """Return the place of the document, links followed."""
         return self.file.path.resolve()
 
     @property
@@ -37,21 +38,21 @@ class OpenedDocument:
         return self.path.relative_to(self.root).as_posix()
 
     def files(self, allow: Sequence[str] = ()) -> Files:
-        """Return the files that may be read and changed; `allow` adds patterns."""
+        """Return the files that may be read and changed; allow: see `Files`."""
         return Files(self.root, self.path, self.llmd.files, allow)
 
 
 def root_of(path: Path) -> Path:
-    """Return the project's root (see `project_root`), or the document's folder if nothing marks a root.
+    """Return the project's root, or the document's folder if nothing marks a root.
 
-    The same document always has the same root, whatever the working folder is."""
+    It does not depend on the working folder."""
     root = project_root(path)
     marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
     return root if marked else path.resolve().parent
 
 
 def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
-    """Read a document, after finishing what a killed run has left. Raise OSError and MarkdownError."""
+    """Read a document, after undoing the changes of a killed run. Raise OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
     file = read_markdown(path)
@@ -59,7 +60,7 @@ def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
 
 
 def recover(root: Path, logger: LoggerBase) -> None:
-    """Finish what a killed run has left. Raise LlmdError and OSError."""
+    """Undo the changes of a killed run. Raise LlmdError and OSError."""
     journal = Journal(root)
     if journal.open.exists():
         with journal.lock():
@@ -73,8 +74,8 @@ def recover(root: Path, logger: LoggerBase) -> None:
 def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
     """Write a document with the guidance of the format, some files and an empty first entry.
 
-    A file that cannot be shown is reported and left out. Return the number of files shown.
-    Raise LlmdError if the path exists already, and OSError."""
+    A file that cannot be included is reported. Return the number of files. Raise LlmdError if the path exists, and
+    OSError."""
     if path.exists() or path.is_symlink():
         raise LlmdError(f"{path}: is there already; nothing was written")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The changes that a model asks for, read from its reply.
+"""Read the changes that a model asks for in its reply.
 
     src/billing.py
     <<<<<< SEARCH
@@ -7,15 +7,14 @@
     the lines as they shall be
     >>>>>> REPLACE
 
-Likewise `SEARCH_MISSION` … `REPLACE_MISSION` (without a path), and `CHANGELOG` … `CHANGELOG`
-around the text of one change. Marks have 5 to 9 signs and stand at the start of a line; lines
-count whole. The path stands in the line before, also in backticks or bold and with a colon
-after it; if a code fence is put around the block, also before the fence or in its first line.
+`SEARCH_MISSION` … `REPLACE_MISSION` has no path, and `CHANGELOG` … `CHANGELOG` encloses the text of one change. Marks
+have 5 to 9 signs and start a line. The path is on the line before, also in backticks or bold and with a colon after it;
+with a code fence around the block, also before the fence or in its first line.
 
-The inside of a block may hold what looks like a mark. So a block ends with the first end mark
-with as many signs as its start, else with the first of any number. If several lines could
-divide it, the one with the same number of signs does; for the specification's six signs it
-is the one with seven, unless there is also one with six. Otherwise the block is malformed.
+A block may contain what looks like a mark. So it ends with the first end mark that has as many signs as its start,
+else with the first of any number. If several lines could divide it, the one with the same number of signs does; for
+the specification's six signs the one with seven, unless there is also one with six. Otherwise the block is
+malformed.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from ..models.unwrap import unwrap
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
-# Lines that a model meant as marks: signs at the start of a line whatever follows, or a name behind signs.
+# Lines meant as marks: many signs at the start of a line, or a name behind signs.
 _ALMOST = re.compile(
     rf"\s*+(?:[<>]{{4,}}+.*|[<>]{{3}}\W*+(?:{_NAMES})\b.*)"
     rf"|[^\w<>]*(?:>[^\w<>]+)*(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
@@ -49,8 +48,7 @@ _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": 
 class Replacement:
     """Lines to search for, and the lines that replace them (without line ends).
 
-    path: as written, without `./` and not yet checked; "" for the mission; line: of the SEARCH
-    mark in the reply, from 1."""
+    path: as written, without `./`, unchecked; "" for the mission; line: of the SEARCH mark in the reply, from 1."""
 
     path: str
     search: tuple[str, ...]
@@ -70,7 +68,7 @@ class ChangelogText:
 class ParsedReply:
     """The changes that a reply asks for, in its order.
 
-    If there are `problems` (line in the reply, from 1), nothing of it may be applied."""
+    With `problems` (line in the reply, from 1) nothing may be applied."""
 
     files: tuple[Replacement, ...] = ()
     missions: tuple[Replacement, ...] = ()
@@ -80,11 +78,11 @@ class ParsedReply:
     @property
     def paths(self) -> list[str]:
         """Return the paths named, each once."""
-        return list(dict.fromkeys(one.path for one in self.files))
+        return list(dict.fromkeys(file.path for file in self.files))
 
 
 class _Malformed(Exception):
-    """A block that cannot be read: the index of a line, and what is wrong with it."""
+    """A malformed block. at: the index of a line."""
 
     def __init__(self, at: int, message: str) -> None:
         super().__init__(message)
@@ -92,16 +90,15 @@ class _Malformed(Exception):
 
 
 def parse_reply(text: str, asked: str = "") -> ParsedReply:
-    """Return the blocks of a reply. This never fails: `problems` tells what is malformed.
-
-    asked: the request, see `without_thoughts`."""
+    """Return the blocks of a reply. It never fails; malformed blocks are in `problems`. asked: the request, see
+    `without_thoughts`."""
     return _ReplyReader([line.removesuffix("\r") for line in without_thoughts(text, asked).split("\n")]).read()
 
 
 def without_thoughts(reply: str, asked: str = "") -> str:
-    """Return a reply without what the model thought before it, which may be a draft of a block.
+    """Return a reply without the model's thoughts, which may hold a draft of a block; lines keep their numbers.
 
-    Its lines stay where they are. asked: the request; tags that stand there may be what the reply is about."""
+    asked: the request; tags that occur there may be what the reply is about."""
     answer = unwrap(reply, asked)
     return "\n" * reply.count("\n", 0, max(0, reply.rfind(answer))) + answer
 
@@ -126,7 +123,7 @@ class _ReplyReader:
         return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
-        """Take in the line at `at` with the block that it opens, and return the line after it."""
+        """Read the line at `at` with the block that it opens. Return the line after it."""
         line = self.lines[at].rstrip()
         mark, behind = _MARK.fullmatch(line), at + 1
         try:
@@ -146,7 +143,7 @@ class _ReplyReader:
         return behind
 
     def _count_fence(self, at: int, fence: re.Match[str]) -> None:
-        """Open code at a fence, or close it if the fence is long enough and says nothing."""
+        """Open code at a fence, or close it if the fence is long enough and has no info."""
         if not self.fence:
             self.fence, self.opened = fence["fence"], at
         elif fence["fence"].startswith(self.fence) and not fence["info"]:
@@ -186,23 +183,23 @@ class _ReplyReader:
             self.missions.append(Replacement("", search, new, at + 1))
 
     def _divider(self, at: int, end: int, signs: int) -> int:
-        found = [line for line in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[line])]
-        if not found:
+        dividers = [line for line in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[line])]
+        if not dividers:
             raise _Malformed(at, "the block has no line `=======` between the text to search and its replacement")
-        lengths = [len(self.lines[line].rstrip()) for line in found]
+        lengths = [len(self.lines[line].rstrip()) for line in dividers]
         wanted = 7 if signs == 6 else signs
-        if len(found) == 1:
-            return found[0]
+        if len(dividers) == 1:
+            return dividers[0]
         if lengths.count(wanted) == 1 and not (signs == 6 and 6 in lengths):
-            return found[lengths.index(wanted)]
-        numbers = ", ".join(str(line + 1) for line in found)
+            return dividers[lengths.index(wanted)]
+        numbers = ", ".join(str(line + 1) for line in dividers)
         raise _Malformed(at, f"which of the lines {numbers} divides the block? Write its three marks with another "
                              "number of signs (the same for all, 5 to 9) than any in the text has")  # fmt: skip
 
     # Paths
 
     def _path(self, at: int) -> str:
-        """Return the path that stands before the SEARCH mark at `at`."""
+        """Return the path before the SEARCH mark at `at`."""
         before, path = self._before(at), ""
         if before is not None and before == self.opened:
             words = self.lines[before].strip().lstrip("`~").split()
@@ -215,12 +212,12 @@ class _ReplyReader:
         return path
 
     def _before(self, at: int) -> int | None:
-        """Return the line before another that is not blank and belongs to no block."""
+        """Return the nearest line before another that is not blank and belongs to no block."""
         return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
 
 
 def _items(text: str) -> list[str]:
-    """Return the entries of a CHANGELOG block: its text, or each item if it is a list."""
+    """Return the items of a CHANGELOG block; without a list, the whole text."""
     if not _BULLET.match(text):
         return [text]
     items = re.split(rf"\n(?={_BULLET.pattern})", text)
@@ -231,10 +228,10 @@ def _read_path(line: str) -> str:
     """Return the path in a line, also in a heading or after `File:`; "" if there is none."""
     label = _LABEL.match(line := line.strip())
     line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
-    found = _DECORATED.fullmatch(line)
-    if found and found["path"]:
-        return _plain(found["path"].strip())
-    path = found["bold"].strip().removesuffix(":") if found else line
+    decorated = _DECORATED.fullmatch(line)
+    if decorated and decorated["path"]:
+        return _plain(decorated["path"].strip())
+    path = decorated["bold"].strip().removesuffix(":") if decorated else line
     if label:
         path = path.removesuffix("**")
         if not re.search(r"[./]", path):  # a heading of one word
@@ -243,6 +240,6 @@ def _read_path(line: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """Return a path without parts that say nothing (`./`); the rest stays, to be refused by name."""
+    """Return a path without redundant parts (`./`)."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)

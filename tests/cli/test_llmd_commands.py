@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from lmm_core.cli.diffs import diff_lines
 from lmm_core.errors import ModelError
-from lmm_core.llmd import parse_llmd
 from lmm_core.llmd.chat import make_request
+from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
 from lmm_core.llmd.opening import root_of
 from tests.commands import BIN, run, text, write
@@ -221,10 +221,10 @@ def test_the_oldest_entries_go_first(project, model):
     for number in range(4):
         wish(f"{number}: " + "wish " * 300)
         done = lmm("lmm llmd chat PROJECT.md")
-    assert "has not seen" not in done.stderr
+    assert "was not shown" not in done.stderr
     write("config.toml", "[major]\ncontext_tokens = 4000\n")
     wish("Last?")
-    assert "has not seen entries 1 to 2 (context_tokens)" in lmm("lmm llmd chat PROJECT.md").stderr
+    assert "was not shown entries 1 to 2 (context_tokens)" in lmm("lmm llmd chat PROJECT.md").stderr
     asked = [message["content"] for message in model.requests[-1]["messages"]]
     assert "</document>\n\n(Left out: entries 1 to 2.)\n\n2: wish" in asked[1]
     assert asked[-1] == "Last?" and len(asked) == 6
@@ -262,7 +262,7 @@ def test_without_a_model(project):
         "<!-- open",
         "## Conversation Thread",
         "---\nx: [\n---",
-        "\ufeff\x00\x1b[31m",
+        "\ufeff\x1b[31m",
     ],
 )
 def test_any_reply_is_stored_and_changes_nothing_else(project, model, reply):

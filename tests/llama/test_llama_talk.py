@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.llmd import parse_llmd
+from lmm_core.llmd.document import parse_llmd
 from tests.commands import text, write
 from tests.llama.courses import NOTES, QUESTION, WISH, configure, let_say
 from tests.strategies import outside_metadata

@@ -4,27 +4,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from lmm_core.errors import LlmdError
-from lmm_core.llmd import (
+from lmm_core.llmd.document import as_shown, parse_llmd, unanswered
+from lmm_core.llmd.editing import (
+    UNWRITABLE,
     add_changelog,
     append_entry,
     append_reply,
-    as_shown,
     make_llmd,
-    parse_llmd,
     remove_file,
     set_file,
     set_mission,
-    unanswered,
 )
 from tests.effort import at_most
 from tests.llmd_texts import HOSTILE, documents, replies
 from tests.strategies import any_text, markdown
 
-often = settings(max_examples=120, deadline=None)
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -47,6 +45,10 @@ def says(llmd):
 def told(text):
     """Line and message of each problem of a document."""
     return [(problem.line, problem.message) for problem in parse_llmd(text).problems]
+
+
+def without_unwritable(text):
+    return UNWRITABLE.sub("", text)
 
 
 # Reading
@@ -88,8 +90,7 @@ def test_with_blank_lines_a_heading_below_text_is_text():
     assert parse_llmd(text).mission.text.endswith("\n## Changelog\n- none")
 
 
-@often
-@given(replies)
+@given(replies.map(without_unwritable))
 def test_a_reply_in_a_document_without_blank_lines_is_a_reply(reply):
     tight = parse_llmd(golden("tight.md"))
     assert append_reply(tight, tight.entries[1], reply).entries[1].assistant == reply
@@ -123,7 +124,6 @@ def test_the_same_document_in_other_line_ends():
     assert parse_llmd(text.replace("\n", "\r\n")).problems == ()
 
 
-@often
 @given(any_text | markdown() | documents())
 def test_any_text_is_read_and_comes_back(text):
     made = parse_llmd(text)
@@ -132,7 +132,6 @@ def test_any_text_is_read_and_comes_back(text):
     assert all(1 <= problem.line <= last for problem in made.problems)
 
 
-@often
 @given(documents())
 def test_everything_stands_where_it_is_said_to(text):
     made = parse_llmd(text)
@@ -175,7 +174,7 @@ PROBLEMS = [
     ("### Entry 2", "### Entry 1", 81, "entry 1 comes after entry 1"),
     ("**Human:** Please", "Please", 61, "here: `**Assistant:**`"),
     ("**Human:** Please", "**Human:** Hi\n\n**Human:** Please", 61, "`**Human:**`, `**Human:**`, `**Assistant:**`"),
-    ("round to cents", "round\n### Entry 2\n**Human:** to cents", 61, "(line 64 is no heading: it needs a blank"),
+    ("round to cents", "round\n### Entry 2\n**Human:** to cents", 61, "(line 64 does not count: it needs a blank"),
     ("Show me", "Show me\n\n~~~\n", 85, "a code fence starts here and is not closed"),
 ]  # fmt: skip
 
@@ -229,7 +228,6 @@ def test_a_name_that_no_heading_can_hold_is_refused(path):
         set_file(parse_llmd(golden("billing.md")), path, "text\n")
 
 
-@often
 @given(documents(), st.sampled_from(["src/a.py", "new.js"]), replies)
 def test_any_text_of_a_file_can_be_shown(text, path, content):
     before = parse_llmd(text)
@@ -239,36 +237,46 @@ def test_any_text_of_a_file_can_be_shown(text, path, content):
     assert str(made).endswith(text[before.code.end :])
 
 
-@often
 @given(documents(), replies)
-def test_any_text_becomes_one_item_of_the_changelog(text, said):
-    assume(said.strip())
+def test_a_text_becomes_one_item_of_the_changelog_or_is_refused(text, item):
+    assume(item.strip())
     before = parse_llmd(text)
-    made = add_changelog(before, said)
-    assert len(made.changelog) == len(before.changelog) + 1
-    assert says(made) | {"changelog": []} == says(before) | {"changelog": []}
-    assert str(made).startswith(text[: before.log.end])
-    assert str(made).endswith(text[before.log.end :].lstrip())
+    try:
+        edited = add_changelog(before, item)
+    except LlmdError:
+        return
+    assert len(edited.changelog) == len(before.changelog) + 1
+    assert says(edited) | {"changelog": []} == says(before) | {"changelog": []}
+    assert str(edited).startswith(text[: before.log.end])
+    assert str(edited).endswith(text[before.log.end :].lstrip())
 
 
-@often
-@given(documents(), replies)
+@pytest.mark.parametrize("item", ["<!-- open", "```\nopen"])
+def test_an_item_that_would_not_stay_in_its_place_is_refused(item):
+    with pytest.raises(LlmdError, match="read as more than an item"):
+        add_changelog(parse_llmd(golden("billing.md")), f"text\n\n{item}")
+
+
+@given(documents(), replies.map(without_unwritable))
 @example("\ufeff" + str(append_entry(make_llmd("n", "a", "b", "c"))), "### Entry 7")
-def test_any_reply_can_be_stored_and_changes_nothing_else(text, reply):
+def test_a_reply_is_stored_and_changes_nothing_else_or_is_refused(text, reply):
     before = parse_llmd(text)
     entry = before.entries[-1]
-    made = append_reply(before, entry, reply)
+    try:
+        answered = append_reply(before, entry, reply)
+    except LlmdError as error:
+        assert "is left open" in str(error)
+        return
     entries = [(one.number, one.human, one.assistant) for one in before.entries]
     entries[-1] = (entry.number, entry.human, reply)
-    assert says(made) == says(before) | {"entries": entries}
-    assert str(made).startswith(text[: entry.reply_at])
+    assert says(answered) == says(before) | {"entries": entries}
+    assert str(answered).startswith(text[: entry.reply_at])
 
 
 CLOSERS = "a\n```\n~~~\n`````````\n-->\n</div>\n</script>\n?>\n\\end{x}\n:::\n:::\n\"\n---\n'\n---\n...\n"
 
 
-@often
-@given(replies)
+@given(replies.map(without_unwritable))
 @example("\ufeff```\n```")
 def test_what_is_written_later_changes_no_reply(reply):
     made = append_entry(parse_llmd(golden("billing.md")))
@@ -278,7 +286,7 @@ def test_what_is_written_later_changes_no_reply(reply):
     assert later.entries[-1].human == CLOSERS.strip()
 
 
-@pytest.mark.parametrize("reply", HOSTILE)
+@pytest.mark.parametrize("reply", dict.fromkeys(map(without_unwritable, HOSTILE)))
 def test_hostile_replies_in_the_midst_of_a_thread(reply):
     text = golden("billing.md").replace(
         "**Assistant:** I round", "**Assistant:**\n\n### Entry 9\n\n**Human:** I round", 1
@@ -304,17 +312,15 @@ def test_ordinary_replies_stand_as_they_are():
         assert str(append_reply(waiting, waiting.entries[0], reply)) == f"{text}\n\n{stored}"
 
 
-def test_a_reply_that_would_close_what_the_human_left_open():
+def test_a_reply_that_would_close_what_the_human_left_open_is_refused():
     text = str(append_entry(make_llmd("n", "a", "b", "c"))).rstrip() + " Is this right?\n\n<!-- a comment"
-    made = append_reply(waiting := parse_llmd(text), waiting.entries[0], "No:\n`-->` is missing.")
-    assert made.entries[0].assistant == "No:\n`-->` is missing."
-    spelled = "**Assistant (escaped):** No&#58;&#10;\n&#96;&#45;&#45;&#62;&#96; is missing&#46;"
-    assert str(made) == f"{text}\n\n{spelled}"
+    waiting = parse_llmd(text)
+    for reply in ("No:\n`-->` is missing.", "a\0b"):
+        with pytest.raises(LlmdError, match="entry 1: "):
+            append_reply(waiting, waiting.entries[0], reply)
 
 
-@pytest.mark.parametrize(
-    "piece", ["`", "<div>\n", "```\n", "- ```\n", "**Human:**\n", "### Entry 1\n\n", "&#35;", ":::\n", "---\n", "<!--"]
-)
+@pytest.mark.parametrize("piece", ["`", "<div>\n", "- ```\n", "### Entry 1\n\n", "---\n", "<!--"])
 def test_long_hostile_replies_are_stored_in_no_time(piece):
     made = append_entry(parse_llmd(golden("billing.md")))
     with at_most(seconds=5):
@@ -325,7 +331,6 @@ STORED = [
     ("What is a changelog?", "A list of changes:\n\n## Changelog\n\n- one"),
     ("Show me an entry.", "### Entry 7\n\n**Human:** like this\n\n```\n"),
     ("And a fence?", "````reply\n```\ntext\n```\n````"),
-    ("Half a comment: <!--", "-->"),
     ("Thanks.", "```py\n### Entry 1\n```\n\nsrc/a.py\n<<<<<< SEARCH\n# a\n=======\n# b\n>>>>>> REPLACE"),
 ]
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import LlmdError
@@ -304,7 +304,7 @@ def test_killed_from_outside(tmp_path):
         assert contents() == BEFORE
 
 
-@pytest.mark.parametrize("damage", ["", "[]", "{}", '{"changes": 1}'])
+@pytest.mark.parametrize("damage", ["", '{"changes": 1}'])
 def test_a_journal_that_cannot_be_read(journal, damage):
     write(journal.folder / "changes.open", damage)
     with pytest.raises(LlmdError, match=r"changes.open: cannot be read"):
@@ -331,7 +331,6 @@ def test_a_folder_for_the_journal_that_cannot_be_made(monkeypatch):
 FOLDER = st.dictionaries(st.sampled_from(["a", "b", "d/a", "d/e/c"]), st.binary(max_size=20), min_size=1)
 
 
-@settings(max_examples=40, deadline=None)
 @given(FOLDER, FOLDER)
 def test_apply_then_undo_is_the_identity(tmp_path_factory, before, after):
     os.chdir(tmp_path_factory.mktemp("any"))

