@@ -23,7 +23,7 @@ from ..models.validation.answers import AnswerWatch
 from ..settings.models import Models
 from ..settings.project import Project
 from .citations import NO_ANSWER, CitedText
-from .context import CitedSource, Context, build_context, outline_context
+from .context import CitedSource, Context, build_context
 from .library import PATIENCE, Library
 from .matches import best_matches
 from .plain_text import escape, plain_title
@@ -85,17 +85,13 @@ class Conversation:
     """Questions and answers, each given in the light of those before.
 
     asker: the model, or None for the stand-in; tools: those that the model may use, with at
-    most `tool_calls` calls for an answer; context: what the model is shown, in at most
-    `budget` tokens: "passages", or headings down to `level`, with ("text") or without
-    ("outline") the text under them; tokens: the largest size of a request; system: how the
-    teacher wants answers to sound, beside what the library says of it;
-    prompt: what the model is told, in place of ours."""
+    most `tool_calls` calls for an answer; budget: tokens of the passages that it is shown; tokens: the
+    largest size of a request; system: how the teacher wants answers to sound, in addition to what the
+    library says; prompt: the instructions for the model."""
 
     retriever: Retriever
     asker: Asker | None = None
     tools: Tools | None = None
-    context: str = "passages"
-    level: int = 2
     budget: int = 1000
     tool_calls: int = 4
     tokens: int = 100_000
@@ -108,14 +104,11 @@ class Conversation:
 
         as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
         `Retriever.retrieve`."""
-        whole = self.tools is not None or self.context != "passages"
-        found = await self.retriever.retrieve(question, type, [asked for asked, _ in self.history], whole)
+        earlier = [asked for asked, _ in self.history]
+        found = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
             return found, Context("", await asyncio.to_thread(best_matches, found))
-        if self.context == "passages":
-            return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
-        shown = (found.material, self.level, self.budget, count_tokens, self.context == "text")
-        return found, await asyncio.to_thread(outline_context, *shown)
+        return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
 
     async def ask(self, question: str, show: Show | None = None, type: str = "") -> Answer:
         """Return the answer to a question, and pass its parts to `show` as they come.
@@ -408,8 +401,6 @@ def make_conversation(
         ),
         asker,
         tools if asker else None,
-        ask.context,
-        ask.level,
         ask.budget,
         ask.tool_calls,
         max(project.requests["major"].context_tokens - ROOM_FOR_REPLY, 0),

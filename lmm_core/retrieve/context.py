@@ -1,16 +1,13 @@
-"""The context that a model is shown: passages or headings, within a budget of tokens."""
+"""The context that a model is shown: passages within a budget of tokens."""
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..indexing.cutting.separators import sentence_ends
 from ..indexing.cutting.units import Frame
 from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, place
 from ..models.prompts import enclose
@@ -31,10 +28,7 @@ BEST = 5  # passages
 LEFT_OUT = "[…]"  # between spans of a source
 LEAST_ROOM = 8  # tokens; nothing is tried for less
 MOST_TRIED = 200  # spans
-TEXT_LEFT_OUT = "(Some of the text under these headings is left out: no room.)"
 KNOWN = 10_000  # parts of passages whose sizes are cached, with what their texts say: about 10 MB
-_FENCE = re.compile(r"^ {0,3}(?P<marks>`{3,}|~{3,}|:{3,})[ \t]*(?P<name>[^\s:`]?)", re.M)
-_RULE = re.compile(r"\n?[ \t]*\|[ \t:|-]*-[ \t:|-]*$", re.M)  # under the head of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +78,7 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     many of its passages are among the best (`HIT` of them among `BEST`). Only passages of the type
     that was asked for (without one, plain text) come with a section. Others, such as its exercises,
     come in their own turn if they were found. A span that does not fit is left out, and smaller ones
-    after it have their turn; if none at all fits, the best one is cut at the end of a line or
-    sentence. The sources are in the order of the documents, and no text comes twice."""
+    after it have their turn. The sources are in the order of the documents, and no text comes twice."""
     draft = Draft(found.material, budget, count)
     whole = whole and found.type != SUMMARY  # what it sums up has no passages of the type
     best = {passage.id for passage in found.passages[:BEST]}
@@ -99,8 +92,6 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
         seen.add(span.passage.key)
         if not any(map(draft.add, choices)):
             draft.add([span])
-    if not draft and found.spans:
-        draft.add_beginning(found.spans[0])
     return draft.context()
 
 
@@ -227,23 +218,6 @@ class Draft:
             chosen[span.passage.id] = sorted([*apart, span], key=lambda one: one.start)
         return chosen
 
-    def add_beginning(self, span: Span) -> bool:
-        """Take as much of a span's beginning as fits, up to the end of a line or sentence.
-
-        Return False if nothing of it fits."""
-        text = span.passage.text[span.start : span.end]
-        ends = sorted({*sentence_ends(text), *(at.start() for at in re.finditer("\n", text))})
-        ends = [end for end in ends if not _is_head(span.frame.before, text, end)]
-        low, high = 0, len(ends)
-        while low < high:  # the first `low` ends fit
-            middle = (low + high) // 2
-            if self.count(self._text(self._with([_beginning(span, ends[middle])]))) <= self.budget:
-                low = middle + 1
-            else:
-                high = middle
-        cut = _beginning(span, ends[low - 1]) if low else None
-        return cut is not None and bool(cut.text) and self.add([cut])
-
     def context(self) -> Context:
         """Return the context of what has been taken."""
         sources = (_source(number, run) for number, run in enumerate(self._runs(self._chosen), 1))
@@ -285,40 +259,6 @@ def _measured_text(text: str, start: int, end: int, before: str, after: str, cou
     """Return what `_measured` does for a part of a text in a frame. It is made once for all questions."""
     shown = shown_text(text[start:end], Frame(before, after))
     return count(shown), "".join(shown.split())
-
-
-def _beginning(span: Span, end: int) -> Span:
-    """Return the beginning of a span, with the head of its table, and what is open in it closed."""
-    cut = replace(span, end=span.start + end, frame=Frame(span.frame.before))
-    return replace(cut, frame=Frame(span.frame.before, _closing(cut.text)))
-
-
-def _is_head(before: str, text: str, end: int) -> bool:
-    """Return True if a text up to there ends with the opening line of code or of a div, or the head of a table.
-
-    before: lines that are repeated before it."""
-    start = text[:end].rstrip().rfind("\n") + 1
-    if _RULE.match(text, end) or _RULE.match(text[:end], start):
-        return True
-    return len(_closing(before + text[:end])) > len(_closing(before + text[:start]))
-
-
-def _closing(text: str) -> str:
-    """Return the lines that close the code and the divs that are open at the end of a text."""
-    open_: list[str] = []
-    for found in _FENCE.finditer(text):
-        if found["marks"][0] == ":":
-            if open_ and open_[-1][0] != ":":
-                continue
-            if found["name"]:
-                open_.append(found["marks"])
-            elif open_:
-                open_.pop()
-        elif not open_ or open_[-1][0] == ":":
-            open_.append(found["marks"])
-        elif found["marks"].startswith(open_[-1]) and not found["name"]:
-            open_.pop()
-    return "".join(f"{marks}\n" for marks in reversed(open_))
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
@@ -368,78 +308,3 @@ def _source_text(number: int, shown: str) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-# Headings
-
-
-def outline_context(
-    material: Material, level: int, budget: int = BUDGET, count: Count = count_tokens, text: bool = False
-) -> Context:
-    """Return the headings down to a level as a context of at most `budget` tokens.
-
-    level: 1 for the headings that stand under no other title; text: give the text of the
-    notes under the headings in place of the summaries.
-
-    A model can then say which of the sections it wants to read. Summaries come down to the
-    level for which there is room. The deepest headings are left out first, then the last
-    ones; the context says so if anything is left out."""
-    sections = [one for one in material.walk() if len(one.titles) <= level and (one.titles or one.passages)]
-    outline = _outline(sections, budget, count, summaries=not text)
-    draft = Draft(material, budget, count, outline)
-    if not text or not outline or _fill(draft, sections):
-        return draft.context()
-    noted = Draft(material, budget, count, f"{outline}\n\n{TEXT_LEFT_OUT}")
-    if noted.tokens > budget:
-        return draft.context()
-    _fill(noted, sections)
-    return noted.context()
-
-
-def _fill(draft: Draft, sections: Sequence[Section]) -> bool:
-    """Take the sections' texts, level by level, and return True if all had room."""
-    for level in sorted({len(one.titles) for one in sections}):
-        under = [section for section in sections if len(section.titles) == level]
-        spans = [whole_span(one) for section in under for one in section.passages if fits_type(one, "")]
-        if not draft.add(spans):
-            return all(draft.add([span]) for span in spans)  # as many as there is room for
-    return True
-
-
-def _outline(sections: Sequence[Section], budget: int, count: Count, summaries: bool) -> str:
-    """Return a list of the headings for which there is room, or "".
-
-    The deepest are left out first; if the highest alone do not fit, the last of these."""
-    levels = sorted({len(section.titles) for section in sections}, reverse=True)
-
-    def fits(shown: Sequence[Section], down_to: int = -1) -> bool:
-        return count(_list(shown, len(sections), down_to)) <= budget
-
-    shown: Sequence[Section] = []
-    for level in levels:
-        shown = [section for section in sections if len(section.titles) <= level]
-        if fits(shown):
-            break
-    else:
-        top = shown
-        shown = top[: bisect_left(range(1, len(top) + 1), True, key=lambda length: not fits(top[:length]))]
-    if not shown or not fits(shown):
-        return ""
-    down_to = next((level for level in levels if summaries and fits(shown, level)), -1)
-    return _list(shown, len(sections), down_to)
-
-
-def _list(shown: Sequence[Section], of: int, down_to: int) -> str:
-    """Return headings, one a line, with the summaries of those down to a level."""
-    lines, told = [], ""
-    for section in shown:
-        indent = "  " * max(0, len(section.titles) - 1)
-        lines.append(f"{indent}- {_line(section.title)} ({_line(section.place)})")
-        if section.gist and section.gist != told and len(section.titles) <= down_to:
-            lines.append(f"{indent}  {_line(section.gist)}")
-        told = section.gist
-    if of > len(shown):
-        lines.append(f"({of - len(shown)} more headings: no room)")
-    if down_to >= 0 and any(section.summary and len(section.titles) > down_to for section in shown):
-        lines.append(f"(summaries below level {down_to}: no room)")
-    return enclose("outline", "\n".join(lines))

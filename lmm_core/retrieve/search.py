@@ -198,8 +198,8 @@ class _Search:
         if queries == self.queries:
             return
         where = Where({"type": self.type}) if self.type else None
-        searched = with_other_names(queries, self.text, self.lexical)
-        candidates = await find_candidates(self.library, *searched, HITS, where, miss=self.miss)
+        texts = list(map(self.lexical.synonyms.expanded, queries))
+        candidates = await find_candidates(self.library, texts, HITS, where, miss=self.miss)
         self.lexical = candidates.lexical
         self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type)
 
@@ -224,10 +224,10 @@ async def search_spans(
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     asked = parse_asked(text, list(words.statistics.types), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
-    searched = with_other_names(queries, asked.text, words)
+    texts = list(map(words.synonyms.expanded, queries))
     parts = [
         await find_candidates(
-            library, *searched, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
+            library, texts, max(limit, HITS), where, asked.type, lambda why: warn(f"{BY_WORDS}: {why}")
         )
         for library in libraries
     ]
@@ -270,19 +270,6 @@ def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()
     return list(dict.fromkeys([question, *further]))
 
 
-def with_other_names(
-    queries: Sequence[str], question: str, lexical: LexicalIndex
-) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the queries that are searched for, and those that have no vote on what the others find; see
-    `find_candidates`.
-
-    The question with other names has one if no text has the name that it asks for."""
-    other, is_known = lexical.with_other_names(question)
-    if not other:
-        return queries, ()
-    return (queries, (other,)) if is_known else ((*queries, other), ())
-
-
 # Candidates
 
 Hits = list[list[Passage]]  # for each text, the best first
@@ -309,7 +296,6 @@ class Candidates:
 async def find_candidates(
     library: Library,
     texts: Sequence[str],
-    without_vote: Sequence[str] = (),
     limit: int = 20,
     where: Where | None = None,
     type: str = "",
@@ -317,15 +303,14 @@ async def find_candidates(
 ) -> Candidates:
     """Return the passages that fit texts best, summaries included.
 
-    without_vote: further texts; what they alone find comes behind what the first text finds;
-    type: put passages of this type first; miss: told why words alone were compared if the
-    embedding model failed; None: that is an error. Raise StoreError or ModelError."""
-    every, encoder = [*texts, *without_vote], library.encoder
+    type: put passages of this type first; miss: called with the reason if the embedding model fails and words alone
+    are compared; None: raise. Raise StoreError or ModelError."""
+    encoder = library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
     async def search(compared: Compared) -> list[list[ScoredPoint]]:
         return await aquery_many(
-            library.store, library.collection, encoder, every, limit, where, type, compared, languages, checked=True
+            library.store, library.collection, encoder, texts, limit, where, type, compared, languages, checked=True
         )
 
     compared: Compared = "words" if encoder.embedder is None else "both" if encoder.has_words else "meaning"
@@ -345,24 +330,14 @@ async def find_candidates(
         raise IndexChangedError(
             f"The collection {library.collection!r} was made anew while it was searched: ask again."
         )
-    words, meaning = (_passages(found, material, len(texts)) for found in (by_words, by_meaning))
+    words, meaning = (_passages(found, material) for found in (by_words, by_meaning))
     return Candidates(compared, words, meaning, (await library.words()).within(material))
 
 
-def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material, votes: int) -> Hits:
-    """Return the passages of what texts found, of which the first `votes` have a vote; see `put_behind`.
-
-    A point that was written since the material was read has none."""
+def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
+    """Return the passages of points, without those that were written since the material was read."""
     passages = material.passages
-    hits = [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
-    return put_behind(hits[:votes], hits[votes:]) if hits else []
-
-
-def put_behind(found: Hits, further: Hits) -> Hits:
-    """Return what several texts found, with what further texts alone found behind the hits of the first."""
-    known = {one.id for many in found for one in many}
-    new = {one.id: one for many in further for one in many if one.id not in known}
-    return [[*found[0], *new.values()], *found[1:]]
+    return [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:

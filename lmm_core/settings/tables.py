@@ -270,11 +270,7 @@ class AskOptions:
         DEFAULT, "how a question is searched for; default: model if one is named"
     )
     rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)')
-    context: Literal["passages", "outline", "text"] = key(
-        "passages", "what the model is shown: passages, headings, or the text under headings"
-    )
-    level: int = key(2, "of headings, for outline and text", ge=1, le=6)
-    budget: int = key(1000, "tokens of the notes that the model is shown", ge=50)
+    budget: int = key(1000, "tokens of the notes that the model is shown", ge=200)
     tool_calls: int = key(4, "times that the model may look further into the notes", ge=0)
     off_topic: Literal["answer", "refuse"] = key(
         "answer", "what to do with questions about something else than `subjects`; a model tells"

@@ -164,15 +164,6 @@ def test_a_question_of_any_length():
     assert len(requests[0].messages[-1].content) < 12_000
 
 
-def test_headings_in_place_of_passages():
-    _, requests, _ = asked("What is there?", "x", context="outline", level=2)
-    shown = requests[0].messages[-1].content
-    assert "Leverage" in shown
-    assert "vertical distance" not in shown
-    _, requests, _ = asked("What is there?", "x", context="text", level=2)
-    assert "vertical distance" in requests[0].messages[-1].content
-
-
 def test_a_formula_a_range_and_a_link_of_the_notes_are_left_as_they_are():
     said = "In $[0, 1]$ [1], see [the book](https://book.example/lev)."
     answer, _, _ = asked("What is leverage?", said)

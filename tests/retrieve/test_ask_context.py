@@ -2,12 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens
-from lmm_core.retrieve.context import build_context, outline_context
+from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.merging import merge
 from tests.retrieve.materials import documents, found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
@@ -47,7 +46,7 @@ def squeezed(text):
 # Laws
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions(), st.integers(0, 300), COUNTS, st.booleans())
 def test_no_context_is_over_its_budget(asked, budget, count, whole):
     context = build_context(asked, budget, count, whole)
@@ -56,7 +55,7 @@ def test_no_context_is_over_its_budget(asked, budget, count, whole):
     assert bool(context.text) == bool(context.sources)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions(), st.integers(0, 300), st.booleans())
 def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked, budget, whole):
     context = build_context(asked, budget, words, whole)
@@ -67,7 +66,7 @@ def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked,
     assert len(texts) == len(set(texts))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=2), st.sampled_from([0, 30]), st.integers(20, 400))
 def test_every_source_stands_in_the_material(texts, overlap, budget):
     """If a whole text is cut into overlapping chunks, a source is a part of it again."""
@@ -78,16 +77,16 @@ def test_every_source_stands_in_the_material(texts, overlap, budget):
         assert squeezed(source.text) in squeezed(texts["abcdefgh".index(source.docid)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions(), st.integers(0, 300))
-def test_a_passage_comes_whole_unless_it_comes_alone(asked, budget):
+def test_a_passage_comes_whole(asked, budget):
     context = build_context(asked, budget, words)
     for source in context.sources:
         wholes = [asked.material.passages[ident] for ident in source.ids]
-        assert source.text == merge(wholes) or (len(context.sources) == 1 and wholes[0].text.startswith(source.text))
+        assert source.text == merge(wholes)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions())
 def test_with_room_for_all_every_hit_is_there(asked):
     context = build_context(asked, 10**6, words)
@@ -95,7 +94,7 @@ def test_with_room_for_all_every_hit_is_there(asked):
     assert {one.text for one in asked.passages} <= there
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions(), st.integers(50, 500))
 def test_there_are_as_many_delimiters_as_sources_and_they_are_numbered(asked, budget):
     context = build_context(asked, budget, words)
@@ -171,27 +170,6 @@ def test_a_passage_that_does_not_fit_leaves_its_room_to_a_smaller_one():
     assert "fourth text" not in context.text
 
 
-def test_where_nothing_fits_the_best_passage_is_cut_at_a_sentence():
-    made = material(BOOK, size=400)
-    context = build_context(found(made, [passage(made, "fourth text")]), 20, words)
-    assert context.sources[0].text == "The fourth text is on the centre."
-    assert build_context(found(made, [passage(made, "fourth text")]), 10, words).text == ""
-
-
-@pytest.mark.parametrize("budget", range(8, 40))
-def test_what_is_cut_has_its_head_and_is_closed(budget):
-    code = "```r\n" + "x <- sum(the, mean)\n" * 9 + "```\n"
-    div = "::: {.exercise}\nWhat is the mean of one and two? And of three and four? Of five and six?\n:::\n"
-    table = "| bird | speed |\n|---|---|\n" + "".join(f"| bird {n} | {n} km in one hour |\n" for n in range(9))
-    for text, head, last in [(code, "```r\nx", "```"), (div, "::: {.exercise}\nW", ":::"), (table, "| bird | s", "|")]:
-        made = material(text, size=900)
-        context = build_context(found(made, [*made.passages.values()]), budget, words)
-        for source in context.sources:
-            assert source.text.startswith(head) and source.text.endswith(last)
-            assert "bird 0" in source.text or "bird" not in source.text
-            assert context.tokens <= budget
-
-
 def test_nothing_found_and_no_budget_give_nothing():
     made = material(BOOK)
     assert build_context(found(made, []), 1000).text == ""
@@ -259,80 +237,6 @@ def test_a_line_of_a_title_cannot_pose_as_a_header():
     context = build_context(found(made, list(made.passages.values())), 1000, words)
     assert context.text.count("</source>") == 1
     assert "A <\\/source>" in context.text
-
-
-# Headings
-
-SUMMED = """---
-title: Book
----
-
----
-summary: One says it all.
----
-
-# One
-
-The text of one.
-
----
-summary: Deep says more.
----
-
-## Deep
-
-The text of the deep part.
-
-# Two
-
-The text of two.
-
-::: exercise
-An exercise of two.
-:::
-"""
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(documents(), min_size=1, max_size=3), st.integers(0, 5), st.integers(0, 200), COUNTS, st.booleans())
-def test_no_outline_is_over_its_budget(texts, level, budget, count, text):
-    context = outline_context(material(*texts, size=60), level, budget, count, text)
-    assert context.tokens <= budget
-    assert context.tokens == (count(context.text) if context.text else 0)
-
-
-def test_headings_come_with_their_places_and_summaries():
-    context = outline_context(material(SUMMED), 3, 1000)
-    assert context.text == (
-        "<outline>\n- Book (a.md:9-27)\n  - One (a.md:9-19)\n    One says it all.\n    - Deep (a.md:17-19)\n"
-        "      Deep says more.\n  - Two (a.md:23-27)\n</outline>"
-    )
-
-
-def test_headings_come_down_to_a_level():
-    assert "Deep" not in outline_context(material(SUMMED), 2).text
-    assert "no room" not in outline_context(material(SUMMED), 2).text
-
-
-def test_without_room_the_deepest_summaries_go_first_then_the_deepest_headings():
-    made = material(SUMMED)
-    full = outline_context(made, 3, 1000, words)
-    less = outline_context(made, 3, full.tokens - 1, words)
-    assert "One says it all." not in less.text or "Deep says more." not in less.text
-    assert "Deep" in less.text
-    least = outline_context(made, 3, 12, words)
-    assert "Deep" not in least.text
-    assert "more headings: no room" in least.text
-
-
-def test_the_text_under_headings_comes_level_by_level():
-    made = material(SUMMED)
-    whole = outline_context(made, 3, 1000, words, text=True)
-    assert [one.titles[-1] for one in whole.sources] == ["One", "Deep", "Two"]
-    assert "exercise" not in whole.text
-    less = outline_context(made, 3, whole.tokens - 2, words, text=True)
-    assert [one.titles[-1] for one in less.sources] == ["One", "Two"]
-    assert "left out: no room" in less.text
 
 
 def test_tokens_are_counted_as_for_chunks():

@@ -46,7 +46,7 @@ An exercise on it.
 SUMMARY = "summary"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=3))
 def test_every_passage_is_in_exactly_one_section(texts):
     made = material(*texts, size=60)
@@ -59,7 +59,7 @@ def test_every_passage_is_in_exactly_one_section(texts):
         assert section.line_start <= one.line_start <= one.line_end <= section.line_end
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=3), st.randoms(use_true_random=False))
 def test_the_order_is_that_of_the_documents_however_a_store_gives_the_points(texts, chance):
     found = [point for name, text in zip("abc", texts, strict=False) for point in points(text, name, 60)]
@@ -73,7 +73,7 @@ def test_the_order_is_that_of_the_documents_however_a_store_gives_the_points(tex
         assert numbers == sorted(numbers)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(documents(), min_size=1, max_size=2))
 def test_sections_are_a_tree(texts):
     made = material(*texts, size=60)

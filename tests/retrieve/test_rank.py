@@ -49,7 +49,7 @@ def summary(word):
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(documents(), st.data())
 def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, data):
     made = material(text, size=60)
@@ -62,7 +62,7 @@ def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, dat
     assert {one.id for many in found for one in many if "summary" not in one.types} <= {one.id for one in best}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(documents(), st.data())
 def test_every_section_with_a_passage_is_ranked_once(text, data):
     made = material(text, size=60)

@@ -38,7 +38,7 @@ def ranked(made, question):
     return LexicalIndex(made, "en").rank_spans(question, passages)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(documents())
 def test_the_spans_of_a_passage_are_its_text_in_order(text):
     for one in material(text, size=1500).passages.values():

@@ -101,4 +101,4 @@ def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[li
         if any(words.issuperset(map(fold, find_words(one))) for one in (name, *others))
     }
     names = Synonyms(Stemmer(language), language, used)
-    return [[int(names.needs_capitals(name)), name, *others] for name, others in names.pairs()]
+    return [[int(one.needs_capitals), one.name, *one.others] for one in names.names]

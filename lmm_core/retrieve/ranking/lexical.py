@@ -133,10 +133,6 @@ class LexicalIndex:
         """Return for each word that a question asks for the stems that are meant by it, with their weights."""
         return self.synonyms.meant(question, self.vocabulary)
 
-    def with_other_names(self, question: str) -> tuple[str, bool]:
-        """Return a question with other names in place of those in it, or "", and whether the texts have those in it."""
-        return self.synonyms.replaced(question), self.synonyms.are_known(question, self.vocabulary)
-
     def corrected(self, question: str) -> str:
         """Return the words of a question with the nearest that there are for those that no text has.
 

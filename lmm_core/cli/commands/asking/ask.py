@@ -69,7 +69,9 @@ def _indexed_types() -> list[str]:
 @click.option(
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
-@click.option("--budget", type=click.IntRange(50), metavar="TOKENS", help="How much of the notes to show to the model.")
+@click.option(
+    "--budget", type=click.IntRange(200), metavar="TOKENS", help="How much of the notes to show to the model."
+)
 @click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
 @click.option("--no-model", is_flag=True, help="Ask no model; print what it would be shown.")
 @json_option
