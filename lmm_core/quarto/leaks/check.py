@@ -52,9 +52,8 @@ def look_for_leaks(
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
     own = [document for document in documents if document.path in {*sources}]
-    index = Index()
-    notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None, index)
-    search = _LeakSearch([secret for document in own for secret in document.secrets()], notes, index)
+    notes = PublishedNotes(documents, project_texts(project), ask.include if ask else None)
+    search = _LeakSearch([secret for document in own for secret in document.secrets()], notes)
     for file in (file for folder in outputs for file in find_files(folder)):
         search.look_into(file, logger)
     if pdfs := search.unsearched["PDF"]:
@@ -75,12 +74,10 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, and what was found.
+    """A search for secrets in files, and what was found. files: how many were looked into."""
 
-    index: takes the needles of the secrets; files: how many were looked into."""
-
-    def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes, index: Index) -> None:
-        self.secrets, self._notes, self._index = secrets, notes, index
+    def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
+        self.secrets, self._notes, self._index = secrets, notes, Index()
         self.leaks: list[Leak] = []
         self.files = 0
         self.unsearched: Counter[str] = Counter()

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 from typing import Any
@@ -42,15 +43,22 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
 _CELLS = re.compile(r"<script[^<>]*\bojs-module-contents\b[^<>]*>\s*")  # the code of Observable's cells, as JSON
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text:
-    """A text in a file. member: its path in an archive, else "". suffix: the file's ending in lower
-    case. words: the text as a reader sees it. source: the text as it is written, "" for a PDF."""
+    """A text in a file.
+
+    member: its path in an archive, else ""
+    suffix: the file's ending in lower case
+    source: the text as it is written"""
 
     member: str
     suffix: str
-    words: str
     source: str
+
+    @cached_property
+    def words(self) -> str:
+        """The text as a reader sees it."""
+        return extract_text(self.source, self.suffix)
 
 
 def find_files(output: Path) -> list[Path]:
@@ -92,18 +100,19 @@ def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
             if suffix == ".pdf":
                 words = _pdf_text(path, None if content is data else content, logger)
                 if words is not None:
-                    yield Text(member, suffix, words, "")
+                    yield Text(member, suffix, words)
                 continue
             if suffix in _TEXTS and _has_nuls(content):
                 logger.warning(f"{path}: The text holds NUL bytes. It was looked into without them.")
-            source = _decode(content)
-            yield Text(member, suffix, extract_text(source, suffix), source)
+            yield Text(member, suffix, _decode(content))
     except ArchiveError as error:
         logger.warning(f"{path}: The archive, or part of it, could not be looked into: {error}")
 
 
 def extract_text(source: str, suffix: str) -> str:
     """Return the words of a file that is text, by its ending."""
+    if suffix == ".pdf":
+        return source
     if suffix in (".json", ".ipynb", ".map"):
         return _json_text(source)
     if suffix in (".js", ".mjs"):

@@ -18,6 +18,7 @@ LEAST = 3  # words that a part without such a run has to have
 LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
+_SIGNS = "’“”—–\u00a0"  # between words, and often the only signs beyond ASCII in a page
 _ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
@@ -36,6 +37,8 @@ _MARKUP = re.compile(
 
 def text_words(text: str) -> list[str]:
     """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
+    for sign in _SIGNS:
+        text = text.replace(sign, " ")
     if text.isascii():
         return _ascii_words(text)
     found: list[str] = []
@@ -95,6 +98,15 @@ class Stream:
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
 
+    def has(self, needle: Needle) -> bool:
+        """Return True if the text has a needle."""
+        at = self.letters.find(needle.letters)
+        while at >= 0:
+            if self.is_between_words(at) and self.fits(needle, at):
+                return True
+            at = self.letters.find(needle.letters, at + 1)
+        return False
+
     def fits(self, needle: Needle, at: int) -> bool:
         """Return True if the text has a needle at a place where a word begins."""
         if not self.letters.startswith(needle.letters, at):
@@ -119,22 +131,27 @@ class Index:
 
     def __init__(self) -> None:
         self.secrets: dict[Needle, list[int]] = {}
-        self._heads: dict[str, list[Needle]] = {}
+        self._heads: set[str] = set()  # the first letters of all needles, which rule out most places of a text
+        self._needles: dict[str, list[Needle]] = {}  # by their first LONG letters, or all of fewer
+        self._sizes: set[int] = set()  # of these
 
     def add(self, secret: int, needles: Iterable[Needle]) -> None:
         """Add the needles of a secret, given by its number."""
         for needle in needles:
             if needle not in self.secrets:
-                self._heads.setdefault(needle.letters[:SHORT], []).append(needle)
+                self._heads.add(needle.letters[:SHORT])
+                self._needles.setdefault(start := needle.letters[:LONG], []).append(needle)
+                self._sizes.add(len(start))
             self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
         """Yield the needles that a text has, each with its place among the letters."""
         letters, heads = stream.letters, self._heads
         for at in [at for at in stream.starts if letters[at : at + SHORT] in heads] if heads else ():
-            for needle in heads[letters[at : at + SHORT]]:
-                if stream.fits(needle, at):
-                    yield at, needle
+            for size in self._sizes:
+                for needle in self._needles.get(letters[at : at + size], ()):
+                    if stream.fits(needle, at):
+                        yield at, needle
 
 
 def find_needles(text: str) -> Iterator[Needle]:
