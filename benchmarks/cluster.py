@@ -14,7 +14,6 @@ import asyncio
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +36,7 @@ from texts import ROOT
 sys.path.insert(0, str(ROOT))
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage, RemoteSource
+from tests.courses import bilingual_book
 from tests.qdrant_server import RealServer, free_ports
 from tests.retrieve.questions import questions
 
@@ -258,7 +258,7 @@ def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory(prefix="lmm-cluster-") as name, ExitStack() as using:
         folder = Path(name)
-        course = Path(shutil.copytree(ROOT / "sample-book", folder / "course"))
+        course = bilingual_book(folder / "course")
         (course / "_quarto.yml").unlink()  # which would leave out what is no chapter
         (course / "config.toml").write_text("[serve]\nrate = 1000000\n", encoding="utf-8")
         nodes = start_nodes(folder, chosen.shards, chosen.replicas, using)

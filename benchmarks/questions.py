@@ -26,6 +26,7 @@ from lmm_core.logging import ListLogger
 from lmm_core.models.chat import run
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
+from tests.courses import bilingual_book
 from tests.retrieve.questions import (
     SETS,
     Asked,
@@ -41,8 +42,8 @@ BOOKS = ("as it is", "no questions, no summaries")
 
 
 def make_book(folder: Path, annotated: bool) -> Path:
-    """Return a copy of the sample book, indexed without an embedding model."""
-    book = Path(shutil.copytree(ROOT / "sample-book", folder / ("annotated" if annotated else "plain")))
+    """Return a copy of the sample book with its German chapter, indexed without an embedding model."""
+    book = bilingual_book(folder / ("annotated" if annotated else "plain"))
     if not annotated:
         without_annotations(book)
     index_book(book)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from tests.commands import copy_folder, pandocs, write
+from tests.courses import bilingual_book
 from tests.indexing import EXERCISE, document, lmm
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
 from tests.warm import search_path, start_server
@@ -153,12 +154,12 @@ def index_once(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def _indexed_book(tmp_path_factory, index_once):
-    return index_once(Path(shutil.copytree(BOOK, tmp_path_factory.mktemp("book") / "sample-book")))
+    return index_once(bilingual_book(tmp_path_factory.mktemp("book") / "sample-book"))
 
 
 @pytest.fixture
 def indexed_book(_indexed_book, tmp_path, monkeypatch):
-    """A copy of the sample book, indexed, as the working folder."""
+    """A copy of the sample book with a German chapter, indexed, as the working folder."""
     book = copy_folder(_indexed_book, tmp_path / "sample-book")
     monkeypatch.chdir(book)
     return book

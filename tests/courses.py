@@ -1,9 +1,19 @@
-"""Courses made by `lmm course` on a machine without Quarto."""
+"""Courses made by `lmm course` on a machine without Quarto, and the sample book in two languages."""
 
 import os
+import shutil
 from pathlib import Path
 
 from tests.commands import pandocs, run
+
+ROOT = Path(__file__).parents[1]
+
+
+def bilingual_book(folder):
+    """Copy the sample book with its third chapter in German to a new folder, and return that."""
+    shutil.copytree(ROOT / "sample-book", folder)
+    shutil.copyfile(ROOT / "tests/retrieve/gold/03-chance.md", folder / "03-chance.md")
+    return folder
 
 
 def make_course(arguments="", **environment):

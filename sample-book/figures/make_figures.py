@@ -239,7 +239,7 @@ def draw_reaction_times():
 def draw_normal_curve():
     f = NormalDist(0, 1).pdf
     plot = Plot(
-        "Abstand vom Mittelwert in Standardabweichungen (z)",
+        "Distance from the mean in standard deviations (z)",
         "",
         x=(-4, 4, 1),
         y=(0, 0.45, 0),
@@ -249,9 +249,9 @@ def draw_normal_curve():
     plot.area(f, -1, 1, "#94c1de")
     plot.curve(f, -4, 4)
     for z, height, share in [
-        (1, 0.12, "68,3 %"),
-        (2, 0.055, "95,4 %"),
-        (3, 0.014, "99,7 %"),
+        (1, 0.12, "68.3%"),
+        (2, 0.055, "95.4%"),
+        (3, 0.014, "99.7%"),
     ]:
         plot.segment(-z, height, z, height, INK, 1)
         plot.text(0, height + 0.008, share)

@@ -1,4 +1,4 @@
-"""The gold sets: questions to the sample book as students type them, and what is answered to them."""
+"""The gold sets: questions to the sample book, one chapter of it in German, and what is answered to them."""
 
 import json
 import re
