@@ -18,8 +18,7 @@ from .. import __version__
 from ..errors import ConfigError, ModelError, StoreError
 from ..installation import PACKAGE, in_pipx, install_command, packaged_pandoc, program_folders
 from ..models.addresses import shown_address
-from ..models.names import NO_MODEL, ModelName
-from ..models.roles import ROLES
+from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
 from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name

@@ -12,8 +12,7 @@ from ..logging import LoggerBase
 from ..markdown.blocks import BOM
 from ..markdown.files import MarkdownFile, read_markdown, write_markdown
 from ..models.chat import ChatMessage, Request
-from ..models.own_prompts import own_prompt
-from ..models.prompts import LLMD, LLMD_TOOLS, Prompt
+from ..models.prompts import LLMD, LLMD_TOOLS
 from ..scan.documents.talk import keep_unmerged
 from ..scan.exchange.requests import REPLY_TOKENS, Screen, ask_model
 from ..settings.models import Models
@@ -38,9 +37,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
         return False
     try:
         asker = models.asker(project := load_project(opened.path), "major")
-        request, left_out = make_request(
-            opened.llmd, entry, project.requests["major"].context_tokens, own_prompt("llmd", project.prompts)
-        )
+        request, left_out = make_request(opened.llmd, entry, project.requests["major"].context_tokens)
         if left_out:
             logger.warning(
                 f"too long for the model, which was not shown {_name_entries(left_out)} (context_tokens)", entry.line
@@ -55,9 +52,7 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
     return written
 
 
-def make_request(
-    llmd: Llmd, entry: ThreadEntry, tokens: int, prompt: Prompt = LLMD
-) -> tuple[Request, list[ThreadEntry]]:
+def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
     """Return the request for a reply to an entry, and the entries left out of it.
 
     The request holds the document and the conversation so far, in at most `tokens` tokens; the oldest entries go
@@ -67,17 +62,17 @@ def make_request(
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
     sizes = [count_tokens(other.human + (other.assistant or "")) for other in earlier]
     available = max(tokens - REPLY_TOKENS, tokens // 2)
-    available -= count_tokens(_request(llmd, [entry], [], prompt).text)
+    available -= count_tokens(_request(llmd, [entry], []).text)
     if available < 0:
         raise ModelError(
             f"even without the conversation, the document is {-available} tokens too long for the model "
             f"(context_tokens: {tokens}); take files out of its code context"
         )
     first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= available)
-    return _request(llmd, [*earlier[first:], entry], earlier[:first], prompt), earlier[:first]
+    return _request(llmd, [*earlier[first:], entry], earlier[:first]), earlier[:first]
 
 
-def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry], prompt: Prompt) -> Request:
+def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[ThreadEntry]) -> Request:
     messages = [ChatMessage("user", entries[0].human)]
     for before, entry in pairwise(entries):
         messages += [ChatMessage("assistant", before.assistant)] if before.assistant else []
@@ -88,7 +83,7 @@ def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[Thre
         "left_out": f"(Left out: {_name_entries(left_out)}.)\n\n" if left_out else "",
         "question": messages[0].content,
     }
-    return prompt.request(values, chat=messages[1:])
+    return LLMD.request(values, chat=messages[1:])
 
 
 def _name_entries(entries: Sequence[ThreadEntry]) -> str:

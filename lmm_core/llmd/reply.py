@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..markdown.blocks import Problem
-from ..models.unwrap import unwrap
+from ..models.replies import unwrap
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")

@@ -9,34 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import PromptError
-from .prompts import (
-    ANNOTATIONS,
-    ANSWER,
-    CHAT,
-    EDIT,
-    LLMD,
-    QUERIES,
-    RERANK,
-    WANTED,
-    Prompt,
-    fields_in,
-)
-from .roles import PURPOSES
+from .names import PURPOSES
+from .prompts import ANNOTATIONS, ANSWER, CHAT, EDIT, WANTED, Prompt, fields_in
 
 MOST_BYTES = 50_000  # of a file
 # Fields that a text may do without; it has to hold all others that ours holds.
-OPTIONAL = frozenset({"titles", "language", "most"})
-_PROMPTS = {
-    "chat": CHAT, "edit": EDIT, "queries": QUERIES, "rerank": RERANK, "answer": ANSWER, "llmd": LLMD,
-}  # fmt: skip
+OPTIONAL = frozenset({"titles", "language"})
+_PROMPTS = {"chat": CHAT, "edit": EDIT, "answer": ANSWER}
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPrompt:
-    """A prompt that may be said otherwise.
+    """A prompt that may be replaced.
 
-    purpose: what for; text: ours, with fields in braces; fields: those that an own text may hold, with
-    what each stands for; needed: those that it has to hold."""
+    text: ours, with fields in braces; fields: those that another text may hold, with their meaning; needed: those that
+    it has to hold."""
 
     name: str
     purpose: str
@@ -49,22 +36,15 @@ class KnownPrompt:
         return [field for field in fields_in(self.text) if field not in OPTIONAL]
 
 
-def _known() -> dict[str, KnownPrompt]:
-    prompts = dict.fromkeys(("questions", "summary", "annotations"), ANNOTATIONS) | _PROMPTS
-    texts = {name: WANTED.get(name, prompt.system) for name, prompt in prompts.items()}
-    return {
-        name: KnownPrompt(name, purpose, texts[name], _fields(prompts[name], "" if name in WANTED else texts[name]))
-        for name, purpose in PURPOSES.items()
-    }
+def _known_prompt(name: str) -> KnownPrompt:
+    prompt = _PROMPTS.get(name, ANNOTATIONS)
+    text = WANTED.get(name, prompt.system)
+    held = OPTIONAL if name in WANTED else {*fields_in(text), *OPTIONAL}
+    fields = {field: meaning for field, meaning in prompt.receives.items() if field in held}
+    return KnownPrompt(name, PURPOSES[name], text, fields)
 
 
-def _fields(prompt: Prompt, text: str) -> dict[str, str]:
-    """Return the fields that a text may hold: those of ours, and the short ones of the request."""
-    held = {*fields_in(text), *OPTIONAL}
-    return {name: what for name, what in prompt.receives.items() if name in held}
-
-
-KNOWN = _known()
+KNOWN = {name: _known_prompt(name) for name in PURPOSES}
 
 
 def read_prompt(name: str, path: Path) -> str:

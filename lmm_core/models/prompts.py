@@ -136,16 +136,15 @@ ANNOTATIONS = Prompt(
 
 
 def annotate_prompt(wanted: tuple[str, ...], own: Mapping[str, str] = NOTHING_OWN) -> Prompt:
-    """Return the prompt for questions, a summary, or both. own: templates in place of ours, by the names of prompts."""
+    """Return the prompt for questions, a summary, or both. own: templates in place of ours, by name."""
     parts = [key for key in ("questions", "summary") if key in wanted]
     properties = {"questions": _QUESTIONS, "summary": _SUMMARY}
     lines = "\n".join(f"- `{key}`: {own.get(key) or WANTED[key]}" for key in parts)
-    frame = own.get("annotations") or ANNOTATIONS.system
     return replace(
         ANNOTATIONS,
         receives={field: what for field, what in ANNOTATIONS.receives.items() if field != "wanted"},
         returns="a JSON object with " + " and ".join(parts),
-        system=re.sub(r"(?<!\{)\{wanted\}(?!\})", lambda found: lines, frame),
+        system=ANNOTATIONS.system.replace("{wanted}", lines),
         schema={
             "type": "object",
             "properties": {key: properties[key] for key in parts},

@@ -1,13 +1,173 @@
-"""Reading models' replies: a JSON object, however it is wrapped, and texts on one line."""
+"""Read replies: unwrap them, find the JSON object in them, put texts on one line.
+
+Unwrapping takes off the model's thinking and whatever servers and chat templates put round it. Servers that do not
+separate a model's thoughts send them in tags before the answer, often without the first tag, which the chat template
+has put into the prompt. Servers with a wrong template leave its marks in the text.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import ModelError
+
+_TAGS = "think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad|seed:think"
+_OPENER = re.compile(
+    rf"(?i:<(?:{_TAGS})>)|\[THINK\]|◁think▷|<\|START_THINKING\|>"
+    r"|<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>|<\|channel>thought\b"
+)
+_CLOSER = re.compile(rf"(?i:</(?:{_TAGS})>)|\[/THINK\]|◁/think▷|<\|END_THINKING\|>")
+_SPECIAL_CLOSERS = {"[THINK]": "[/THINK]", "◁think▷": "◁/think▷", "<|START_THINKING|>": "<|END_THINKING|>"}
+_LATER = re.compile(rf"^[ \t]*(?:(?P<fence>```|~~~)|(?P<opener>{_OPENER.pattern}))", re.M)
+_MARK = (
+    r"(?:<\|[A-Za-z_ ]{2,30}\|>|<\uff5c[^<>\n]{2,40}\uff5c>|<(?:start|end)_of_turn>|<turn\|>|<eos>|</s>"
+    r"|</(?:answer|response)>|\[/?INST\])"
+)
+_HEAD = re.compile(r"(?:<\|[A-Za-z_ ]{2,30}\|>|<start_of_turn>|<(?:answer|response)>)(?:assistant|model|final)?\s*")
+# The marks at the end of a reply. The message of another role that follows them is none of it.
+_END = re.compile(rf"(?P<first>{_MARK})(?:\s*{_MARK})*\s*(?=\Z|(?:user|system|assistant|model|human)\b)")
+# What may become a tag or a mark with the next part of a stream.
+_BEGUN = re.compile(
+    rf"(?:(?:(?:{_MARK}|<\|channel>)\s*)+[a-z ]{{0,20}}(?:<[^<>\n]{{0,60}})?"
+    r"|<[^<>\n]{0,60}|\[/?[A-Z]{0,6}|◁[^▷\n]{0,8})\Z"
+)
+# A fence of markdown round a whole reply; fences within it that name a language are text.
+_LINES = r"(?:(?!(?P=fence)).*\n)*"
+_FENCED = re.compile(
+    rf"\s*(?P<fence>`{{3,}}|~{{3,}})(?:markdown|md)[ \t]*\n"
+    rf"(?P<said>{_LINES}(?:(?P=fence)[ \t]*[\w{{].*\n{_LINES}(?P=fence)[ \t]*\n{_LINES})*)(?P=fence)\s*\Z"
+)
+_MAY_BE_FENCED = re.compile(r"\s*(?:[`~]{1,2}\Z|(?:`{3,}|~{3,})(?:\Z|m(?:\Z|a|d)))")
+# Names of models whose thoughts the template usually begins in the prompt.
+_THINKERS = re.compile(r"think|reason|qwq|(?<![a-z])r1(?![a-z\d])", re.I)
+_QUOTES = "`\"'“”"
+
+
+def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
+    """Return what a model says in the text of its reply; "" if it only thinks.
+
+    asked: the text of the request; tags and marks that stand there may be what the reply is about.
+    whole: False for the beginning of a reply that is still coming. What may become a tag or a mark
+    with its next part is left out then."""
+    if not whole and not text.strip():
+        return ""
+    said = _without_later_thoughts(_without_beginning(text, asked, whole), asked, whole)
+    if end := next((end for end in _END.finditer(said) if not _is_text(end["first"], end, asked)), None):
+        said = said[: end.start()]
+    if not whole and (begun := _BEGUN.search(said)):
+        said = said[: begun.start()]
+    return _without_fence(said, asked, whole)
+
+
+def thinks(text: str) -> bool:
+    """Return True if the text of a reply begins with thoughts, also with such whose first tag is missing."""
+    return _OPENER.match(text.lstrip()) is not None or _thinks_untagged(text)
+
+
+def _thinks_untagged(text: str) -> bool:
+    return _CLOSER.search(text) is not None and unwrap(text) != text
+
+
+def may_think_untagged(model: str, text: str = "") -> bool:
+    """Return True if a model's thoughts may come without their first tag, by its name or by one of its replies."""
+    return bool(_THINKERS.search(model) or (not _OPENER.match(text.lstrip()) and _thinks_untagged(text)))
+
+
+class UnwrappedStream:
+    """The parts of a reply, of which what the model says is shown as it comes.
+
+    waits: whether to wait for the end of thoughts whose first tag is missing."""
+
+    def __init__(self, show: Callable[[str], None], asked: str, waits: bool = False) -> None:
+        self._show, self._asked, self._waits = show, asked, waits
+        self._text = self.shown = ""
+
+    def hear(self, part: str, thought: str = "") -> None:
+        """Take a further part. thought: what the server sends apart as the model's thoughts."""
+        self._text += part
+        self._waits = self._waits and not thought and not _CLOSER.search(self._text)
+        if not self._waits:
+            self._show_rest(unwrap(self._text, self._asked, whole=False))
+
+    def finish(self) -> None:
+        """Show what has waited for a further part."""
+        self._show_rest(unwrap(self._text, self._asked))
+
+    def _show_rest(self, said: str) -> None:
+        if len(said) > len(self.shown) and said.startswith(self.shown):
+            rest, self.shown = said[len(self.shown) :], said
+            self._show(rest)
+
+
+def _without_beginning(text: str, asked: str, whole: bool) -> str:
+    """Return a reply without the thoughts and marks before its first word."""
+    said = text
+    while True:
+        start = said.lstrip()
+        if opener := _OPENER.match(start):
+            _, closed, said = start[opener.end() :].partition(_closer(opener[0]))
+            if not closed:
+                return ""
+        elif not whole and _BEGUN.match(start):
+            return ""
+        elif (head := _HEAD.match(start)) and head[0].strip() not in asked:
+            said = start[head.end() :]
+        else:
+            break
+        said = said.lstrip()
+    first = _OPENER.search(said)
+    bare = _CLOSER.finditer(said, 0, first.start() if first else len(said))
+    ends = [closer.end() for closer in bare if not _is_text(closer[0], closer, asked)]
+    return said[ends[-1] :].lstrip() if ends else said
+
+
+def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
+    """Return a reply without thoughts that begin on a line of their own, outside code."""
+    parts, done, fenced, at = [], 0, False, 0
+    while line := _LATER.search(said, at):
+        at, opener = line.end(), line["opener"]
+        fenced ^= opener is None
+        if opener is None or fenced or opener in asked:
+            continue
+        closed = said.find(_closer(opener), at)
+        parts.append(said[done : line.start()])
+        if closed < 0:
+            return said if whole else "".join(parts)
+        at = closed + len(_closer(opener))
+        done = at = len(said) - len(said[at:].lstrip())
+    return "".join(parts) + said[done:]
+
+
+def _without_fence(said: str, asked: str, whole: bool) -> str:
+    """Return a reply without a fence of markdown round it, which shows as late as at its end; code stays fenced."""
+    if not whole:
+        return "" if _MAY_BE_FENCED.match(said) else said
+    fenced = _FENCED.match(said)
+    is_text = not fenced or said.split(maxsplit=1)[0] in asked
+    return said if is_text or not fenced else fenced["said"].rstrip("\n")
+
+
+def _closer(opener: str) -> str:
+    """Return the tag that ends the thoughts that `opener` begins."""
+    if opener.startswith("<|channel"):
+        return "<|end|>" if opener.endswith("|>") else "<channel|>"
+    return _SPECIAL_CLOSERS.get(opener, f"</{opener[1:]}")
+
+
+def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
+    """Return True if a mark is part of what is said: known from the request, quoted, or the end of an element."""
+    said, at = match.string, match.start()
+    line = said[said.rfind("\n", 0, at) + 1 : at]
+    around = said[at - 1 : at], said[at + len(mark) :][:1]
+    quoted = all(sign and sign in _QUOTES for sign in around) or line.count("`") % 2 == 1
+    return quoted or mark in asked or (mark.startswith("</") and said.find(f"<{mark[2:]}", 0, at) >= 0)
+
+
+# Contents
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _MOST_TRIED = 50  # braces of a reply at which an object may begin

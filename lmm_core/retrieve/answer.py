@@ -415,10 +415,9 @@ def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | No
         return None
     from .queries import ModelQueries
 
-    prompt = own_prompt("queries", project.prompts)
     if ask.refused_beside:
-        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside, prompt)
-    return ModelQueries(models.asker(project, "aux"), prompt=prompt)
+        return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside)
+    return ModelQueries(models.asker(project, "aux"))
 
 
 def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
@@ -435,8 +434,7 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker
 
     if wanted == "model":
-        prompt = own_prompt("rerank", project.prompts)
-        return ModelReranker(models.asker(project, "aux"), prompt) if chats else None
+        return ModelReranker(models.asker(project, "aux")) if chats else None
     sources = known_sources(project.sources)
     name = parse_name(wanted, sources)
     if name.source == FASTEMBED:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..errors import ModelError
 from ..models.chat import Asker
-from ..models.prompts import QUERIES, Prompt, as_data, with_topic_check
+from ..models.prompts import QUERIES, as_data, with_topic_check
 from ..models.replies import find_value
 from .search import MOST_CHARACTERS, OffTopic
 
@@ -26,12 +26,10 @@ class ModelQueries:
 
     A question after others is replaced by them: each says what it takes from the earlier ones, and its own
     words, without that, find other things. subjects: those of the course, if
-    questions about others are refused; the question is checked in the same request;
-    prompt: what the model is told, in place of ours."""
+    questions about others are refused; the question is checked in the same request."""
 
     asker: Asker
     subjects: Sequence[str] = ()
-    prompt: Prompt = QUERIES
 
     async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
         """Return the question, other ways to ask it, or both, each once.
@@ -41,7 +39,7 @@ class ModelQueries:
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
-        request = self.prompt.request(values)
+        request = QUERIES.request(values)
         question = question[:MOST_CHARACTERS]
         if not self.subjects:
             made = await self.asker.ask(request, _read_queries)

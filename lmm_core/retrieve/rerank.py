@@ -15,7 +15,7 @@ from ..models.addresses import is_address, shown_address, usable_environment
 from ..models.chat import Asker
 from ..models.names import ModelName
 from ..models.openai.client import require_key, without_key
-from ..models.prompts import RERANK, Prompt, as_data, enclose
+from ..models.prompts import RERANK, as_data, enclose
 from ..models.replies import find_value
 from ..models.sources import ModelSource
 
@@ -37,7 +37,6 @@ class ModelReranker:
     grade come last."""
 
     asker: Asker
-    prompt: Prompt = RERANK
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return all passages with new scores, the best first. Raise ModelError."""
@@ -45,7 +44,7 @@ class ModelReranker:
             return []
         shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
         values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
-        grades = await self.asker.ask(self.prompt.request(values), lambda text: _read_grades(text, len(passages)))
+        grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
         return in_order(passages, grades)
 
 

@@ -18,8 +18,7 @@ from ..markdown.blocks import Spelling
 from ..markdown.files import project_root
 from ..markdown.metadata.lmm_options import options_in
 from ..markdown.visibility import KnitRules, configured_types, header_rules, taken_out_types
-from ..models.names import DEFAULT, ModelName, is_default, leads_outside, parse_name
-from ..models.roles import ROLES, choose_model
+from ..models.names import DEFAULT, ROLES, ModelName, choose_model, is_default, leads_outside, parse_name
 from ..models.sources import ModelSource, RequestLimits, known_sources
 from .names import CONFIG_NAME, is_setting
 from .tables import (

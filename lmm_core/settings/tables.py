@@ -17,8 +17,7 @@ from typing import Any, Literal, get_args, get_type_hints
 from ..files.gitignore import pattern_problem
 from ..markdown.blocks import Spelling
 from ..markdown.visibility import KnitRules
-from ..models.names import DEFAULT
-from ..models.roles import PURPOSES
+from ..models.names import DEFAULT, PURPOSES
 from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
 
 SizeUnit = Literal["characters", "tokens"]
@@ -150,13 +149,9 @@ class PromptFiles:
 
     questions: str = key("", PURPOSES["questions"])
     summary: str = key("", PURPOSES["summary"])
-    annotations: str = key("", PURPOSES["annotations"])
     chat: str = key("", PURPOSES["chat"])
     edit: str = key("", PURPOSES["edit"])
-    queries: str = key("", PURPOSES["queries"])
-    rerank: str = key("", PURPOSES["rerank"])
     answer: str = key("", PURPOSES["answer"])
-    llmd: str = key("", PURPOSES["llmd"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def test_a_prompt_is_begun_changed_and_shown():
     assert lmm("config prompts questions").stdout == OWN + "\n"
     rows = {row["name"]: row for row in json.loads(lmm("config prompts --json").stdout)}
     assert [name for name, row in rows.items() if row["own"]] == ["questions"] and rows.keys() == KNOWN.keys()
-    assert "questions    own   which questions" in lmm("config prompts").stdout
+    assert "questions  own   which questions" in lmm("config prompts").stdout
     assert "there is no prompt 'poem'; there are questions," in lmm("config prompts poem", 2).stderr
 
 

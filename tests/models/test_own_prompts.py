@@ -1,7 +1,7 @@
 """Prompts in a person's own words: which there are, what a file may hold, and what a model is then told."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import PromptError
@@ -54,13 +54,6 @@ def test_what_a_section_gets_is_asked_for_in_own_words(tmp_path):
     assert make_request(SECTION, ["questions", "summary"], own=prompts).schema == ours.schema
 
 
-def test_what_surrounds_them_is_said_in_own_words(tmp_path):
-    text = "Reply with JSON:\n{wanted}\nIn {language}. Not {other}."
-    prompts = {"annotations": own(tmp_path, "annotations", text)}
-    told = make_request(SECTION, ["summary"], own=prompts).messages[0].content
-    assert told == f"Reply with JSON:\n- `summary`: {KNOWN['summary'].text}\nIn English (en). Not {{other}}."
-
-
 @pytest.mark.parametrize("data", [b"", b" \n", b"x" * 60_000, b"Fragen\n\xfcber", None])
 def test_what_cannot_be_used_is_named(tmp_path, data):
     if data is not None:
@@ -69,7 +62,6 @@ def test_what_cannot_be_used_is_named(tmp_path, data):
         read_prompt("questions", tmp_path / "own.md")
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(["{", "}", "{{", "}}", "titles", "x", " ", "{titles}", "{{x}}", "0", "\n"])))
 def test_any_braces_are_text_or_a_field(tmp_path_factory, parts):
     file = tmp_path_factory.mktemp("prompts") / "own.md"

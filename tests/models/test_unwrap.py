@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.models.unwrap import UnwrappedStream, unwrap
+from lmm_core.models.replies import UnwrappedStream, unwrap
 
 ANSWER = "The mean is a sum.\n\n- `a < b` [1]"
 THOUGHTS = [

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
-from lmm_core.models.languages import known
-from lmm_core.models.languages.known import KnownWords
-from lmm_core.models.languages.words import count_words, find_words
+from lmm_core.models.languages import words as words_module
+from lmm_core.models.languages.words import WordCache, count_words, find_words
 
 SIGNS = "aDnNtTcsl re_0-9'’‘“”–—….,\u00a0\u2002 \n\x00\x1fßé\u0301ﬁ統計"
 
@@ -63,14 +62,14 @@ def test_as_many_words_are_counted_as_found(text):
 
 def test_a_word_is_looked_at_once():
     seen = []
-    lengths = KnownWords(lambda word: seen.append(word) or len(word))
+    lengths = WordCache(lambda word: seen.append(word) or len(word))
     assert list(map(lengths.__getitem__, ["a", "bb", "a", "bb"])) == [1, 2, 1, 2]
     assert seen == ["a", "bb"]
 
 
 def test_not_more_words_are_remembered_than_fit(monkeypatch):
-    monkeypatch.setattr(known, "MOST", 10)
-    lengths = KnownWords(len)
+    monkeypatch.setattr(words_module, "MOST", 10)
+    lengths = WordCache(len)
     assert [lengths["x" * size] for size in range(100)] == list(range(100))
     assert len(lengths) <= 11
 

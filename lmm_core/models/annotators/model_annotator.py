@@ -10,7 +10,7 @@ from ..chat import Asker, ChatMessage, Request
 from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
 from ..validation.annotations import CheckedReply, check_reply, described
-from ..validation.repeats import repeated_in, told_repetition
+from ..validation.faults import repeated_in, told_repetition
 from .annotator import Annotation, AnnotatorSection
 
 MOST_SAID = 1_000  # characters of a reply that the model is shown again

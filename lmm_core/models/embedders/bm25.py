@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 
-from ..languages.known import KnownWords
 from ..languages.stemming import Stemmer, Stemmers
-from ..languages.words import find_words
+from ..languages.words import WordCache, find_words
 from .embedder import Sparse
 
 USUAL_LANGUAGE = "en"  # of texts that do not say theirs
@@ -34,7 +33,7 @@ class Bm25Encoder:
 
         self._hash = mmh3.hash
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
-        self._numbers: dict[str, KnownWords[int]] = {}  # of the words of each language
+        self._numbers: dict[str, WordCache[int]] = {}  # of the words of each language
         self.language = self._stemmers.of("").language
 
     def __reduce__(self) -> tuple[Callable[[str], Bm25Encoder], tuple[str]]:
@@ -59,10 +58,10 @@ class Bm25Encoder:
         weight = {n: n * (_K + 1) / (n + length) for n in set(counts.values())}
         return Sparse(list(counts), list(map(weight.__getitem__, counts.values())))
 
-    def _numbers_of(self, language: str) -> KnownWords[int]:
+    def _numbers_of(self, language: str) -> WordCache[int]:
         """Return the numbers of the words of a language: that of a word's stem, or `_LEFT_OUT`."""
         if language not in self._numbers:
-            self._numbers[language] = KnownWords(partial(self._number, self._stemmers.of(language)))
+            self._numbers[language] = WordCache(partial(self._number, self._stemmers.of(language)))
         return self._numbers[language]
 
     def _number(self, stemmer: Stemmer, word: str) -> int:

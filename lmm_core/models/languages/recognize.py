@@ -7,9 +7,8 @@ from collections import Counter
 from functools import cache
 from itertools import chain
 
-from .known import KnownWords
 from .stemming import WITH_STOP_WORDS, stop_words
-from .words import find_words, fold
+from .words import WordCache, find_words, fold
 
 MOST_CHARACTERS = 20_000  # of a text that are looked at
 _MANY = 12  # that are enough to count stop words
@@ -63,9 +62,9 @@ def _by_words(words: list[str]) -> str:
 
 
 @cache
-def _having() -> KnownWords[tuple[str, ...]]:
+def _having() -> WordCache[tuple[str, ...]]:
     """Return for words the languages that have them among their stop words."""
-    return KnownWords(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
+    return WordCache(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 
 
 @cache

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from ...errors import ModelError
-from .known import KnownWords
-from .words import find_words, fold
+from .words import WordCache, find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
 # The languages that the stemmers of Snowball know, by their codes.
@@ -59,6 +58,13 @@ def stop_words(language: str) -> frozenset[str]:
         raise ModelError(f"{file}: {error.strerror}. Install LM markdown again.", stop=True) from None
 
 
+@cache
+def further_stop_words(language: str) -> frozenset[str]:
+    """Return further frequent words of a language, given by its code; none where there is no list."""
+    file = LISTS / "more" / f"{language}.txt"
+    return frozenset(file.read_text(encoding="utf-8").split()) if file.is_file() else frozenset()
+
+
 WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "ro", "ta", "tr"))
 
 
@@ -71,7 +77,7 @@ class Stemmer:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self.stem = KnownWords(self.find_stem).__getitem__  # returns the stem of a word, or "" if it is a stop word
+        self.stem = WordCache(self.find_stem).__getitem__  # returns the stem of a word, or "" if it is a stop word
 
     def find_stem(self, word: str) -> str:
         """Return the same as `stem`, for those who remember it themselves."""

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 
+Value = TypeVar("Value")
+MOST = 500_000  # words in a cache; about 80 MB
 # Thai, Lao, Burmese, Khmer, kana (whole and half width), Han, and Hangul.
 PAIRED = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ecd\u0edc-\u0edf\u1000-\u103f\u1050-\u109f\u1780-\u17d3\u17d7"
@@ -133,3 +137,16 @@ def fold(text: str) -> str:
         return lower
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", lower))
     return unicodedata.normalize("NFC", bare).translate(_LETTERS)
+
+
+class WordCache(dict[str, Value]):
+    """Cache of a function's results by word; `map(cache.__getitem__, words)` is the quickest way to look up many."""
+
+    def __init__(self, find: Callable[[str], Value]) -> None:
+        self._find = find
+
+    def __missing__(self, word: str) -> Value:
+        if len(self) > MOST:
+            self.clear()
+        value = self[word] = self._find(word)
+        return value

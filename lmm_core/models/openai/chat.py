@@ -15,9 +15,9 @@ from ...errors import CutOffError, ModelError
 from ...logging import counted
 from ..chat import Reply, Request, Show, Usage, count_reply
 from ..names import ModelName
+from ..replies import UnwrappedStream, may_think_untagged, thinks, unwrap
 from ..sources import ModelSource, RequestLimits
 from ..tokens import count_tokens
-from ..unwrap import UnwrappedStream, may_think_untagged, thinks, unwrap
 from .client import explain, is_too_long, open_client, require_key, said_in, without_key
 from .completions import (
     PATH,

@@ -15,7 +15,7 @@ from .client import sentence_in
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
 
-    from ..unwrap import UnwrappedStream
+    from ..replies import UnwrappedStream
 
 # The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
 # request and the reply in full, which is a third of the processor time of a call.

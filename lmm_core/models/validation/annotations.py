@@ -12,8 +12,7 @@ from ...logging import counted
 from ..annotators.annotator import AnnotatorSection
 from ..languages.words import find_words
 from ..replies import find_object, one_line, shown
-from .echoes import MARKS, TAGS, echoes_instructions
-from .repeats import repeated_in
+from .faults import MARKS, TAGS, echoes_instructions, repeated_in
 
 MOST_QUESTIONS = 12
 MOST_IN_QUESTION, MOST_IN_SUMMARY = 600, 2_500  # characters

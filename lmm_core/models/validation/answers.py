@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from ...errors import CutOffError
 from ..chat import Request, Show
-from .echoes import MARKS, TAGS, echoes_instructions
-from .repeats import repeated_in, told_repetition
+from .faults import MARKS, TAGS, echoes_instructions, repeated_in, told_repetition
 
 _ECHO = 12  # words of our instructions, one after the other, that no answer has by chance
 _STEP = 200  # characters after which an answer is looked at again, and a quarter of its length

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 
 from ...indexing.statistics import TermStatistics
-from ...models.languages.stemming import LANGUAGES, Stemmers, language_code, stop_words
-from ...models.languages.stopwords import STOPWORDS
+from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
 from ...models.languages.words import find_words, fold, is_paired
 from .asking import without_asking
 
@@ -62,7 +61,7 @@ _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re
 def frequent_words(language: str) -> frozenset[str]:
     """Return the words of a language (by its code) that say nothing about a text's subject, folded."""
     code = language_code(language)
-    longer = STOPWORDS.get(code, frozenset()) - _ELIDED  # it has `know` and the like
+    longer = further_stop_words(code) - _ELIDED  # it has `know` and the like
     return frozenset(map(fold, stop_words(code) | longer))
 
 
