@@ -48,6 +48,12 @@ def copy_folder(source, target):
     return Path(shutil.copytree(source, target)).resolve()
 
 
+def copy_course(source, target):
+    """A copy of a course, without the index and site of who has tried it there."""
+    left_out = shutil.ignore_patterns(".lmm", ".quarto", "_book", "_site", "_extensions")
+    return Path(shutil.copytree(source, target, ignore=left_out)).resolve()
+
+
 def counting(monkeypatch, module, name):
     """Count the calls of a function."""
     calls, function = [], getattr(module, name)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.commands import copy_folder, pandocs, write
+from tests.commands import copy_course, copy_folder, pandocs, write
 from tests.courses import bilingual_book
 from tests.indexing import EXERCISE, document, lmm
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
@@ -110,7 +110,7 @@ def real_place(request):
 @pytest.fixture
 def sample_book(tmp_path):
     """A copy of the sample book."""
-    return Path(shutil.copytree(BOOK, tmp_path / "sample-book"))
+    return copy_course(BOOK, tmp_path / "sample-book")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.quarto_inputs import find_inputs
 from lmm_core.settings.tables import SECTIONS, section_keys
 from tests.cli.test_llmd_commands import REPLY
-from tests.commands import run, text, write
+from tests.commands import copy_course, run, text, write
 from tests.embedding_server import EmbeddingServer
 from tests.model_server import annotate
 from tests.retrieve.test_ask import answering
@@ -60,7 +60,7 @@ def fill(page):
         Path("notes.md").unlink()
         write("Lecture01.md", LECTURE.search(text(page))[1])
         return
-    shutil.copytree(ROOT / "sample-book", "sample-book")
+    copy_course(ROOT / "sample-book", "sample-book")
     write("sample-book/questions.txt", "When does the mean mislead?\nan *exercise* on that\nWho won the cup?\n")
     write("chat.md", BLOCK.format("?: Is this clear to a first-year student?"))
     write("edit.md", BLOCK.format('=: Explain the word "residual" first.'))
