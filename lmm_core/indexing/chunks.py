@@ -29,6 +29,7 @@ from .cutting.split import ChunkBlock, ParentDocument
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .passages import PAGE, SUMMARY, page_in
 
+QUESTIONS = "questions"  # the one property that a header gives to the texts of its document
 CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
 _WORD = re.compile(r"\w")
 _MARKS = re.compile(
@@ -214,11 +215,13 @@ def _properties(node: Node) -> dict[str, Any]:
     """Return the public properties of a node, own and inherited ones, the nearest first.
 
     Private keys, chats and edits are left out. The header's properties belong to the document and
-    are not inherited.
+    are not inherited, but for its questions.
     """
     found: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
+            asked = part.get(QUESTIONS)
+            found |= {QUESTIONS: asked} if asked is not None and QUESTIONS not in found else {}
             break
         properties = part.properties
         for key in properties:
@@ -246,7 +249,7 @@ def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) ->
 def _value(node: Node, name: str, model: AnnotationModel) -> Any:
     if (own := node.get(name)) is not None or name not in model.inherited_properties:
         return own
-    around = (part for part in reversed(node.ancestors) if not isinstance(part, HeaderNode))
+    around = (part for part in reversed(node.ancestors) if name == QUESTIONS or not isinstance(part, HeaderNode))
     return next((value for part in around if (value := part.get(name)) is not None), None)
 
 

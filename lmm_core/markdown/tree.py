@@ -75,6 +75,11 @@ class Node:
         """Return the text of a text node, the title of a section."""
         raise NotImplementedError
 
+    @property
+    def line(self) -> int:
+        """Return the line of the heading or text, from 1."""
+        raise NotImplementedError
+
 
 @dataclass(slots=True, eq=False)
 class TextNode(Node):
@@ -86,6 +91,11 @@ class TextNode(Node):
     def content(self) -> str:
         """Return the text, or "" for an error block, which is no text of the document."""
         return self.block.content if self.block is not None and not isinstance(self.block, ErrorBlock) else ""
+
+    @property
+    def line(self) -> int:
+        """Return the line of the text, from 1."""
+        return self.block.line if self.block is not None else 1
 
 
 @dataclass(slots=True, eq=False)

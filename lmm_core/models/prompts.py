@@ -112,8 +112,9 @@ _QUESTIONS = {
 _SUMMARY = {"type": "string", "description": "a summary of the text"}
 # What each annotation is to be.
 WANTED = {
-    "questions": "a list of at most five questions that somebody who looks for just this text would ask, and that the "
-    "text answers. Each is a whole sentence that is understood without the text and names its subject.",
+    "questions": "a list of at most five questions that the text answers, as students ask them who have not read it: "
+    "beside the section's own terms, use everyday words and synonyms, which the text need not have. Each is a whole "
+    "sentence that is understood without the text and names its subject.",
     "summary": "what the text says, in one to four sentences, as the text itself would say it: no “this section”, no "
     "“the author”.",
 }

@@ -25,7 +25,6 @@ from ..markdown.tree import (
     Node,
     blocks_to_tree,
     node_block,
-    sections,
     traverse,
     tree_to_blocks,
 )
@@ -37,7 +36,7 @@ from ..settings.tables import ScanOpts
 from .annotations.identify import identities
 from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
-from .annotations.sections import SectionTexts, closed_parts
+from .annotations.sections import SectionTexts, annotated_parts, closed_parts
 from .annotations.tally import Tally
 from .header import is_list_header, scan
 from .system_keys import emptied_blocks, first_newline, mark_tight, nearest_spellings, set_values, write_keys
@@ -127,7 +126,7 @@ class RagRun:
     name: str | None = None
     is_included: Callable[[], bool] = field(default=lambda: False)
     tally: Tally = field(default_factory=Tally, init=False)
-    open: list[HeadingNode] = field(default_factory=list, init=False)
+    open: list[Node] = field(default_factory=list, init=False)
     _given: list[Block] = field(default_factory=list, init=False)
     _blocks: list[Block] = field(default_factory=list, init=False)
     _keeps_header: bool = field(default=False, init=False)
@@ -163,7 +162,7 @@ class RagRun:
         texts = SectionTexts(tree, self.rules)
         self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that show a summary which is still to be made
-        for node in sections(tree, post=True):
+        for node in annotated_parts(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
             if wanted or id(node) in waiting:
                 self.open.append(node)
@@ -178,7 +177,7 @@ class RagRun:
         self._keeps_header = completed != self._given and self.is_included()
         return self._given if self._keeps_header else completed
 
-    def _begin(self, node: HeadingNode) -> list[str]:
+    def _begin(self, node: Node) -> list[str]:
         """Return the keys that the annotator has to be asked for. A section without any is finished here."""
         needs = self._finder.needs_of(node)
         if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
@@ -204,17 +203,18 @@ class RagRun:
             return id(node.metadata[-1]) in inside
         return id(node_block(node)) in inside
 
-    def _is_left_out(self, node: HeadingNode) -> bool:
+    def _is_left_out(self, node: Node) -> bool:
         headless = isinstance(node, HeaderNode) and (self._keeps_header or not node.metadata)
         return headless or id(node) in self._closed or self._is_proposed(node)
 
-    def _apply(self, node: HeadingNode, needs: SectionNeeds, values: dict[str, Any]) -> None:
+    def _apply(self, node: Node, needs: SectionNeeds, values: dict[str, Any]) -> None:
         is_new = any(value is not DELETED for value in values.values())
         inputs = dict.fromkeys(values, needs.source) if is_new else {}
         self._write(node, set_values(node.properties, values, inputs) if values else {})
         self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)
-        report_stale_lm_markdown(node, self.logger)
+        if isinstance(node, HeadingNode):
+            report_stale_lm_markdown(node, self.logger)
 
     def _write(self, node: Node, changes: dict[str, Any]) -> None:
         if not self._is_proposed(node):
@@ -244,20 +244,20 @@ class RagRun:
     async def _ask_in_turn(self) -> None:
         done: dict[int, bool] = {}
         for node in self.open:
-            below = [done[id(child)] for child in node.sections if id(child) in done]
+            below = [done[id(child)] for child in _sections_in(node) if id(child) in done]
             done[id(node)] = await self._annotate(node, below)
 
     async def _ask_together(self) -> None:
         import asyncio
 
-        async def annotate(node: HeadingNode, below: Sequence[asyncio.Task[bool]]) -> bool:
+        async def annotate(node: Node, below: Sequence[asyncio.Task[bool]]) -> bool:
             return await self._annotate(node, [await task for task in below])
 
         tasks: dict[int, asyncio.Task[bool]] = {}
         try:
             for node in self.open:
                 tasks[id(node)] = asyncio.create_task(
-                    annotate(node, [tasks[id(child)] for child in node.sections if id(child) in tasks])
+                    annotate(node, [tasks[id(child)] for child in _sections_in(node) if id(child) in tasks])
                 )
                 await asyncio.sleep(0)  # so that the first request is sent before all others are made
             await asyncio.gather(*tasks.values())
@@ -267,7 +267,7 @@ class RagRun:
             await asyncio.gather(*tasks.values(), return_exceptions=True)
             raise
 
-    async def _annotate(self, node: HeadingNode, below: Sequence[bool]) -> bool:
+    async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
         """Annotate a section. Return True if it is then as it should be.
 
         below: what became of its open subsections.
@@ -291,13 +291,13 @@ class RagRun:
             self.progress.advance()
         return done
 
-    def _ask_again(self, node: HeadingNode, keys: Sequence[str]) -> None:
+    def _ask_again(self, node: Node, keys: Sequence[str]) -> None:
         """Make the next run ask for keys that this refresh did not get."""
         if self.refresh:
             left = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **left})} if left else {})
 
-    async def _say(self, node: HeadingNode, needs: SectionNeeds) -> dict[str, Any] | None:
+    async def _say(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
         """Return the annotations of a section, or None if the annotator fails."""
         self.tally.names.add(self.annotator.name)
         try:
@@ -318,12 +318,12 @@ class RagRun:
     def _shown(self, needs: SectionNeeds) -> AnnotatorSection:
         return needs.own_section if self.annotator.name == STAND_IN else needs.section
 
-    def _count(self, node: HeadingNode, needs: SectionNeeds, said: dict[str, Any]) -> None:
+    def _count(self, node: Node, needs: SectionNeeds, said: dict[str, Any]) -> None:
         if any(value is not DELETED for value in said.values()):
             self._made.add(id(node))
             self.tally.written += 1
         elif self.annotator.name == STAND_IN:
-            self.tally.empty += bool(node.heading or self._shown(needs).lead)
+            self.tally.empty += not isinstance(node, HeaderNode) or bool(self._shown(needs).lead)
 
     # Step 3: the report and the names of annotators
 
@@ -397,19 +397,21 @@ class RagRun:
         if not self.open:
             return
         name = self.annotator.name
-        makers = {id(node): self._finder.maker(node) for node in sections(tree)} | dict.fromkeys(self._made, name)
+        makers = {id(node): self._finder.maker(node) for node in annotated_parts(tree)} | dict.fromkeys(
+            self._made, name
+        )
         named = str(tree.properties.get(MAKER) or "")
-        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, sections(tree))):
+        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, annotated_parts(tree))):
             self._write(tree, {MAKER: DELETED})
         elif not self._is_left_out(tree) and self._made and (named in ("", STAND_IN) or name != STAND_IN):
             self._write(tree, {MAKER: name} if named != name else {})
             named = name
-        for node in sections(tree):
+        for node in annotated_parts(tree):
             if node is not tree and id(node) not in self._closed:
                 maker = makers[id(node)]
                 self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")
 
-    def _sign_section(self, node: HeadingNode, maker: str) -> None:
+    def _sign_section(self, node: Node, maker: str) -> None:
         own = maker if maker and _is_annotated(node) else DELETED
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
@@ -439,7 +441,11 @@ def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple
     yield from groups.values()
 
 
-def _is_annotated(node: HeadingNode) -> bool:
+def _sections_in(node: Node) -> list[HeadingNode]:
+    return node.sections if isinstance(node, HeadingNode) else []
+
+
+def _is_annotated(node: Node) -> bool:
     return any(hash_pair(node.properties, key) for key in ("questions", "summary"))
 
 

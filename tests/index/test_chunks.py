@@ -252,6 +252,13 @@ def test_a_changed_text_gets_another_id_and_doubled_texts_get_two():
     assert len(set(doubled)) == 2
 
 
+def test_the_questions_of_a_header_count_for_the_texts_of_its_document():
+    text = "---\ndocid: d\nsummary: All.\n~questions: [Why Git?]\n---\n\nText.\n\n# A\n\n---\nquestions: Why A?\n---\n\nMore.\n"
+    found = {chunk.content: (chunk.payload.get("questions"), chunk.annotations) for chunk in chunks(text)}
+    assert found["Text."] == (["Why Git?"], "A\nWhy Git?")
+    assert found["More."] == ("Why A?", "A\nWhy A?")
+
+
 def test_new_questions_change_what_is_encoded_and_not_the_id():
     changed = NOTES.replace("questions: What is a mean?", "questions: What are means?")
     one = next(c for c in chunks() if c.content.startswith("The mean is"))

@@ -25,6 +25,7 @@ from lmm_core.markdown.metadata.ownership import digest
 from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
 from lmm_core.scan import ScanOpts, scan_rag
+from lmm_core.scan.annotations.removal import Removal
 from lmm_core.scan.system_keys import State, key_state, nearest_spellings
 from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
@@ -63,6 +64,42 @@ def test_each_section_gets_questions_and_a_summary():
 
 def test_the_document_gets_a_summary_and_no_questions():
     assert keys(annotate(f"{TWO}\n# C\n\n{LONG}\n"), "T") == ["title", "docid", "~summary", "~~annotator"]
+
+
+DIV = f"::: challenge\n\n## Try it\n\n{LONG}\n\n::: solution\n\nIt is 4.\n\n:::\n:::\n"
+
+
+@pytest.mark.parametrize("text", [DIV, f"{PROSE}\n\n{DIV}\nMore.\n", DIV.replace("\n", "\r\n")])
+def test_a_div_that_begins_with_a_heading_gets_questions_and_so_does_a_document_without_sections(text):
+    annotator = CountingAnnotator()
+    made = annotate(HEADER + text, annotator)
+    asked = {section.titles: section.text for section in annotator.sections}
+    assert [*asked] == [("T", "Try it"), ("T",)]
+    assert asked["T", "Try it"].replace("\r", "") == f"{LONG}\n\n::: solution\n\nIt is 4.\n\n:::"
+    div = next(node for node in traverse(blocks_to_tree(parse_markdown_text(made))) if node.content.startswith(":::"))
+    assert [*div.properties] == ["~questions", "~~hash"]
+    assert keys(made, "T") == ["title", "docid", "~questions", "~summary", "~~annotator"]
+    assert annotate(made) == made
+    assert (
+        serialize_blocks(Removal(corrected=False, logger=ListLogger()).apply(parse_markdown_text(made)))
+        == HEADER + text
+    )
+
+
+@pytest.mark.parametrize(
+    "div",
+    [
+        DIV.replace("challenge", "panel-tabset"),
+        DIV.replace("## Try it", "Try it"),
+        f"{DIV}Behind it.\n",
+        f"---\nfrozen: true\n---\n\n{DIV}",
+        f"::: rag-only\n\n## Try it\n\n{LONG}\n\n:::\n",
+    ],
+)
+def test_other_divs_get_none(div):
+    annotator = CountingAnnotator()
+    annotate(f"{HEADER}# A\n\n{LONG}\n\n{div}", annotator)
+    assert [section.titles for section in annotator.sections] == [("T", "A")]
 
 
 def test_the_annotators_name_is_said():

@@ -14,7 +14,7 @@ from ...models.annotators.annotator import Annotator, AnnotatorSection
 from ...models.sources import STAND_IN_NAME
 from ...settings.tables import ScanOpts
 from ..system_keys import State, key_state
-from .sections import SectionTexts, source_hash
+from .sections import SectionTexts, source_hash, wanted_keys
 
 MAKER = "~~annotator"
 
@@ -35,7 +35,7 @@ class SectionNeeds:
     which only a model may write again.
     """
 
-    node: HeadingNode
+    node: Node
     texts: SectionTexts
     values: dict[str, Any] = field(default_factory=dict)
     wanted: list[str] = field(default_factory=list)
@@ -72,16 +72,16 @@ class NeedsFinder:
     refresh: bool
     closed: AbstractSet[int]
 
-    def needs_of(self, node: HeadingNode) -> SectionNeeds:
+    def needs_of(self, node: Node) -> SectionNeeds:
         """Return the present needs of a section."""
         needs = SectionNeeds(node, self.texts)
-        for key, threshold in self.keys(node):
+        for key, threshold in wanted_keys(node, self.opts):
             self._sort_key(node, key, threshold, needs)
-        if self.opts.titles and not isinstance(node, HeaderNode):
+        if self.opts.titles and isinstance(node, HeadingNode) and not isinstance(node, HeaderNode):
             self._add_titles(node, needs)
         return needs
 
-    def _sort_key(self, node: HeadingNode, key: str, threshold: int, needs: SectionNeeds) -> None:
+    def _sort_key(self, node: Node, key: str, threshold: int, needs: SectionNeeds) -> None:
         """Put a key where it belongs among the needs."""
         pair = hash_pair(node.properties, key)
         state = key_state(node.properties, key, needs.source if pair else "")
@@ -102,16 +102,7 @@ class NeedsFinder:
             needs.wanted.append(key)
             needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
 
-    def keys(self, node: HeadingNode) -> list[tuple[str, int]]:
-        """Return the annotations that a section may get, each with the least number of words for it."""
-        keys = []
-        if self.opts.questions and not isinstance(node, HeaderNode):
-            keys.append(("questions", self.opts.questions_threshold))
-        if self.opts.summaries:
-            keys.append(("summary", self.opts.summary_threshold))
-        return keys
-
-    def _is_said_below(self, node: HeadingNode) -> bool:
+    def _is_said_below(self, node: Node) -> bool:
         """Return True if a section is nothing but one subsection, which is annotated in its place."""
         part = self.texts.only_part(node)
         return part is not None and id(part) not in self.closed
@@ -122,21 +113,21 @@ class NeedsFinder:
         if state in (State.MISSING, State.CURRENT, State.OUTDATED) and node.properties.get("~titles") != path:
             needs.values["titles"] = path
 
-    def maker(self, node: HeadingNode) -> str:
+    def maker(self, node: Node) -> str:
         """See `maker_of`."""
         return maker_of(node, self.tree)
 
-    def is_from_model(self, node: HeadingNode) -> bool:
+    def is_from_model(self, node: Node) -> bool:
         """Return True if the stand-in would replace the annotations of a model unasked."""
         return self.annotator.name == STAND_IN_NAME and self.maker(node) not in ("", STAND_IN_NAME) and not self.refresh
 
-    def changeable_keys(self, node: HeadingNode) -> list[str]:
+    def changeable_keys(self, node: Node) -> list[str]:
         """Return the keys that would be made again if the text shown for the section changed."""
         if self.is_from_model(node) or self._is_said_below(node):
             return []
         source, words = source_hash(self.texts.section(node)), self.texts.words[id(node)]
         return [
             key
-            for key, threshold in self.keys(node)
+            for key, threshold in wanted_keys(node, self.opts)
             if words >= threshold and key_state(node.properties, key, source) is State.CURRENT
         ]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from ...markdown.blocks import HeaderBlock
 from ...markdown.metadata.ownership import hash_pair
-from ...markdown.tree import HeaderNode, HeadingNode, traverse
+from ...markdown.tree import HeaderNode, HeadingNode, Node
 from ...markdown.visibility import KnitRules, types_of
 from ...settings.tables import ScanOpts
 from ..check.document import CheckedDocument
 from ..check.finding import Finding
 from ..system_keys import State, key_state
-from .sections import SectionTexts, closed_parts, source_hash
+from .sections import SectionTexts, annotated_parts, closed_parts, div_title, source_hash, wanted_keys
 
 
 @dataclass(slots=True)
@@ -53,32 +53,30 @@ def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: 
     if tree is None:
         return Overview("", "", 0, [], [], found)
     closed = closed_parts(tree)
-    nodes = [node for node in traverse(tree) if isinstance(node, HeadingNode) and not isinstance(node, HeaderNode)]
+    nodes = [node for node in annotated_parts(tree) if not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, KnitRules())
     sections = [_section(node, opts, texts, closed) for node in nodes]
     words = sum(texts.own_words.values())
     missing = [key for key in ("title", "docid") if tree.get(key) is None]
-    missing += ["summary"] if "summary" in _section(tree, opts, texts, closed).missing else []
+    missing += _section(tree, opts, texts, closed).missing
     has_header = isinstance(document.blocks[0], HeaderBlock)
     return Overview(
         tree.written_title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
     )
 
 
-def _section(node: HeadingNode, opts: ScanOpts, texts: SectionTexts, closed: set[int]) -> SectionOverview:
-    line, own = node.heading.line if node.heading else 1, texts.own_words.get(id(node), 0)
-    found = SectionOverview(line, node.level, node.title, own, types_of(node.get("type")))
+def _section(node: Node, opts: ScanOpts, texts: SectionTexts, closed: set[int]) -> SectionOverview:
+    own = texts.own_words.get(id(node), texts.words.get(id(node), 0))
+    level = node.level if isinstance(node, HeadingNode) else node.ancestors[-1].level + 1
+    found = SectionOverview(node.line, level, div_title(node) or node.content, own, types_of(node.get("type")))
     part = texts.only_part(node)
     if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
         return found
     has_hashes = node.metadata and any(hash_pair(node.properties, key) for key in ("questions", "summary"))
     source = source_hash(texts.section(node)) if has_hashes else ""
     lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
-    for key, wanted, threshold in (
-        ("questions", opts.questions and node.heading is not None, opts.questions_threshold),
-        ("summary", opts.summaries, opts.summary_threshold),
-    ):
+    for key, threshold in wanted_keys(node, opts):
         state = key_state(node.properties, key, source)
-        if wanted and state in lists and (texts.words[id(node)] >= threshold or state is not State.MISSING):
+        if state in lists and (texts.words[id(node)] >= threshold or state is not State.MISSING):
             lists[state].append(key)
     return found

@@ -19,12 +19,12 @@ from ...markdown.metadata.body import DELETED, edit_metadata, key_spans
 from ...markdown.metadata.ownership import HASHES, digest, hash_pair, read_hashes, short_hashes
 from ...markdown.parse import parse_markdown_text
 from ...markdown.spelling import take_out, with_body
-from ...markdown.tree import HeadingNode, Node, blocks_to_tree, sections, traverse
+from ...markdown.tree import HeadingNode, Node, blocks_to_tree, traverse
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
 from .identify import IDENTITIES
 from .needs import MAKER
-from .sections import flagged_parts
+from .sections import annotated_parts, div_title, flagged_parts
 
 BY_ANNOTATOR = ("questions", "summary")
 PROTECTED = (*BY_ANNOTATOR, "titles")  # by `frozen: true`
@@ -102,7 +102,7 @@ class Removal:
 
     def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
         """Return True if a value is frozen or was written by hand, which is reported."""
-        section = node if isinstance(node, HeadingNode) else node.parent
+        section = node if isinstance(node, HeadingNode) or div_title(node) else node.parent
         pair = hash_pair(block.content, name) or hash_pair(node.properties, name)
         if pair is None:
             why = "was written by hand"
@@ -138,8 +138,8 @@ class Removal:
         """Return True if something is left that the signature in a node's metadata is about."""
         if node is not self._tree:
             return self._has_left(node)
-        unsigned = (section for section in sections(self._tree) if not section.properties.get(MAKER))
-        return self._has_left(node) or any(self._has_left(section) for section in unsigned)
+        unsigned = (part for part in annotated_parts(self._tree) if not part.properties.get(MAKER))
+        return self._has_left(node) or any(map(self._has_left, unsigned))
 
     def _has_left(self, node: Node) -> bool:
         """Return True if values of an annotator are left in a node's metadata."""

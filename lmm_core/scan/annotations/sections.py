@@ -1,4 +1,7 @@
-"""Sections as annotators see them: their own texts, the summaries of their subsections, and the hash of both."""
+"""Sections as annotators see them: their own texts, the summaries of their subsections, and the hash of both.
+
+A fenced div that begins with a heading gets questions as a section does (in the lessons of the Carpentries, all
+headings stand in such divs); it stays part of the text of the section around it."""
 
 from __future__ import annotations
 
@@ -6,13 +9,49 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from ...markdown.blocks import parse_attributes, split_heading
 from ...markdown.metadata.ownership import digest
-from ...markdown.regions import split_fences
-from ...markdown.tree import HeadingNode, Node, TextNode, sections, titles_path
+from ...markdown.regions import DIV_OPEN, Regions, split_fences
+from ...markdown.tree import HeaderNode, HeadingNode, Node, TextNode, sections, titles_path, traverse, traverse_post
 from ...markdown.visibility import KnitRules, is_hidden, types_of
 from ...models.annotators.annotator import AnnotatorSection
 from ...models.languages.words import count_words
+from ...settings.tables import ScanOpts
 from ..knit import strip_divs
+
+_TITLED_DIV = re.compile(rf"{DIV_OPEN.pattern}\n(?:[ \t]*\r?\n)*(?P<heading>#{{1,6}}[ \t][^\n]*)")
+
+
+def annotated_parts(tree: HeadingNode, post: bool = False) -> list[Node]:
+    """Return the document, its sections and its divs that begin with a heading, outer ones first (or last with
+    `post`)."""
+    nodes = traverse_post(tree) if post else traverse(tree)
+    return [node for node in nodes if isinstance(node, HeadingNode) or div_title(node)]
+
+
+def div_title(node: Node) -> str:
+    """Return the heading that a text begins with which is one fenced div, "" for all others.
+
+    A set of tabs begins with the title of its first tab, which is not its own."""
+    if not isinstance(node, TextNode) or node.block is None or ":::" not in node.block.source:
+        return ""
+    text = node.content
+    found = _TITLED_DIV.match(text)
+    if found is None or "panel-tabset" in parse_attributes(found["attributes"]).classes:
+        return ""
+    return split_heading(found["heading"])[0] if Regions(text).div_end(0) == len(text) else ""
+
+
+def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
+    """Return the annotations that a part may get, each with the least number of words for it.
+
+    A document gets questions if no section does; a div is summed up by the section around it."""
+    keys = []
+    if opts.questions and not (isinstance(node, HeaderNode) and node.sections):
+        keys.append(("questions", opts.questions_threshold))
+    if opts.summaries and isinstance(node, HeadingNode):
+        keys.append(("summary", opts.summary_threshold))
+    return keys
 
 
 @dataclass
@@ -60,10 +99,12 @@ class SectionTexts:
         words = self.words[id(node)] = count_words(text)
         return words if text is content else count_words(content)
 
-    def content(self, section: HeadingNode) -> SectionContent:
-        """Return the content of a section."""
+    def content(self, part: Node) -> SectionContent:
+        """Return the content of a section, or of a div that begins with a heading."""
+        if not isinstance(part, HeadingNode):
+            return SectionContent([self._inside(part)])
         content = SectionContent()
-        stack: list[Node] = list(reversed(section.children))
+        stack: list[Node] = list(reversed(part.children))
         while stack:
             node = stack.pop()
             if is_hidden(node):
@@ -78,22 +119,29 @@ class SectionTexts:
                     stack.extend(reversed(node.children))
         return content
 
-    def section(self, node: HeadingNode) -> AnnotatorSection:
+    def _inside(self, div: Node) -> str:
+        """Return what stands in a div behind its heading."""
+        text = self.node_texts[id(div)]
+        found = _TITLED_DIV.match(text)
+        return text[found.end() : text.rfind("\n") + 1].strip("\r\n") if found else ""
+
+    def section(self, node: Node) -> AnnotatorSection:
         """Return a section as a model is asked about it."""
         content = self.content(node)
         return replace(self.own_section(node), text=content.text, summaries=tuple(content.summaries))
 
-    def own_section(self, node: HeadingNode) -> AnnotatorSection:
+    def own_section(self, node: Node) -> AnnotatorSection:
         """Return a section as the stand-in sees it: it reads the section's own text alone."""
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
-        lead = "\n\n".join(self._own_texts(node))
-        return AnnotatorSection(tuple(titles_path(node)), "", (), language, lead, types)
+        titles = [*titles_path(node), *filter(None, [div_title(node)])]
+        lead = "\n\n".join(self._own_texts(node)) if isinstance(node, HeadingNode) else self._inside(node)
+        return AnnotatorSection(tuple(titles), "", (), language, lead, types)
 
-    def only_part(self, section: HeadingNode) -> HeadingNode | None:
+    def only_part(self, section: Node) -> HeadingNode | None:
         """Return the subsection that is all there is of a section, or None.
 
         What is to be said of both is said of the subsection."""
-        if id(section) in self.with_own_text:
+        if not isinstance(section, HeadingNode) or id(section) in self.with_own_text:
             return None
         parts = [part for part in section.sections if not is_hidden(part)]
         return parts[0] if len(parts) == 1 else None
@@ -134,15 +182,15 @@ def nearest_summary(parts: Iterable[Node]) -> str:
 
 
 def closed_parts(tree: HeadingNode) -> set[int]:
-    """Return the `id`s of the sections that get no annotations: those under `frozen: true` or
+    """Return the `id`s of the parts that get no annotations: those under `frozen: true` or
     `skip: true`, the nearest value winning."""
     return flagged_parts(tree, "frozen") | flagged_parts(tree, "skip")
 
 
 def flagged_parts(tree: HeadingNode, key: str) -> set[int]:
-    """Return the `id`s of the sections under `key: true`, the nearest value winning."""
+    """Return the `id`s of the parts under `key: true`, the nearest value winning."""
     flagged: set[int] = set()
-    for node in sections(tree):
+    for node in annotated_parts(tree):
         value = node.get(key)
         if value if isinstance(value, bool) else id(node.parent) in flagged:
             flagged.add(id(node))
