@@ -9,20 +9,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from ..files.outputs import CSV_HEAD
 from ..indexing.passages import Material, Passage, Section, place, split_questions
-from ..models.annotators.prose import split_sentences
-from ..models.languages.words import find_words
-from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
-from ..retrieve.merging import merge
+from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of
 from ..retrieve.plain_text import plain_title
 from ..scan.knit import slug
+from .short_answers import beginning, short_answer, without_options
 
 QUESTION = "question"
-MOST_WORDS = 60  # of a short answer
-_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":::", "    ")  # how code, tables, figures and the like begin
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_LICENCE = re.compile(r"(?:licen[cs]e|copying)\b", re.I)
+_QUOTED = re.compile(r"[“„«\"]\s?(\w+)\s?[”“»\"]")
 _TERM = re.compile(
     r"\s*(?:(?:the|an?|der|die|das|eine?|les?|la|une?|el|los|las|una|il|lo|i|gli|uno)[ ]|l['’])?"
     r"(?P<mark>[*_]{1,2})(?P<term>[^\s*_][^\n*_]{0,80})(?P=mark)",
@@ -37,7 +36,7 @@ class Card:
 
     id: made of the document, the type, and the question, term or name on the front, so that it
     stays while the answer changes; source: where the card is from, for readers; folder: that
-    of the file, from which its images are linked."""
+    of the file, from which its images are linked; link: to the section, from the project's folder."""
 
     id: str
     type: str
@@ -46,6 +45,7 @@ class Card:
     tags: tuple[str, ...]
     source: str
     folder: str = ""
+    link: str = ""
 
 
 def make_cards(material: Material) -> list[Card]:
@@ -78,13 +78,15 @@ class _Draft:
 def _drafts(material: Material) -> Iterator[_Draft]:
     documents = {document.docid: number for number, document in enumerate(material.documents)}
     for section in material.walk():
-        for question in section.questions:
-            if passages := _answers(section, question):
+        for question in section.questions if not _is_licence(section) else ():
+            passages = _answers(section, question)
+            if passages and not _asks_of_code(question, passages):
                 order = (documents[section.docid], passages[0].sequence)
-                back = _short_answer(section, question, passages)
-                yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
+                summary = section.summary if passages[0].path == section.path else ""
+                if back := short_answer(question, passages, section.language, summary):
+                    yield _Draft(QUESTION, question, question, back, section, tuple(passages), order)
     for item in find_typed_parts(material):
-        if item.type in (DEFINITION, EXERCISE):
+        if item.type in (DEFINITION, EXERCISE) and not _is_licence(item.section):
             yield _of_item(item, (documents[item.section.docid], item.passages[0].sequence))
 
 
@@ -99,39 +101,30 @@ def _answers(section: Section, question: str) -> list[Passage]:
     return own or asked
 
 
+def _is_licence(section: Section) -> bool:
+    return bool(_LICENCE.match(section.source.rpartition("/")[2]) or any(map(_LICENCE.match, section.titles)))
+
+
+def _asks_of_code(question: str, passages: Sequence[Passage]) -> bool:
+    """Return True if a question asks what a word means that is written as code: a name or the value of an option."""
+    quoted = _QUOTED.search(question)
+    return quoted is not None and any(f"`{quoted[1]}`" in passage.text for passage in passages)
+
+
 def _has(passage: Passage, question: str) -> bool:
     return any(question in split_questions(text) for text in passage.questions)
 
 
-def _short_answer(section: Section, question: str, passages: Sequence[Passage]) -> str:
-    """Return the sentences that have most of a question's words, with the section's summary where there is space."""
-    asked = set(find_words(question.casefold()))
-
-    def shared(text: str) -> int:
-        return len(asked.intersection(find_words(text.casefold())))
-
-    paragraphs = [one.strip() for one in without_fences(merge(passages)).split("\n\n")]
-    prose = [one for one in paragraphs if one and not one.startswith(_NO_PROSE)] or paragraphs
-    sentences = split_sentences(max(prose, key=shared))
-    at = max(range(len(sentences)), key=lambda number: shared(sentences[number]))
-    answer = sentences[at]
-    for sentence in sentences[at + 1 :]:
-        if len(f"{answer} {sentence}".split()) > MOST_WORDS:
-            break
-        answer += f" {sentence}"
-    summary = section.summary if passages[0].path == section.path else ""
-    return f"{summary}\n\n{answer}" if summary and len(f"{summary} {answer}".split()) <= MOST_WORDS else answer
-
-
 def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
-    name = item.title or item.text
+    name, text = item.title or item.text, without_options(item.text)
     if item.type == DEFINITION:
         front = item.title or _term(item.text) or plain_title(item.section.title)
-        return _Draft(item.type, name, front, item.text, item.section, item.passages, order)
+        return _Draft(item.type, name, front, beginning(text), item.section, item.passages, order)
     named = item.title and not item.text.lstrip().startswith(("**", "__"))
-    front = f"**{item.title}**\n\n{item.text}" if named else item.text
+    front = f"**{item.title}**\n\n{text}" if named else text
     where = " > ".join(map(plain_title, item.section.titles))
-    back = item.solution or f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
+    no_solution = f"No solution is in the notes. See {where or item.section.source} ({item.section.place})."
+    back = without_options(item.solution) or no_solution
     return _Draft(item.type, name, front, back, item.section, item.passages, order)
 
 
@@ -148,7 +141,8 @@ def _card(draft: _Draft, ident: str) -> Card:
     tags = tuple(dict.fromkeys([draft.type, *map(_tag, titles[:1])]))
     folder = section.source.rpartition("/")[0]
     source = " > ".join([*titles, where])
-    return Card(ident, draft.type, draft.front, draft.back, tags, source, folder)
+    link = quote(section.source) + (f"#{section.anchor}" if section.anchor else "")
+    return Card(ident, draft.type, draft.front, draft.back, tags, source, folder, link)
 
 
 def _tag(title: str) -> str:
@@ -186,7 +180,7 @@ def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))
-        parts += [f"{_spoken(card)}\n\n{quoted}\n\n({card.source})\n\n***"]
+        parts += [f"{_spoken(card)}\n\n{quoted}\n\n[{card.source}]({card.link})\n\n***"]
     return "\n\n".join(parts) + "\n"
 
 
