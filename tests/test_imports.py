@@ -78,7 +78,7 @@ MOST_LINES = {
     "serving": 1586,
     "settings": 1957,
     "store": 1938,
-    "study": 2514,
+    "study": 2597,
     "vector_store_qdrant": 182,
 }
 # Classes that share their name with another; this may only get shorter.
