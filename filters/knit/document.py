@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lmm_core.markdown.blocks import serialize_blocks
+from lmm_core.markdown.metadata.keys import DECIDING
 from lmm_core.scan.header import report_broken_edits, report_errors
 from lmm_core.scan.knit import find_unclosed_div, knit
 
@@ -79,7 +80,7 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
     from .book import knit_book
 
     doc = document.load(ast)
-    header = header_from({"knit": ast["meta"]["knit"]}) if "knit" in ast["meta"] else None
+    header = header_from({key: value for key, value in ast["meta"].items() if key in DECIDING})
     doc.content, left_out = knit_book(list(doc.content), document.rules, header)
     _mend_references(doc, left_out)
     return hand_on(document, {**ast, "blocks": blocks_of(doc)})

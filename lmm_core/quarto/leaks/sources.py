@@ -13,7 +13,7 @@ from ...markdown.blocks import Block, MetadataBlock
 from ...markdown.edits import restore_originals
 from ...markdown.files import MarkdownDocument, read_markdown
 from ...markdown.tree import blocks_to_tree
-from ...markdown.visibility import KnitRules, verdicts
+from ...markdown.visibility import KnitRules, in_notes, verdicts
 from ...scan.knit import knit
 from ...scan.left_out import SourcePiece, find_pieces, texts_in
 from ...settings.project import Project
@@ -114,7 +114,7 @@ def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return
-    document = [] if tree.get("knit") is False else [tree]
+    document = [] if in_notes(tree, rules, is_header=True) is False else [tree]
     for node in [*document, *(node for node, is_out in verdicts(tree, rules) if not is_out)]:
         for key in ("questions", "summary"):
             yield from texts_in(node.get(key))

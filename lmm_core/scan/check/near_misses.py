@@ -26,7 +26,7 @@ from ...markdown.metadata.body import parse_metadata
 from ...markdown.metadata.keys import SWITCHES, TEXTS
 from ...markdown.metadata.lmm_options import OPTIONS, options_in
 from ...markdown.tree import HeaderNode, Node, TextNode, traverse
-from ...markdown.visibility import RAG_ONLY, KnitRules, div_properties, header_rules, in_notes, types_of
+from ...markdown.visibility import RAG_ONLY, KnitRules, Properties, div_properties, header_rules, in_notes, types_of
 from .document import CheckedDocument
 from .finding import Finding
 from .marks import find_marks, find_stray_colons, find_types_elsewhere
@@ -85,8 +85,13 @@ def _kept_texts(blocks: Sequence[Block]) -> set[int]:
     return {
         after.line
         for block, after in pairwise(blocks)
-        if isinstance(block, MetadataBlock) and block.content.get("knit") is True and is_text(after)
+        if isinstance(block, MetadataBlock) and _keeps(block.content) and is_text(after)
     }
+
+
+def _keeps(properties: Properties) -> bool:
+    """Return True if metadata says itself that its part is in the notes."""
+    return in_notes(properties, KnitRules()) is True
 
 
 class _NearMissFinder:
@@ -102,7 +107,7 @@ class _NearMissFinder:
 
     def metadata(self, node: Node) -> Iterator[Finding]:
         """Yield near misses among the keys before a heading or text, and metadata that is hardly meant for the text."""
-        for block in node.metadata if node.get("knit") is not True else ():
+        for block in node.metadata if not _keeps(node) else ():
             yield from self._block(block.content, block.source, block.line)
         if isinstance(node, TextNode) and is_text(node.block) and in_notes(node, self.rules) is False:
             bare = node.block.content.strip()
@@ -172,7 +177,7 @@ class _NearMissFinder:
         kept_from = 0 if is_kept else len(text.padded)
         for line, part, source in text.parts:
             if part.metadata is not None:
-                keeps = part.metadata.get("knit") is True
+                keeps = _keeps(part.metadata)
                 yield from self._block(part.metadata, source, text.first + line) if not keeps else ()
                 kept_from = line + len(source.splitlines()) if keeps else kept_from
             elif not part.error:
