@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,8 @@ pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in ful
 
 BOOK = Path(__file__).parents[1] / "sample-book"
 RAM_DISK = Path("/dev/shm")
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # of a background job's parent; children would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 POSIX_ALONE = re.compile(r"^(import (fcntl|pty|resource)\b|from tests\.(windows|attacks\.killed_runs) )", re.M)
 
 

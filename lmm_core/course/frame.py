@@ -1,4 +1,4 @@
-"""The frame of a page without Quarto: the title of the course, the way to all pages and to the next."""
+"""The frame of a page without Quarto: head and foot of the course, the way to all pages and to the next."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+from ..settings.tables import SiteOptions
 from .contents import Entry
 
 _LABELS = Path(__file__).with_name("files") / "labels.toml"
@@ -21,15 +22,20 @@ def site_words(language: str) -> Mapping[str, str]:
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
-def frame_of(entry: Entry, title: str, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
+def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
     """Return the values of the template's variables for a page, as HTML. The first page of a course that has none
-    of its own shows the table of contents. title: of the course; words: see `site_words`."""
+    of its own shows the table of contents. words: see `site_words`."""
+    title = site.title
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
     return {
         "window-title": html.escape(entry.title if entry.title == title else f"{entry.title} – {title}"),
         "course-title": html.escape(title),
         "up": up,
+        "site-author": html.escape(site.author),
+        "favicon": _address(site.favicon),
+        "color": site.color,
+        "footer": html.escape(" · ".join(filter(None, (site.author, site.date, site.footer)))),
         "pages-title": words["pages"],
         "toc-title": words["toc"],
         "pages" if entry.source else "contents": pages,

@@ -6,14 +6,18 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
+from threading import Timer
 
 from ..errors import CourseError, RenderError
 from ..installation import packaged_pandoc
+from ..scan.rag import Progress
 from .frame import site_words
 from .text import PageSource
 
@@ -49,18 +53,32 @@ def find_pandoc() -> str:
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
 
 
-def render_pages(pages: Sequence[PageJob], language: str, pandoc: str, seconds: float = SECONDS) -> list[RenderedPage]:
-    """Return the HTML of pages. language: of the words that the site has; pandoc: its command; seconds: for a page.
+def render_pages(
+    pages: Sequence[PageJob],
+    language: str,
+    pandoc: str,
+    progress: Progress | None = None,
+    seconds: float = SECONDS,
+) -> list[RenderedPage]:
+    """Return the HTML of pages.
+
+    language: of the words that the site has
+    pandoc: its command
+    seconds: for a page
     Raise RenderError if pandoc cannot be run, or takes longer."""
+    if progress:
+        progress.expect(len(pages))
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
     shares = [pages[at::count] for at in range(count)]
     with ThreadPoolExecutor(count) as workers:
-        done = [*workers.map(lambda share: _run(share, language, pandoc, seconds), shares)]
+        done = [*workers.map(lambda share: [*_run(share, language, pandoc, progress, seconds)], shares)]
     rendered = {page.name: page for page in chain.from_iterable(done)}
     return [rendered[page.name] for page in pages]
 
 
-def _run(pages: Sequence[PageJob], language: str, pandoc: str, seconds: float) -> list[RenderedPage]:
+def _run(
+    pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None, seconds: float
+) -> Iterator[RenderedPage]:
     words = site_words(language)
     job = {
         "filter": str(FILES / "site.lua"),
@@ -69,19 +87,27 @@ def _run(pages: Sequence[PageJob], language: str, pandoc: str, seconds: float) -
         "references": words["references"],
         "pages": [asdict(page) for page in pages],
     }
-    try:
-        done = subprocess.run(
-            [pandoc, "lua", str(FILES / "render.lua")],
-            input=json.dumps(job, ensure_ascii=False).encode("utf-8", "replace"),
-            capture_output=True,
-            timeout=seconds * len(pages),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise RenderError(f"pandoc took more than {seconds * len(pages):g} s") from None
-    except OSError as error:
-        raise RenderError(f"pandoc could not be started: {error.strerror}") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise RenderError(said[:500] or f"pandoc has failed ({done.returncode})")
-    return [RenderedPage(**json.loads(line)) for line in done.stdout.splitlines()]
+    command = [pandoc, "lua", str(FILES / "render.lua")]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise RenderError(f"pandoc could not be started: {error.strerror}") from None
+        timer = Timer(seconds * len(pages), process.kill)
+        timer.start()
+        with process:
+            assert process.stdin and process.stdout
+            with suppress(BrokenPipeError), process.stdin as lines:
+                lines.write(json.dumps(job, ensure_ascii=False).encode("utf-8", "replace"))
+            for line in process.stdout:
+                if line.endswith(b"\n"):  # else pandoc was killed in it
+                    yield RenderedPage(**json.loads(line))
+                if progress:
+                    progress.advance()
+        if not timer.is_alive():
+            raise RenderError(f"pandoc took more than {seconds * len(pages):g} s")
+        timer.cancel()
+        if process.returncode:
+            errors.seek(0)
+            message = errors.read().decode("utf-8", "replace").strip()
+            raise RenderError(message[:500] or f"pandoc has failed ({process.returncode})")

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from ..files.walk import RENDERED, is_inside
 from ..logging import ListLogger, LoggerBase, Report, counted, report_failure
 from ..quarto.after_render import refresh_index, report_leaks, write_site_box
 from ..quarto.pages import Page, name_in_project, project_options, read_pages
+from ..scan.rag import Progress
 from ..settings.names import IN_COURSE
 from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
@@ -34,7 +36,7 @@ OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of
 class Course:
     """A course and how far its site is made. folder: absolute; settings: those of `_quarto.yml`, {} if
     there is none; annotate: the notes are annotated even if no setting says so; use_quarto: Quarto renders
-    its project."""
+    its project; progress: of the pages that pandoc renders."""
 
     folder: Path
     workshop: Workshop
@@ -42,6 +44,7 @@ class Course:
     settings: dict[str, Any] = field(default_factory=dict)
     annotate: bool = False
     use_quarto: bool = True
+    progress: AbstractContextManager[Progress | None] = field(default_factory=nullcontext)
 
     @property
     def quarto(self) -> str | None:
@@ -166,7 +169,10 @@ def render(course: Course) -> str:
         return _render_with_quarto(course, course.quarto)
     from .site import write_site
 
-    pages = write_site(course.pages(), course.folder, course.workshop.site, course.settings, course.logger)
+    with course.progress as progress:
+        pages = write_site(
+            course.pages(), course.folder, course.workshop.site, course.settings, course.logger, progress
+        )
     without = " (navigation, theme and formats of _quarto.yml need Quarto)" if course.settings else ""
     return f"{counted(pages, 'page')}, by pandoc{without}"
 

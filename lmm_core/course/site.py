@@ -6,16 +6,20 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import LmmError, RenderError
+from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
 from ..quarto.after_render import shown_pages, write_site_box
 from ..quarto.html import HtmlPage
 from ..quarto.pages import Page
+from ..scan.rag import Progress
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
+from ..settings.tables import SiteOptions
 from ..study.outline import course_title
 from .contents import FIRST_PAGE, Entry, read_contents
 from .frame import frame_of, site_words
@@ -28,33 +32,57 @@ STYLE_PLACE = f"lmm-site/{STYLE.name}"  # in a site
 
 
 def write_site(
-    documents: Sequence[Page], folder: Path, output: Path, settings: Mapping[str, Any], logger: LoggerBase
+    documents: Sequence[Page],
+    folder: Path,
+    output: Path,
+    settings: Mapping[str, Any],
+    logger: LoggerBase,
+    progress: Progress | None = None,
 ) -> int:
-    """Write the site of some documents, and return the number of its pages. folder: the course's;
-    output: of the site, new. Raise CourseError if there is no pandoc, and RenderError with a line for each page
-    that failed."""
+    """Write the site of some documents, and return the number of its pages.
+
+    folder: the course's
+    output: the folder of the site, new
+    progress: receives that of the pages
+    Raise CourseError if there is no pandoc, and RenderError with a line for each page that failed.
+    """
     project = with_quarto_rules(load_project(folder / "-"))
     shown = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(shown, project, folder, settings)
-    title, language = course_title(folder) or folder.name, str(settings.get("lang") or "en")
+    language = str(settings.get("lang") or "en")
+    options = _site_options(project, folder, output, logger)
     sources = {entry.page: entry.source for entry in contents if entry.source}
     texts = _read_texts(contents, project, settings, logger)
     if FIRST_PAGE not in sources:
-        texts[Entry(title, FIRST_PAGE)] = PageSource(f"---\ntitle: {json.dumps(title)}\n---\n", language)
+        header = f"---\ntitle: {json.dumps(options.title)}\n---\n"
+        texts[Entry(options.title, FIRST_PAGE)] = PageSource(header, language)
     pages = [
-        PageJob(entry.page, entry.title, text, frame_of(entry, title, contents, site_words(language)))
+        PageJob(entry.page, entry.title, text, frame_of(entry, options, contents, site_words(language)))
         for entry, text in texts.items()
     ]
-    rendered = render_pages(pages, language, find_pandoc())
+    rendered = render_pages(pages, language, find_pandoc(), progress)
     _report(rendered, sources, folder, logger)
     trees = {page.name: HtmlPage(page.html) for page in rendered}
-    links = SiteLinks(sources, find_labels(trees), folder, output, frozenset({FIRST_PAGE, STYLE_PLACE}))
+    links = SiteLinks(
+        sources, find_labels(trees), folder, output, frozenset({FIRST_PAGE, STYLE_PLACE, options.favicon})
+    )
     for name, tree in trees.items():
         links.mend(name, tree, in_file(logger, sources[name].relative_to(folder)) if name in sources else logger)
         _place(output / name).write_text(tree.source, encoding="utf-8")
     shutil.copyfile(STYLE, _place(output / STYLE_PLACE))
-    write_site_box(output, folder, logger)
+    write_site_box(output, folder, logger, more=(FIRST_PAGE,))
     return len(sources)
+
+
+def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBase) -> SiteOptions:
+    """Return the options of the site, with its title. Copy its icon to the output."""
+    options, icon = project.site, folder / project.site.favicon
+    if options.favicon and not (icon.is_file() and is_inside(icon, folder)):
+        logger.warning(f"config.toml: favicon: there is no file {options.favicon} in the course")
+        options = replace(options, favicon="")
+    elif options.favicon:
+        shutil.copyfile(icon, _place(output / options.favicon))
+    return replace(options, title=course_title(folder) or folder.name)
 
 
 def _read_texts(

@@ -120,8 +120,10 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 # The ask box
 
 
-def write_site_box(output: Path, project_dir: Path, logger: LoggerBase) -> None:
-    """Bring the ask box to the state of all pages of the site, in a partial render as well."""
+def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Sequence[str] = ()) -> None:
+    """Bring the ask box to the state of all pages of the site, in a partial render as well.
+
+    more: names of pages that have the box without being a document's"""
     from .ask_box.box import remove_box, write_box
 
     ask = read_ask(project_dir)
@@ -129,7 +131,8 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase) -> None:
         remove_box(output)
         return
     settings = read_project(project_dir)
-    written = write_box(output, list(site_pages(project_dir, output)), _knitted(project_dir), ask, settings, logger)
+    pages = [*site_pages(project_dir, output)]
+    written = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
     logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
 
 

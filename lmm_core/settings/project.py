@@ -30,6 +30,7 @@ from .tables import (
     PromptFiles,
     ScanOpts,
     ServeOptions,
+    SiteOptions,
     SplitOpts,
     StorageOptions,
     keys_of,
@@ -53,7 +54,7 @@ class Project:
     name of the model for each role (`default`, `source` or `source/model`); requests: the limits
     of requests for each role; sources: only the configured ones; system: the system message for
     chats and edits, "" for ours; synonyms: the names that mean the same as a name; embeddings, storage,
-    database, split, ask, serve, files: tables of the configuration; prompts: the own prompts as templates,
+    database, split, ask, serve, files, site: tables of the configuration; prompts: the own prompts as templates,
     by their names."""
 
     root: Path
@@ -72,6 +73,7 @@ class Project:
     ask: AskOptions = field(default_factory=AskOptions)
     serve: ServeOptions = field(default_factory=ServeOptions)
     files: FilePatterns = field(default_factory=FilePatterns)
+    site: SiteOptions = field(default_factory=SiteOptions)
     prompts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -126,6 +128,7 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
         ask=settings.ask,
         serve=settings.serve,
         files=_without_prompts(settings.files, settings.prompts),
+        site=settings.site,
         prompts=_own_prompts(settings.prompts, root),
     )
 

@@ -59,6 +59,7 @@ _PAGE = _matching(
     r"https?://[!-~]+|(?!.*\.\.)[\w.][\w./ -]*(?:#[\w.-]+)?",
     "an address (https://example.org/privacy) or a page of the site (privacy.html)",
 )
+_COLOR = _matching("#[0-9A-Fa-f]{6}|[a-z]+", 'a colour like "#7a1f5c" or "teal"')
 _ORIGIN = _matching(
     rf"null|https?://{_HOST}(?::[0-9]{{1,5}})?", "a site like https://course.example.org (or null), without a path"
 )
@@ -173,6 +174,18 @@ class FilePatterns:
         (), "patterns as in .gitignore: which documents of a folder are taken; [] for the default", pattern_problem
     )
     exclude: _Texts = key((), "patterns as in .gitignore: which of them are left out", pattern_problem)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteOptions:
+    """The site that pandoc makes of the course: `[site]`. Quarto has its own settings."""
+
+    title: str = key("", 'of the course; "": that of its first page')
+    author: str = key("", "named at the foot of each page")
+    date: str = key("", "stands beside the author, as it is written")
+    footer: str = key("", "further text at the foot of each page, such as a licence")
+    favicon: str = key("", 'a picture in the course: "figures/icon.svg"', _folder)
+    color: str = key("", 'of links and the head: "#7a1f5c"', _COLOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +353,7 @@ class ConfigTables:
     )
     knit: KnitOptions = key(KnitOptions(), "what is left out of the lecture notes")
     files: FilePatterns = key(FilePatterns(), "which documents of a folder are taken")
+    site: SiteOptions = key(SiteOptions(), "the site that is made without Quarto")
     sources: Mapping[str, SourceOptions] = field(
         default_factory=dict, metadata={"description": "servers of models, beside those that are known"}
     )

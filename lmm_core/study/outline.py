@@ -94,7 +94,7 @@ def reading_minutes(passages: Sequence[Passage]) -> float:
 def course_title(*folders: Path) -> str:
     """Return the title of the course in the first folder that has one, "" if none has.
 
-    It is that of `_quarto.yml`, else of the first page (`index.md`)."""
+    It is that of config.toml (`[site] title`), else of `_quarto.yml`, else of the first page (`index.md`)."""
     return next(filter(None, map(_title_in, folders)), "")
 
 
@@ -103,8 +103,12 @@ def _title_in(folder: Path) -> str:
         settings = read_project(folder)
     except QuartoError:  # who reads the project for more reports it
         settings = {}
+    try:
+        own = load_project(folder / "-").site.title
+    except ConfigError:  # reported in the same way
+        own = ""
     named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
-    title = next(filter(None, [*named, settings.get("title")]), "") or _first_title(folder)
+    title = next(filter(None, [own, *named, settings.get("title")]), "") or _first_title(folder)
     return plain_title(str(title))
 
 

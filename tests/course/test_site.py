@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -192,8 +193,28 @@ def test_notes_without_a_first_page_get_one(tmp_path, monkeypatch):
     assert make_course("'my notes'").returncode == 0
     site = Path("my notes/_site")
     assert pages(site) == {"index.html", "start.html", "week 1/means.html"}
-    shown = re.search(r'<nav class="contents".*?</nav>', text(site / "index.html"), re.S)[0]
-    assert links(shown) == ["start.html", "week%201/means.html"]
+    first = text(site / "index.html")
+    assert links(re.search(r'<nav class="contents".*?</nav>', first, re.S)[0]) == ["start.html", "week%201/means.html"]
+    assert "data-lmm-ask" in first
+
+
+def test_head_and_foot_are_as_the_settings_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(
+        "config.toml",
+        '[site]\ntitle = "Means & ends"\nauthor = "A. <b>"\ndate = "May"\nfooter = "CC BY"\nfavicon = "icon.svg"\n'
+        'color = "#7a1f5c"\n',
+    )
+    write("icon.svg", SVG)
+    write("week 1/a.md", "# A\n")
+    assert make_course().returncode == 0
+    page = text("_site/week 1/a.html")
+    assert '<a class="home" href="../index.html">Means &amp; ends</a>' in page
+    assert '<footer class="site">A. &lt;b&gt; · May · CC BY</footer>' in page
+    assert '<link rel="icon" href="../icon.svg">' in page and text("_site/icon.svg") == SVG
+    assert "--link: #7a1f5c" in page
+    write("config.toml", '[site]\ncolor = "red; background: url(//x)"\n')
+    assert "site.color" in make_course().stderr.decode()
 
 
 def test_documents_that_the_settings_exclude_are_no_pages(tmp_path, monkeypatch):
@@ -227,12 +248,20 @@ def test_words_in_the_language_of_the_course(tmp_path, monkeypatch):
     assert site_words("xx") == site_words("en")
 
 
+def test_progress_counts_the_pages():
+    counts = []
+    progress = SimpleNamespace(expect=lambda count: counts.append(count), advance=lambda: counts.append(1))
+    jobs = [PageJob(name, name, PageSource(name, "en")) for name in "abc"]
+    assert [page.name for page in render_pages(jobs, "en", find_pandoc(), progress)] == [*"abc"]
+    assert counts == [3, 1, 1, 1]
+
+
 def test_pandoc_has_so_many_seconds(tmp_path):
     slow = tmp_path / "pandoc"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
     with pytest.raises(RenderError, match=r"more than 0\.2 s"):
-        render_pages([PageJob("a", "A", PageSource("x", "en"))], "en", str(slow), 0.2)
+        render_pages([PageJob("a", "A", PageSource("x", "en"))], "en", str(slow), seconds=0.2)
 
 
 def test_pandoc_reads_no_file_that_a_text_names(tmp_path):

@@ -129,11 +129,11 @@ def test_kinds(tab, book):
     search(page, "residuals")
     pressed = page.locator(".lmm-ask-chips [aria-pressed=true]")
     assert pressed.all_inner_texts() == ["All"]
-    page.get_by_role("button", name="exercise", exact=True).click()
-    assert pressed.all_inner_texts() == ["exercise"]
+    page.get_by_role("button", name="Exercises", exact=True).click()
+    assert pressed.all_inner_texts() == ["Exercises"]
     assert page.locator(".lmm-ask-hits li").count() > 0
     for hit in page.locator(".lmm-ask-hits li").all():
-        assert hit.locator(".lmm-ask-type").inner_text() == "exercise"
+        assert hit.locator(".lmm-ask-type").inner_text() == "Exercises"
     page.get_by_role("button", name="Notes", exact=True).click()
     assert page.locator(".lmm-ask-hits .lmm-ask-type").count() == 0
     page.get_by_role("button", name="All").click()
@@ -685,7 +685,7 @@ def test_a_page_without_data(tab):
         write("page/index.html", '<html lang="en"><head><title>T</title></head>'
               f'<body><h1>T</h1><script src="box/ask.js" data-server="{address}"></script></body></html>')  # fmt: skip
         page = opened(tab(), f"{site}/index.html")
-        page.get_by_role("button", name="exercise", exact=True).wait_for()
+        page.get_by_role("button", name="Exercises", exact=True).wait_for()
         search(page, "means")
         page.get_by_text("A › B").wait_for()
         assert "<b>Means</b>" in page.locator(".lmm-ask-hits").inner_text()

@@ -120,7 +120,7 @@ def test_types_of_material_can_be_asked_for(course, tab):
     course.start()
     page = ready(tab(), f"{course.address}/index.html")
     put(page, QUESTION)
-    answered(page).get_by_role("button", name="exercise", exact=True).click()
+    answered(page).get_by_role("button", name="Exercises", exact=True).click()
     page.locator(".lmm-ask-turn").nth(1).wait_for()
     assert answered(page).locator("h3").first.inner_text() == QUESTION
     assert answered(page).locator(".lmm-ask-cite").count() > 0

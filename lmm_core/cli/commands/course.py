@@ -20,7 +20,7 @@ from ...markdown.blocks import serialize_blocks
 from ...markdown.files import write_markdown
 from ...settings.project import Project, load_project
 from ..arguments import find_all_documents, json_option
-from ..reports import ReportPrinter, exit_with_status, print_json, shorten, warn
+from ..reports import ProgressBar, ReportPrinter, exit_with_status, print_json, shorten, warn
 
 if TYPE_CHECKING:
     from ...course.create import CoursePart
@@ -107,6 +107,7 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
         opened = open_course(folder, output, logger, use_quarto=not no_quarto)
     except LmmError as error:
         raise click.UsageError(str(error)) from None
+    opened.progress = ProgressBar(as_json, "pages")
     opened.annotate = steps is not None and "annotate" in wanted
     done = _run_steps(opened, wanted)
     if as_json:

@@ -44,15 +44,20 @@ def write_box(
     ask: AskBoxSettings,
     settings: Mapping[str, Any],
     logger: LoggerBase,
+    more: Sequence[str] = (),
 ) -> WrittenBox:
-    """Write the data of an ask box and the box itself into a site, and its tag into the pages. Files
-    that would not change are not written; pages missing from the site are skipped. settings: those
-    of `_quarto.yml`. Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page
-    is not ours to write."""
-    places = {page.page: output / page.page for page in pages}
+    """Write an ask box and its data into a site, and its tag into the pages.
+
+    Files that would not change are not written; pages missing from the site are skipped.
+
+    settings: those of `_quarto.yml`
+    more: names of further pages that get the tag
+    Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page is not ours to write.
+    """
+    places = {name: output / name for name in [*(page.page for page in pages), *more]}
     there = [page for page in pages if places[page.page].is_file()]
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
-    shown = {page.page: read_page(_text(places[page.page])) for page in there}
+    shown = {name: read_page(_text(place)) for name, place in places.items() if place.is_file()}
     rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
     data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
     check_inside(output, output / ASK_FOLDER)

@@ -245,7 +245,7 @@
     const names = turn.types.filter((name) => name !== turn.type).map(String);
     return el("div", { class: "lmm-ask-chips", role: "group", "aria-label": t("types") },
       el("span", { class: "lmm-ask-quiet" }, `${t("types")}:`),
-      names.map((name) => el("button", { type: "button", onclick: () => ask.box.ask(turn.question, name) }, name)));
+      names.map((name) => el("button", { type: "button", onclick: () => ask.box.ask(turn.question, name) }, ask.typeName(name))));
   }
 
   function source(one) {

@@ -248,7 +248,7 @@
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
       above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
       el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
-      passage?.type ? el("span", { class: "lmm-ask-type" }, passage.type) : null,
+      passage?.kind ? el("span", { class: "lmm-ask-type" }, ask.typeName(passage.type)) : null,
       question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
       el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
   }
@@ -262,7 +262,7 @@
     const names = types.length ? ["", "notes", ...types] : [];
     chips.replaceChildren(...names.map((name) => el("button", {
       type: "button", "data-type": name, "aria-pressed": String(name === type), onclick: () => filter(name),
-    }, name === "" ? t("all") : name === "notes" ? t("notes") : name)));
+    }, name === "" ? t("all") : name === "notes" ? t("notes") : ask.typeName(name))));
   }
 
   function filter(name) {
@@ -301,7 +301,7 @@
     const marks = [].concat(types.length ? types : type);
     const href = answer.addressOf({ place, anchor });
     return el("li", {}, el(href ? "a" : "div", { href }, el("strong", {}, ask.written(titles.join(" › ") || place)), " ", href ? null : el("small", {}, place),
-      marks.map((name) => el("span", { class: "lmm-ask-type" }, String(name))),
+      marks.map((name) => el("span", { class: "lmm-ask-type" }, ask.typeName(String(name)))),
       el("span", { class: "lmm-ask-snippet" }, ask.written(text, 400))));
   }
 

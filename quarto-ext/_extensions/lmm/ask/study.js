@@ -56,7 +56,7 @@
       for (const { type } of section.passages) if (type) types.set(type, (types.get(type) || 0) + 1);
       return el("li", { class: `lmm-ask-depth-${Math.min(section.depth, 4)}` },
         link(section), " ", length(section) ? el("small", {}, time(length(section))) : null,
-        [...types].map(([type, count]) => el("span", { class: "lmm-ask-type" }, count > 1 ? `${count} × ${type}` : type)),
+        [...types].map(([type, count]) => el("span", { class: "lmm-ask-type" }, count > 1 ? `${count} × ${ask.typeName(type)}` : ask.typeName(type))),
         section.summary ? el("p", {}, ask.shown(section.summary)) : null);
     }));
   }

@@ -129,7 +129,16 @@
       recorded: "Registrato. Grazie.", notRecorded: "Non è stato registrato.",
     },
   };
+  // The types of material that most courses have; others are shown as the notes name them.
+  const TYPES = {
+    en: { exercise: "Exercises", solution: "Solutions", definition: "Definitions", topic: "Exam topics", summary: "Summaries" },
+    de: { exercise: "Aufgaben", solution: "Lösungen", definition: "Definitionen", topic: "Prüfungsthemen", summary: "Zusammenfassungen" },
+    fr: { exercise: "Exercices", solution: "Solutions", definition: "Définitions", topic: "Sujets d’examen", summary: "Résumés" },
+    es: { exercise: "Ejercicios", solution: "Soluciones", definition: "Definiciones", topic: "Temas de examen", summary: "Resúmenes" },
+    it: { exercise: "Esercizi", solution: "Soluzioni", definition: "Definizioni", topic: "Argomenti d’esame", summary: "Riassunti" },
+  };
   const own = ask.language.split("-")[0];
   ask.wordsLanguage = own in WORDS ? own : "en";
+  ask.typeName = (name) => TYPES[ask.wordsLanguage][name] || name;
   ask.t = (name, ...values) => WORDS[ask.wordsLanguage][name].replace(/\{(\d)\}/g, (_, at) => String(values[at]));
 })();
