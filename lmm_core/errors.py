@@ -76,12 +76,12 @@ class CutOffError(ModelError):
         self.text = text
 
 
-class GateError(ModelError):
-    """A reply, or a part of one, that is not what was asked for. said: its words, or those that are at fault."""
+class ReplyError(ModelError):
+    """A reply, or a part of one, is not what was asked for. quote: its words, or the faulty ones."""
 
-    def __init__(self, message: str, said: str = "") -> None:
+    def __init__(self, message: str, quote: str = "") -> None:
         super().__init__(message)
-        self.said = said
+        self.quote = quote
 
 
 class TrustError(LmmError):

@@ -1,6 +1,6 @@
 """Addresses of servers, compared and displayed.
 
-Hosts are compared as a whole, with their ports, never by parts of their names.
+Hosts are compared as a whole, with their ports.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from ..errors import LmmError, TrustError
 
-# Stricter than any client, so that no client can read another host from an address.
+# Stricter than any client, so that no client reads another host from an address.
 _HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
 _ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
@@ -29,7 +29,7 @@ _ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 class Address:
     """A server.
 
-    host: with its port, unless that is the scheme's default; here: True if it is this machine."""
+    host: with its port unless that is the scheme's default; here: it is this machine."""
 
     scheme: str
     host: str
@@ -37,32 +37,30 @@ class Address:
 
 
 def read_host(text: str) -> str:
-    """Return a host in the form that is compared: lower case, without a final dot and without port 443.
-
-    Raise TrustError unless the text is HOST or HOST:PORT."""
+    """Return a host as it is compared: lower case, without final dot and port 443. Raise TrustError unless HOST or
+    HOST:PORT."""
     if not text.isascii():
         raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
-    found = _HOST_AND_PORT.fullmatch(text)
-    if not found:
+    parsed = _HOST_AND_PORT.fullmatch(text)
+    if not parsed:
         raise TrustError("write only the host, like api.groq.com or api.groq.com:8443, without https://, path and @")
-    return _with_port(_host(found[1]), found[2], _HTTPS)
+    return _with_port(_host(parsed[1]), parsed[2], _HTTPS)
 
 
 def address_of(url: str) -> Address:
-    """Return the server that a URL leads to. Raise TrustError if the URL is not written plainly."""
-    found = _ADDRESS.fullmatch(url)
-    if not found:
+    """Return the server of a URL. Raise TrustError if the URL is not written plainly."""
+    parsed = _ADDRESS.fullmatch(url)
+    if not parsed:
         raise TrustError("write an address like https://host:port/path, in ASCII, without user and `\\`")
-    scheme, host = found[1].lower(), _host(found[2])
+    scheme, host = parsed[1].lower(), _host(parsed[2])
     here = host == "localhost" or (_is_ip(host) and ipaddress.ip_address(host.strip("[]")).is_loopback)
-    return Address(scheme, _with_port(host, found[3], _HTTPS if scheme == "https" else 80), here)
+    return Address(scheme, _with_port(host, parsed[3], _HTTPS if scheme == "https" else 80), here)
 
 
 def _host(text: str) -> str:
-    """Return a name or an IP address in the form that is compared.
+    """Return a name or an IP address as it is compared.
 
-    Raise TrustError if it can be read in more than one way (`127.1`, or `localhost.`, for which a
-    name server may have an answer)."""
+    Raise TrustError if it is ambiguous (`127.1`, or `localhost.`, which a name server may answer)."""
     if _is_ip(text):
         address = ipaddress.ip_address(text.strip("[]"))
         return f"[{address}]" if address.version == 6 else str(address)
@@ -90,7 +88,7 @@ def _with_port(host: str, port: str | None, usual: int) -> str:
 
 
 def _ascii_form(host: str) -> str:
-    """Return a hint with the ASCII form of a name in other letters, which exposes lookalikes."""
+    """Return a hint with the ASCII form of a name, which exposes lookalikes."""
     try:
         return f": if you mean it, write {host.encode('idna').decode('ascii')}"
     except UnicodeError:
@@ -107,13 +105,13 @@ def is_address(url: str) -> bool:
 
 
 def shown_address(url: str) -> str:
-    """Return an address without its secrets: a password or a query."""
+    """Return an address without its secrets: password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def server_of(url: str) -> str:
-    """Return the scheme, host and port of an address, for display."""
+    """Return scheme, host and port of an address, for display."""
     parts = urlsplit(shown_address(url))
     return f"{parts.scheme}://{parts.netloc}".lower()
 
@@ -130,12 +128,12 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-# What the environment says of connections
+# The environment's settings for connections
 
 
 @contextlib.contextmanager
 def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
-    """Open an HTTP client in the block. Raise an error if it cannot use what the environment says.
+    """Open an HTTP client in the block. Raise an error if the environment's settings for it are unusable.
 
     make_error: makes it of a sentence that names the variables."""
     try:
@@ -146,11 +144,11 @@ def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
 
 
 def _invalid_urls() -> tuple[type[Exception], ...]:
-    """Return the errors of the HTTP libraries that are loaded: `openai` uses httpx2 from its version 3 on."""
+    """Return the errors of the HTTP libraries that are loaded: `openai` 3 uses httpx2."""
     return tuple(sys.modules[name].InvalidURL for name in ("httpx", "httpx2") if name in sys.modules)
 
 
 def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES) -> str:
-    """Return a question that names those of some variables that the environment has, or else another question."""
+    """Return a question that names the set ones of some variables, or else another question."""
     names = [name for name, value in os.environ.items() if value.strip() and name.upper() in variables]
     return f"{'Are' if names[1:] else 'Is'} {', '.join(names)} in the environment right?" if names else otherwise

@@ -1,7 +1,7 @@
-"""The cache of what costs money, in an SQLite file of the user's cache folder: replies of models, and embeddings.
+"""Cache of replies and embeddings, which cost money, in an SQLite file of the user's cache folder.
 
-An interrupted run resumes without paying twice. The cache holds replies and vectors under hashes of
-the requests, never the requests themselves, texts or keys.
+An interrupted run resumes without paying twice. The keys are hashes of requests; texts and keys of servers are not
+stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_BYTES = 500_000_000
 PATIENCE = 10.0  # seconds to wait for another process that writes
 _CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
 _ASKED_AT_ONCE = 500  # keys in a statement
-_DAY = 86_400.0  # seconds: the time of last use is that precise, so that a run that changes nothing writes nothing
+_DAY = 86_400.0  # seconds: precision of the last use, so that runs with nothing new write nothing
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
     "used REAL NOT NULL)",
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 
 
 class CacheSize(NamedTuple):
-    """The numbers of replies and vectors in the cache, and their size in bytes."""
+    """Numbers of replies and vectors, and their size in bytes."""
 
     replies: int
     vectors: int
@@ -51,26 +51,25 @@ class CacheSize(NamedTuple):
 class Cache:
     """Replies, and vectors of 32-bit numbers, safe for several processes and threads.
 
-    If they exceed `most_bytes` together, those used longest ago are removed. All methods raise CacheError
-    if the file cannot be read or written."""
+    Above `most_bytes` the least recently used are removed. All methods raise CacheError if the file cannot be used."""
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
         self.path = (folder or cache_folder()) / "cache.sqlite"
         self.most_bytes = most_bytes
         self._connection: sqlite3.Connection | None = None
         self._lock = threading.RLock()
-        self._kept = 0
+        self._written = 0
         self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
-        """Return the reply to a request, or None."""
-        found = self._find([key], "reply").get(key)
-        return found if isinstance(found, str) else None
+        """Return a cached reply, or None."""
+        reply = self._find([key], "reply").get(key)
+        return reply if isinstance(reply, str) else None
 
     def find_vectors(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
-        """Return the vectors that are in the cache, by key."""
-        found = self._find(keys, "vector")
-        return {key: array("f", data).tolist() for key, data in found.items()
+        """Return the cached vectors by key."""
+        rows = self._find(keys, "vector")
+        return {key: array("f", data).tolist() for key, data in rows.items()
                 if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
 
     def keep_reply(self, key: bytes, reply: str) -> None:
@@ -80,15 +79,15 @@ class Cache:
     def keep_vectors(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
         """Write vectors to disk."""
         now = time.time()
-        made = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
-        self._keep((key, None, data, len(data), now) for key, data in made)
+        rows = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
+        self._keep((key, None, data, len(data), now) for key, data in rows)
 
     def forget(self, key: bytes) -> None:
         """Remove a reply, if it is there."""
         self._run("DELETE FROM cache WHERE key = ?", [(key,)])
 
     def size(self) -> CacheSize:
-        """Return how much the cache holds."""
+        """Return the size of the cache."""
         try:
             self.path.stat()
         except FileNotFoundError:
@@ -99,7 +98,7 @@ class Cache:
         return CacheSize(replies, count - replies, total)
 
     def clear(self) -> CacheSize:
-        """Empty the cache, even if it cannot be read, and return how much it held."""
+        """Empty the cache, even if it is unreadable. Return its former size."""
         try:
             held = self.size()
         except CacheError:
@@ -120,23 +119,23 @@ class Cache:
                 self._connection = None
 
     def _find(self, keys: Sequence[bytes], column: str) -> dict[bytes, Any]:
-        found, now, old = {}, time.time(), []
+        values, now, touched = {}, time.time(), []
         for start in range(0, len(keys), _ASKED_AT_ONCE):
             some = keys[start : start + _ASKED_AT_ONCE]
             places = ",".join("?" * len(some))
             for key, value, used in self._ask(f"SELECT key, {column}, used FROM cache WHERE key IN ({places})", *some):
-                found[key] = value
-                old += [(now, key)] if used < now - _DAY else []
-        if old:
-            self._run("UPDATE cache SET used = ? WHERE key = ?", old)
-        return found
+                values[key] = value
+                touched += [(now, key)] if used < now - _DAY else []
+        if touched:
+            self._run("UPDATE cache SET used = ? WHERE key = ?", touched)
+        return values
 
     def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
         self._run("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
-        if self._kept % _CHECKED_EVERY == 0 and self._ask("SELECT TOTAL(size) FROM cache")[0][0] > self.most_bytes:
+        if self._written % _CHECKED_EVERY == 0 and self._ask("SELECT TOTAL(size) FROM cache")[0][0] > self.most_bytes:
             # Down to nine tenths of the limit, so that the next row does not evict one again.
             self._run(_EVICT, [(self.most_bytes * 0.9,)])
-        self._kept += 1
+        self._written += 1
 
     def _ask(self, question: str, *values: Any) -> list[Any]:
         return self._do(lambda connection: connection.execute(question, values).fetchall())
@@ -152,7 +151,7 @@ class Cache:
                 return work(connection)
         except (sqlite3.Error, OSError) as error:
             self.close()
-            self._patience = 0  # a file that is locked that long may stay so: it is waited for once
+            self._patience = 0  # a file locked that long may stay so: wait only once
             raise CacheError(f"{self.path}: {error}. To start a new cache, run `lmm config cache --clear`.") from None
 
     def _open(self) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""Chat models behind a small protocol: requests, replies, and their cost."""
+"""Requests to chat models, their replies and cost, and the cache in front of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPLY_TOKENS = 2_000  # of a reply, where what is asked has no limit of its own
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call that a model asks for; `arguments` is JSON as the model wrote it."""
+    """A tool call by a model; `arguments` is JSON as the model wrote it."""
 
     id: str
     name: str
@@ -36,8 +36,7 @@ class ToolCall:
 class ChatMessage:
     """A message of a chat.
 
-    calls: the tool calls that an assistant's message makes; answers: the id of the call that a
-    tool's message answers."""
+    calls: tool calls of an assistant's message; answers: the id of the call that a tool's message answers."""
 
     role: Role
     content: str
@@ -49,10 +48,8 @@ class ChatMessage:
 class Request:
     """A request to a chat model.
 
-    schema: the JSON schema of the reply, or None for free text; instead: any text that tells
-    this request from an earlier one whose cached reply is no longer wanted; tools: function
-    tools of the OpenAI protocol that the model may call; max_tokens: tokens that the reply may
-    have, unless `sampling`, the parameters configured for the model's role, says otherwise."""
+    schema: JSON schema of the reply, None for free text; instead: any text that makes the cache miss an unwanted
+    reply; tools: function tools of the OpenAI protocol; max_tokens: of the reply, unless `sampling` says otherwise."""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
@@ -69,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply, with the tokens sent and received, and the tools it calls before it answers."""
+    """A reply with its tokens sent and received, and tool calls."""
 
     text: str
     tokens_in: int = 0
@@ -79,7 +76,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Usage:
-    """The cost of a run: requests that were answered, their tokens, and replies from the cache."""
+    """The cost of a run: answered requests, their tokens, and replies from the cache."""
 
     requests: int = 0
     tokens_in: int = 0
@@ -111,7 +108,7 @@ _metered: ContextVar[Usage | None] = ContextVar("usage of a part of the work", d
 
 @contextlib.contextmanager
 def metered(usage: Usage) -> Iterator[None]:
-    """Count the replies to the requests of the block, and of the tasks that begin in it, apart from all others."""
+    """Count the replies to requests of the block, and of tasks begun in it, separately."""
     before = _metered.set(usage)
     try:
         yield
@@ -120,17 +117,16 @@ def metered(usage: Usage) -> Iterator[None]:
 
 
 def count_reply(reply: Reply) -> None:
-    """Count a reply for the block that has asked for it; see `metered`."""
+    """Count a reply for the block that asked; see `metered`."""
     if (usage := _metered.get()) is not None:
         usage.add(reply)
 
 
 @dataclass
 class Asker:
-    """A chat model with a cache of its replies.
+    """A chat model with a cache of replies.
 
-    warn: called once if the cache cannot be used; the work goes on without it. sampling: the
-    parameters of all requests."""
+    warn: called once if the cache cannot be used; sampling: parameters of all requests."""
 
     model: OpenAIChat
     cache: Cache | None = None
@@ -138,15 +134,15 @@ class Asker:
     sampling: Sampling = field(default_factory=Sampling)
 
     async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
-        """Return the answer that `read` finds in the text of the model's reply.
+        """Return the answer that `read` finds in the reply.
 
-        `read` raises ModelError if the reply is of no use; such a reply is not cached. show: called
-        with each part of a reply as it arrives."""
+        `read` raises ModelError for a useless reply, which is not cached. show: called with each part of a reply as
+        it arrives."""
         key = self._key(request)
-        known = self._find(key)
-        if known is not None:
-            with contextlib.suppress(ModelError):  # cached by a version that read replies differently
-                answer = read(known)
+        cached = self._find(key)
+        if cached is not None:
+            with contextlib.suppress(ModelError):  # cached by a version with other rules
+                answer = read(cached)
                 self.model.usage.cached += 1
                 return answer
         reply = await self.model.reply(self._sampled(request), show)
@@ -159,16 +155,15 @@ class Asker:
         return answer
 
     async def turn(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request with tools: a text, or calls of tools.
+        """Return the reply to a request with tools: a text, or tool calls. It is cached.
 
-        It is cached like other replies. show: called with each part of the text as it arrives, or
-        with the whole text of a cached reply. Raise ModelError if the model does not answer."""
+        show: called with each part as it arrives, or with a cached text. Raise ModelError."""
         key = self._key(request)
-        known = self._find(key)
-        if known is not None:
+        cached = self._find(key)
+        if cached is not None:
             with contextlib.suppress(ValueError, TypeError, KeyError):
-                kept = json.loads(known)
-                reply = Reply(str(kept["text"]), calls=tuple(ToolCall(*call) for call in kept["calls"]))
+                record = json.loads(cached)
+                reply = Reply(str(record["text"]), calls=tuple(ToolCall(*call) for call in record["calls"]))
                 self.model.usage.cached += 1
                 if show:
                     show(reply.text)
@@ -179,7 +174,7 @@ class Asker:
         return reply
 
     def forget(self, request: Request) -> None:
-        """Remove the reply to a request from the cache, so that the model is asked again."""
+        """Remove a reply from the cache, so that the model is asked again."""
         try:
             if self.cache:
                 self.cache.forget(self._key(request))
@@ -187,11 +182,10 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
-        """Return the key of a request in the cache.
+        """Return the cache key of a request.
 
-        It includes the server, because a `config.toml` may put another server behind the name of
-        one of our sources, and the parameters that change replies. The limit of a reply does not:
-        replies that were cut off are not kept."""
+        It includes the server, because a `config.toml` may put another one behind a name, and the parameters that
+        change replies. The limit of a reply is not included: cut-off replies are not cached."""
         if not self.cache:
             return b""
         from .cache import request_key
@@ -229,14 +223,14 @@ class Asker:
         self.warn(f"The cache is not used: {error}")
 
     async def close(self) -> None:
-        """Close the model's connections and the cache."""
+        """Close connections and cache."""
         await self.model.close()
         if self.cache:
             self.cache.close()
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Return the result of a coroutine, even if an event loop is running already (in a notebook)."""
+    """Return the result of a coroutine, even within a running event loop (in a notebook)."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
@@ -249,7 +243,7 @@ def run(work: Coroutine[Any, Any, Answer]) -> Answer:
 
 
 def run_at_once(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Return the result of a coroutine that waits for nothing, for which no event loop is needed."""
+    """Return the result of a coroutine that never waits, without an event loop."""
     try:
         work.send(None)
     except StopIteration as done:

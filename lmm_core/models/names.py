@@ -1,6 +1,6 @@
-"""Names of models as people write them (`source/model`, or a folder), and the choice of a model for each role.
+"""Names of models as people write them (`source/model`, or a folder), and the model of each role.
 
-The roles are major (chats and edits), minor (annotations), aux (small tasks) and embedding.
+Roles: major (chats and edits), minor (annotations), aux (small tasks), embedding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
 DEFAULT = "default"
 SENTENCE_TRANSFORMERS = "sentencetransformers"
-# The sources of models whose names begin so, for people who name none.
+# Sources by the beginnings of models' names, for people who name no source
 _MAKERS = {
     "gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "text-embedding-": "openai",
     "claude-": "anthropic", "gemini-": "gemini", "mistral-": "mistral", "ministral-": "mistral",
@@ -24,7 +24,7 @@ _MAKERS = {
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """The name of a model: `source/model`, with the source in lower case."""
+    """The name of a model; its source is in lower case."""
 
     source: str
     model: str
@@ -37,11 +37,10 @@ NO_MODEL = ModelName(NONE, "")
 
 
 def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
-    """Return the name that a text holds: `OpenAI/gpt-5`, or a source alone.
+    """Return the name in a text: `OpenAI/gpt-5`, or a source alone for its default model.
 
-    A source alone means its default model. `SentenceTransformers/all-MiniLM-L6-v2`, as LM markdown
-    writes it, is a model on this machine, by fastembed. Raise ModelError, with the names that are allowed, if
-    the source is unknown."""
+    LM markdown's `SentenceTransformers/all-MiniLM-L6-v2` is a fastembed model. Raise ModelError if the source is
+    unknown."""
     source, _, model = text.strip().partition("/")
     name = source.strip().lower()
     if name == STAND_IN:
@@ -75,7 +74,7 @@ def is_default(name: str) -> bool:
 
 
 def local_folder(name: ModelName, root: Path) -> Path | None:
-    """Return the folder of a model that is one, or None for a model that fastembed knows by name.
+    """Return the folder of a model, or None for a model that fastembed knows by name.
 
     `fastembed/./models/x` is relative to the root, `fastembed//models/x` absolute."""
     if name.source != FASTEMBED:
@@ -111,20 +110,19 @@ _ABOVE = {"minor": "major", "aux": "minor"}
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
     """Return the model for a role.
 
-    names: the configured model of each role (`default` leaves the choice to us); sources: all known
-    sources, including OpenAI's. Raise ModelError if a source is unknown, or if it has no default
-    model and none is named."""
+    names: the configured models by role (`default` leaves the choice to us). Raise ModelError if a source is
+    unknown, or has no default model and none is named."""
     name = names.get(role, DEFAULT)
     if is_default(name):
         return _default_model(role, names, sources)
-    found = _fit_for(role, parse_name(name, sources))
-    if found.model or found == NO_MODEL:
-        return found
-    return _model_of_source(sources[found.source], role, names, sources)
+    chosen = _fit_for(role, parse_name(name, sources))
+    if chosen.model or chosen == NO_MODEL:
+        return chosen
+    return _model_of_source(sources[chosen.source], role, names, sources)
 
 
 def _fit_for(role: str, name: ModelName) -> ModelName:
-    """Return the name if the model can have the role; embeddings from the stand-in become no model.
+    """Return the name if the model can have the role; the stand-in embeds nothing.
 
     Raise ModelError if an embedding model would have to answer requests."""
     if role == "embedding":
@@ -141,7 +139,7 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mo
         major = choose_model("major", names, sources)
         own = sources[major.source].chat_model if major.source in sources else ""
         return ModelName(major.source, own or major.model)
-    if role == "embedding":  # only where it is named: a key in the environment is no consent to send all notes
+    if role == "embedding":  # a key in the environment is no consent to send all notes
         return NO_MODEL
     openai = sources["openai"]
     return ModelName("openai", _own_model(openai, role)) if openai.has_key else ModelName(STAND_IN, "default")
@@ -150,10 +148,9 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mo
 def _model_of_source(
     source: ModelSource, role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]
 ) -> ModelName:
-    """Return the model for a role of which only the source is named.
+    """Return the model for a role whose source alone is named.
 
-    For aux it is the minor's, if that has the same source; for minor, the major's, if the source
-    has no model of its own."""
+    Aux takes the minor's model from the same source; minor takes the major's if the source has no default."""
     above = _ABOVE.get(role, "")
     if above and (role == "aux" or not source.chat_model):
         other = choose_model(above, names, sources)

@@ -1,5 +1,7 @@
-"""Prompts in a person's own words, in place of ours: a file for each, in which `{titles}` and the other fields of that
-prompt are filled in, and all other braces are text."""
+"""Prompts in the writer's own words, one file each.
+
+`{titles}` and the prompt's other fields are filled in; all other braces are text.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,7 @@ KNOWN = {name: _known_prompt(name) for name in PURPOSES}
 
 
 def read_prompt(name: str, path: Path) -> str:
-    """Return the own text of a prompt as a template of `str.format`, "" if it says the same as ours. Raise PromptError,
-    which begins with the file."""
+    """Return a file's prompt as a template of `str.format`, "" if it equals ours. Raise PromptError, with the file."""
     known = KNOWN[name]
     try:
         data = path.read_bytes() if path.is_file() else b""
@@ -58,7 +59,7 @@ def read_prompt(name: str, path: Path) -> str:
         raise PromptError(f"{path}: cannot be read: {error}") from None
     if not text or len(data) > MOST_BYTES:
         raise PromptError(f"{path}: should be a text file of at most {MOST_BYTES:,} bytes")
-    template = re.sub(rf"(\{{(?:{'|'.join(known.fields)})\}})|[{{}}]", lambda found: found[1] or 2 * found[0], text)
+    template = re.sub(rf"(\{{(?:{'|'.join(known.fields)})\}})|[{{}}]", lambda match: match[1] or 2 * match[0], text)
     if missing := [field for field in known.needed if field not in fields_in(template)]:
         fields = "; ".join(f"{{{field}}}: {known.fields[field]}" for field in missing)
         raise PromptError(f"{path}: these fields are missing: {fields}")
@@ -66,11 +67,11 @@ def read_prompt(name: str, path: Path) -> str:
 
 
 def as_written(template: str) -> str:
-    """Return a template as a file with it says it."""
+    """Return a template as its file has it."""
     return template.replace("{{", "{").replace("}}", "}")
 
 
 def own_prompt(name: str, own: Mapping[str, str]) -> Prompt:
-    """Return the prompt of a name, with the own text (a template) in place of ours if there is one."""
+    """Return the prompt with a name, with the writer's text (a template) if there is one."""
     prompt = _PROMPTS[name]
     return replace(prompt, system=own[name]) if name in own else prompt

@@ -1,7 +1,7 @@
-"""The prompts, as data. All words that this project sends to a model are here.
+"""All texts sent to models, as data.
 
-A prompt's system message and template are filled in with `str.format_map`. The writer's text
-comes last and between tags, so that it is read as material and not as instructions.
+System messages and templates are filled in with `str.format_map`. The writer's text comes last and between tags, so
+that it is read as material, not as instructions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ NOTHING_OWN: Mapping[str, str] = MappingProxyType({})  # no prompts in a person'
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The parts of a prompt.
+    """A prompt.
 
-    system: what the model is told to do; template: what it is shown, both with fields in braces;
-    receives: the contents of the fields; returns: a description of the answer; schema: the JSON
-    schema of the answer, or None for free text; max_tokens: tokens that it may have."""
+    system: what to do; template: what is shown; both with fields in braces; receives: the meaning of the fields;
+    returns: a description of the answer; schema: JSON schema of the answer, or None; max_tokens: of the answer."""
 
     system: str
     template: str
@@ -36,7 +35,7 @@ class Prompt:
     max_tokens: int = REPLY_TOKENS
 
     def request(self, values: Mapping[str, str], instead: str = "", chat: Sequence[ChatMessage] = ()) -> Request:
-        """Return the request with `values` in the template's fields, followed by the messages of `chat`."""
+        """Return the request with the fields filled in, followed by the messages of `chat`."""
         first = (
             ChatMessage("system", self.system.format_map(values)),
             ChatMessage("user", self.template.format_map(values)),
@@ -50,17 +49,15 @@ def fields_in(template: str) -> list[str]:
 
 
 def instructions() -> list[str]:
-    """Return the texts in which models are told what to do, without what is filled into them."""
+    """Return our instructions to models, without the fields."""
     prompts = [value for value in globals().values() if isinstance(value, Prompt)]
-    told = [one.system for one in (*prompts, annotate_prompt(("questions", "summary")))]
-    texts = [*told, SYSTEM, RULES, USE_TOOLS, TEACHER, ON_TOPIC]
+    systems = [prompt.system for prompt in (*prompts, annotate_prompt(("questions", "summary")))]
+    texts = [*systems, SYSTEM, RULES, USE_TOOLS, TEACHER, ON_TOPIC]
     return [re.sub(r"\{\w+\}", "\n", text) for text in texts]
 
 
 def language_of(code: str) -> str:
-    """Return a language as models are told of it: `German (de-AT)`.
-
-    If the document does not say, that is the language of the text."""
+    """Return a language for a prompt: `German (de-AT)`, or "the language of the text"."""
     if not code.strip():
         return "the language of the text"
     known = language_code(code)
@@ -181,7 +178,7 @@ QUERIES = Prompt(
     max_tokens=400,
 )
 
-# Behind the prompt for queries, also a teacher's own, so that the one request does both.
+# Appended to the prompt for queries, so that one request does both
 ON_TOPIC = (
     " The course is about these subjects, which stand between <subjects> and </subjects>. A further key, `on_topic`, "
     "says whether the question can be one of a student of this course: true if it is about one of the subjects, about "
@@ -197,9 +194,9 @@ ON_TOPIC_AGAIN = (
 
 
 def with_topic_check(request: Request, subjects: Sequence[str]) -> Request:
-    """Return a request for queries that also asks whether the question is about one of some subjects."""
+    """Return a request for queries that also asks whether the question is about one of the subjects."""
     first, *between, last = request.messages
-    listed = enclose("subjects", "\n".join(f"- {one}" for one in subjects))
+    listed = enclose("subjects", "\n".join(f"- {subject}" for subject in subjects))
     schema = dict(request.schema or {})
     schema["properties"] = {"on_topic": {"type": "boolean"}, **schema.get("properties", {})}
     schema["required"] = ["on_topic", *schema.get("required", [])]
@@ -249,7 +246,7 @@ ANSWER = Prompt(
     "that the student has not asked for.\n\n{rules}{type}{tools}{teacher}",
     template="<notes>\n{context}\n</notes>\n\n{question}",
 )
-# What the check of citations and the refusal stand on. A prompt in other words has to hold them, too.
+# Citations and refusal depend on these rules, so every prompt for answers contains them
 RULES = (
     "Passages of the notes stand between <notes> and </notes>; each has a number. Answer from them alone. After each "
     "claim put the number of the passage that says it, in brackets: [1] or [1, 3]; no other links. Where the "
@@ -273,7 +270,7 @@ USE_TOOLS = (
     "numbers to cite as well."
 )
 
-# LLMD documents. The first three texts are written into each document, for its model and its reader.
+# LLMD documents. The first three texts are written into each document.
 LLMD_ABOUT = (
     "A structured markdown document in which a person and a language model work on a programming project: its mission, "
     "its files, a log of what has changed, and the conversation about it."
@@ -335,21 +332,17 @@ _TAG_START = re.compile(rf"<(?=\\*\s*/?\s*(?:{_TAGS})\b)", re.I)
 
 
 def as_data(text: str) -> str:
-    """Return a text with a backslash in whatever looks like one of our tags: `<\\/source>`.
-
-    It cannot end its own tag early then. No other character changes."""
+    """Return a text with a backslash in anything like our tags: `<\\/source>`, so that it cannot end its own tag."""
     return _TAG_START.sub(r"<\\", text)
 
 
-def teacher_text(*said: str) -> str:
-    """Return what a request says of the teacher's wishes for answers; "" if there are none.
-
-    said: the wishes, of which those that say the same count once."""
-    wishes = dict.fromkeys(text for one in said if (text := one.strip()))
-    return TEACHER.format(said=enclose("teacher", "\n\n".join(wishes))) if wishes else ""
+def teacher_text(*wishes: str) -> str:
+    """Return the teacher's wishes for answers, each once, for a request; "" without any."""
+    distinct = dict.fromkeys(filter(None, map(str.strip, wishes)))
+    return TEACHER.format(said=enclose("teacher", "\n\n".join(distinct))) if distinct else ""
 
 
 def enclose(tag: str, text: str, number: int = 0) -> str:
-    """Return a text as data between tags, with `number` in the opening tag unless it is 0."""
+    """Return a text as data between tags. number: in the opening tag, 0 for none."""
     attribute = f' n="{number}"' if number else ""
     return f"<{tag}{attribute}>\n{as_data(text)}\n</{tag}>"

@@ -48,11 +48,10 @@ _QUOTES = "`\"'“”"
 
 
 def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
-    """Return what a model says in the text of its reply; "" if it only thinks.
+    """Return a reply's text without thoughts and marks; "" if the model only thinks.
 
-    asked: the text of the request; tags and marks that stand there may be what the reply is about.
-    whole: False for the beginning of a reply that is still coming. What may become a tag or a mark
-    with its next part is left out then."""
+    asked: the request; tags and marks in it may be what the reply is about. whole: False for the beginning of a
+    reply that is still coming; an end that may become a tag or a mark is left out."""
     if not whole and not text.strip():
         return ""
     said = _without_later_thoughts(_without_beginning(text, asked, whole), asked, whole)
@@ -64,7 +63,7 @@ def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
 
 
 def thinks(text: str) -> bool:
-    """Return True if the text of a reply begins with thoughts, also with such whose first tag is missing."""
+    """Return True if a reply begins with thoughts, even without their first tag."""
     return _OPENER.match(text.lstrip()) is not None or _thinks_untagged(text)
 
 
@@ -73,28 +72,28 @@ def _thinks_untagged(text: str) -> bool:
 
 
 def may_think_untagged(model: str, text: str = "") -> bool:
-    """Return True if a model's thoughts may come without their first tag, by its name or by one of its replies."""
+    """Return True if a model's thoughts may lack their first tag, by its name or one of its replies."""
     return bool(_THINKERS.search(model) or (not _OPENER.match(text.lstrip()) and _thinks_untagged(text)))
 
 
 class UnwrappedStream:
-    """The parts of a reply, of which what the model says is shown as it comes.
+    """Shows an unwrapped reply while it arrives.
 
-    waits: whether to wait for the end of thoughts whose first tag is missing."""
+    waits: wait for the end of thoughts whose first tag is missing."""
 
     def __init__(self, show: Callable[[str], None], asked: str, waits: bool = False) -> None:
         self._show, self._asked, self._waits = show, asked, waits
         self._text = self.shown = ""
 
     def hear(self, part: str, thought: str = "") -> None:
-        """Take a further part. thought: what the server sends apart as the model's thoughts."""
+        """Take a part. thought: sent separately by the server as thoughts."""
         self._text += part
         self._waits = self._waits and not thought and not _CLOSER.search(self._text)
         if not self._waits:
             self._show_rest(unwrap(self._text, self._asked, whole=False))
 
     def finish(self) -> None:
-        """Show what has waited for a further part."""
+        """Show the rest, which waited for a further part."""
         self._show_rest(unwrap(self._text, self._asked))
 
     def _show_rest(self, said: str) -> None:
@@ -104,7 +103,7 @@ class UnwrappedStream:
 
 
 def _without_beginning(text: str, asked: str, whole: bool) -> str:
-    """Return a reply without the thoughts and marks before its first word."""
+    """Return a reply without thoughts and marks before its first word."""
     said = text
     while True:
         start = said.lstrip()
@@ -143,7 +142,7 @@ def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
 
 
 def _without_fence(said: str, asked: str, whole: bool) -> str:
-    """Return a reply without a fence of markdown round it, which shows as late as at its end; code stays fenced."""
+    """Return a reply without a fence of markdown round it, once the end has come; code stays fenced."""
     if not whole:
         return "" if _MAY_BE_FENCED.match(said) else said
     fenced = _FENCED.match(said)
@@ -152,14 +151,14 @@ def _without_fence(said: str, asked: str, whole: bool) -> str:
 
 
 def _closer(opener: str) -> str:
-    """Return the tag that ends the thoughts that `opener` begins."""
+    """Return the tag that ends thoughts begun by `opener`."""
     if opener.startswith("<|channel"):
         return "<|end|>" if opener.endswith("|>") else "<channel|>"
     return _SPECIAL_CLOSERS.get(opener, f"</{opener[1:]}")
 
 
 def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
-    """Return True if a mark is part of what is said: known from the request, quoted, or the end of an element."""
+    """Return True if a mark belongs to the text: it is in the request, quoted, or the end of an element."""
     said, at = match.string, match.start()
     line = said[said.rfind("\n", 0, at) + 1 : at]
     around = said[at - 1 : at], said[at + len(mark) :][:1]
@@ -170,26 +169,23 @@ def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
 # Contents
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_MOST_TRIED = 50  # braces of a reply at which an object may begin
-_MOST_REPAIRED = 5  # of them, at which it may have faults
+_MOST_TRIED = 50  # braces at which an object may begin
+_MOST_REPAIRED = 5  # of these, where faults are repaired
 _TEXT_OR_COMMA = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.S)
 _BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
-_SHOWN = 60  # characters of a reply that are told
+_SHOWN = 60  # characters of a reply in a message
 # Colours and titles of terminals.
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without escapes and characters that no text file should hold."""
+    """Return a text on one line, without escapes and control characters."""
     text = _ESCAPE.sub("", text)
     return " ".join(_UNSEEN.sub(" ", text.encode("utf-8", "replace").decode("utf-8")).split())
 
 
 def find_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object in a reply.
-
-    Servers that ignore schemas put prose or a code fence around it. Raise ModelError if there is no
-    object."""
+    """Return the first JSON object in a reply, with prose or a fence around it. Raise ModelError if there is none."""
     decoder, at = json.JSONDecoder(strict=False), -1
     for tried in range(_MOST_TRIED):
         at = text.find("{", at + 1)
@@ -203,7 +199,7 @@ def find_object(text: str) -> dict[str, Any]:
 
 
 def _repaired(text: str) -> str:
-    """Return JSON without commas after the last item, and with the single backslashes (of formulas) doubled."""
+    """Return JSON without trailing commas, and with single backslashes (of formulas) doubled."""
 
     def repair(fault: re.Match[str]) -> str:
         return _BACKSLASH.sub(lambda escape: escape[0] if escape[1] else "\\\\", fault["text"]) if fault["text"] else ""
@@ -212,7 +208,7 @@ def _repaired(text: str) -> str:
 
 
 def find_value(text: str, key: str) -> Any:
-    """Return the value of a key in the object that a reply holds. Raise ModelError if it has no such key."""
+    """Return the value of a key in a reply's object. Raise ModelError if it has none."""
     try:
         return find_object(text)[key]
     except (ModelError, KeyError):
@@ -220,6 +216,6 @@ def find_value(text: str, key: str) -> Any:
 
 
 def shown(text: str) -> str:
-    """Return what a model said for a message: quoted, on one line, in at most 60 characters."""
+    """Return a model's words for a message: quoted, on one line, at most 60 characters."""
     line = one_line(text[: 4 * _SHOWN])
     return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")

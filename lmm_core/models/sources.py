@@ -1,7 +1,6 @@
-"""Sources of models: where a server is, which variable holds its key, and how it is asked.
+"""Sources of models: the server, the variable of its key, and the limits of requests.
 
-Every source speaks the OpenAI protocol. A key is never part of a source: it is read from the
-environment when a request is made.
+All speak the OpenAI protocol. A key is read from the environment when a request is made, and never stored.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ NONE = "none"
 CHAT_MODEL = "gpt-5.4-mini"  # of OpenAI, where OPENAI_API_KEY is set and no model is named
 ANNOTATION_TOKENS = 1_000  # of a reply with annotations, where nothing else is configured
 
-# The parameters of a provider that settings may have. Others keep what is sent, search the web with it, hand it to
-# other servers, or multiply what it costs.
+# Parameters of a provider that settings may set. Others store the request, search the web with it, pass it to other
+# servers, or multiply its cost.
 EXTRA_PARAMETERS = frozenset({
     "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "logit_bias", "frequency_penalty", "presence_penalty",
     "repetition_penalty", "repeat_penalty", "repeat_last_n", "reasoning_effort", "reasoning", "verbosity", "think",
@@ -35,9 +34,9 @@ EXTRA_PARAMETERS = frozenset({
 class ModelSource:
     """A server of models.
 
-    key_variable: "" if no key is needed; chat_model, embedding_model: the defaults, "" if there is
-    none; file: the `config.toml` that names the server or the variable, "" if they come from us or
-    from the person (environment, code); server_file: the same for the server alone."""
+    key_variable: "" if no key is needed; chat_model, embedding_model: the defaults, or ""; file: the `config.toml`
+    that names the server or the variable, "" for ours and for the person's (environment, code); server_file: the
+    same for the server alone."""
 
     name: str
     base_url: str
@@ -54,19 +53,19 @@ class ModelSource:
 
     @property
     def has_key(self) -> bool:
-        """Return True if the variable holds a key, whether or not it may be sent."""
+        """Return True if the variable holds a key, even one that may not be sent."""
         return bool(self._key())
 
     @property
     def refusal(self) -> str:
-        """Return a sentence that says why the key is not sent to the server; "" if it may be, or is not set."""
+        """Return why the key is not sent to the server, or ""."""
         if not self.has_key:
             return ""
         return key_refusal(self.base_url, self.key_variable, self.file, _homes(self.key_variable), self._otherwise)
 
     @property
     def _otherwise(self) -> str:
-        """Return the advice for a server without https in a network that the person trusts."""
+        """Return advice for a server without https in a trusted network."""
         variable = f"LMM_SOURCES__{self.name.upper()}__"
         return (
             f"; if you trust the network, name the server in the environment ({variable}BASE_URL={self.base_url} and "
@@ -76,17 +75,14 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """Return True if a key is required.
-
-        None is on this machine, nor for software that people run themselves (vLLM)."""
+        """Return True if a key is required: not on this machine, nor by servers that people run themselves (vLLM)."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 
     @property
     def detour(self) -> str:
-        """Return a warning that a file has put another server in the place of one of ours, or "".
-
-        It has to be shown before anything is sent."""
+        """Return a warning that a file replaces the server of one of our sources, or "". Show it before anything is
+        sent."""
         own, there = SOURCES.get(self.name), server_of(self.base_url)
         if own is None or not self.server_file or self.local or there == server_of(own.base_url):
             return ""
@@ -122,7 +118,7 @@ SOURCES: dict[str, ModelSource] = {
 
 
 def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[str, ModelSource]:
-    """Return our sources, with the server in `OPENAI_BASE_URL` for OpenAI's, and the configured ones."""
+    """Return our sources, OpenAI's with the server in `OPENAI_BASE_URL`, and the configured ones."""
     sources = dict(SOURCES)
     if url := os.environ.get("OPENAI_BASE_URL", "").strip():
         openai = sources["openai"]
@@ -133,16 +129,16 @@ def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[s
 
 
 def _homes(variable: str) -> set[str]:
-    """Return the hosts of our sources whose key is in a variable."""
+    """Return the hosts of our sources that use a variable."""
     return {address_of(own.base_url).host for own in SOURCES.values() if own.key_variable == variable}
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """The parameters by which a model makes its replies.
+    """Parameters of replies.
 
-    max_tokens: tokens that a reply may have, 0 for as many as is usual for what is asked;
-    temperature: None to leave it to the server; extra: further parameters of the provider."""
+    max_tokens: of a reply, 0 for the usual number; temperature: None for the server's; extra: further parameters of
+    the provider."""
 
     max_tokens: int = 0
     temperature: float | None = None
@@ -151,10 +147,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The limits of requests to a model.
+    """Limits of requests to a model.
 
-    timeout: seconds for one request; max_retries: attempts after a failed one; max_concurrency:
-    requests at the same time; context_tokens: tokens that a chat or an edit may send."""
+    timeout: seconds; max_retries: after a failure; max_concurrency: at the same time; context_tokens: that a chat or
+    an edit may send."""
 
     timeout: float = 60.0
     max_retries: int = 2

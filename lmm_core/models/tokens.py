@@ -1,4 +1,4 @@
-"""Numbers of tokens, for budgets and for the cost of a run before it is paid: the same on every machine."""
+"""Estimated numbers of tokens, the same on every machine."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ _KINDS_OF_BYTES = re.sub(r"\s", " ", _KINDS).encode().ljust(256)
 def count_tokens(text: str) -> int:
     """Return about how many tokens a text has: one for each sign and for every 6 bytes of a word.
 
-        On English prose and lessons with code it is within 7% of the tokens of BERT's WordPiece
-    . GPT's encodings make fewer tokens."""
+    On English prose and lessons with code it is within 7 % of BERT's WordPiece; GPT's encodings make fewer."""
     if not text.isascii():
         for sign in _TYPESET:
             text = text.replace(sign, ".")
@@ -25,15 +24,14 @@ def count_tokens(text: str) -> int:
 
 
 def _tokens_of_ascii(text: str) -> int:
-    """Return the estimate for a text whose characters are bytes, without looking at each word.
-
-    Every 6 bytes of a word become a sign, and the rest of a word is a `w` after a blank."""
+    """Return the estimate without a loop over words: every 6 bytes of a word become a sign, the rest a `w` after a
+    blank."""
     kinds = text.encode().translate(_KINDS_OF_BYTES).replace(b"w" * BYTES_A_TOKEN, b"s")
     return kinds.count(b"s") + (b" " + kinds.replace(b"s", b" ")).count(b" w")
 
 
 def _in_ascii(text: str) -> str:
-    """Return letters for the bytes of letters beyond ASCII, and a full stop for each sign, whatever its length."""
+    """Return letters for the bytes of letters beyond ASCII, and a full stop for each sign."""
     if text.isalnum():
         return "w" * len(text.encode())
-    return "".join(["w" * len(one.encode()) if one.isalnum() else " " if one.isspace() else "." for one in text])
+    return "".join(["w" * len(char.encode()) if char.isalnum() else " " if char.isspace() else "." for char in text])

@@ -1,8 +1,7 @@
-"""The hosts that may have a key, as the person at this machine decides.
+"""Hosts that may get a key, as the person at this machine decides.
 
-A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and
-to the host of the source that the key belongs to. Any other host needs the person's consent, given
-where the key itself is: in the environment, by LMM_TRUST.
+A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and to the host of the
+key's own source. Any other host needs consent in LMM_TRUST, in the environment, where the key is too.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 @dataclass(frozen=True, order=True, slots=True)
 class Pair:
-    """A host (with its port unless that is 443) and a variable whose key may be sent to it."""
+    """A host (with its port unless 443) and a variable whose key it may get."""
 
     host: str
     variable: str
 
     @property
     def setting(self) -> str:
-        """Return the variable that allows the pair beside those that are allowed already."""
+        """Return LMM_TRUST with this pair added to the current ones."""
         pairs = [*read_trust_variable(), self]
         return f'{TRUST_VARIABLE}="{", ".join(f"{pair.host} {pair.variable}" for pair in pairs)}"'
 
@@ -36,7 +35,7 @@ class Pair:
 def read_pair(host: str, variable: str) -> Pair:
     """Return a pair as a person writes it.
 
-    Raise TrustError if it is wrong. The message does not repeat the text, which may be a key."""
+    Raise TrustError if it is wrong, without repeating the text, which may be a key."""
     if not _VARIABLE.fullmatch(variable):
         raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
     return Pair(read_host(host), variable)
@@ -45,8 +44,7 @@ def read_pair(host: str, variable: str) -> Pair:
 def read_trust_variable() -> list[Pair]:
     """Return the pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
 
-    Raise TrustError if one is wrong. The message gives its number instead of its text, which may be
-    a key."""
+    Raise TrustError with the number of a wrong pair; its text may be a key."""
     pairs = []
     for number, text in enumerate(os.environ.get(TRUST_VARIABLE, "").split(","), 1):
         words = text.split()
@@ -60,11 +58,10 @@ def read_trust_variable() -> list[Pair]:
 
 
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
-    """Return why the key in a variable is not sent to a server, or "" if it may be sent.
+    """Return why the key in a variable is not sent to a server, and the setting that would allow it, or "".
 
-    The sentence includes the setting that would allow it. file: the `config.toml` that names the
-    server or the variable; "" if the person does (environment, code), who may send the key
-    anywhere. home: the hosts that the key is for. otherwise: advice besides using https."""
+    file: the `config.toml` that names the server or the variable; "" if the person does, who may send the key
+    anywhere. home: hosts of the key's own source. otherwise: advice besides https."""
     if not file:
         return ""
     try:

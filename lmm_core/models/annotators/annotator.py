@@ -1,4 +1,4 @@
-"""The annotator protocol: a section goes in, questions and a summary come out."""
+"""The annotator protocol: a section in, questions and a summary out."""
 
 from __future__ import annotations
 
@@ -27,16 +27,15 @@ class AnnotatorSection:
 
     @property
     def source(self) -> str:
-        """Return all that the section's annotations are made of: titles, text and summaries, on lines of their own."""
+        """Return the whole material of the annotations: titles, text and summaries, a line each."""
         return "\n".join((*self.titles, self.text, *self.summaries))
 
 
 @dataclass(slots=True, frozen=True)
 class Annotation:
-    """The questions and the summary of a section; empty if the annotator found nothing to say.
+    """The questions and the summary of a section, empty if there are none.
 
-    refused: for each key with no reply that could be kept, why not; remarks: what was left out
-    of the others."""
+    refused: errors by key for replies that were not kept; remarks: on parts left out."""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""
@@ -46,26 +45,23 @@ class Annotation:
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Anything that annotates sections.
-
-    name: `source/model`; stopped: the error after which asking again would be useless, or None."""
+    """Anything that annotates sections. name: `source/model`."""
 
     name: str
 
     @property
     def stopped(self) -> ModelError | None:
-        """Return the error after which asking again would be useless, or None."""
+        """Return the error after which asking again is useless, or None."""
         ...
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """Return the annotations of a section that are in `wanted` (`questions`, `summary`).
+        """Return the annotations in `wanted` (`questions`, `summary`). Raise ModelError.
 
-        instead: tells a repeated request from the one before it (see `Request`). Raise ModelError
-        if there is no usable reply."""
+        instead: see `Request`."""
         ...
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """Return the number of tokens that would be sent; 0 if no model is asked."""
+        """Return the number of tokens to send; 0 without a model."""
         ...
 
     async def close(self) -> None:

@@ -1,9 +1,8 @@
-"""Annotations without a language model, taken from the text itself.
+"""Annotations without a language model, copied from the text.
 
-This stand-in needs no key and no network, and makes nothing up. A question is a heading that asks
-it, or asks for a term that the text defines; a summary is the first sentence of a section, if it is
-about the title and stands by itself. Where the text has none beyond doubt, nothing is written. What
-is written is marked with the stand-in's name.
+The stand-in needs no key and no network, and makes nothing up. A question is a heading that asks it, or asks for a
+term that the text defines; a summary is the first sentence of a section, if it is about the title and can stand
+alone. In doubt, nothing is written.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _UNFIT = re.compile(rf"[{_LOST}\\@^{{}}|~$]|https?:|www\.|\]\(|\*\*|``|::|\w_\w|
 
 
 class ExtractiveAnnotator:
-    """The annotator that needs no model. A section takes it milliseconds."""
+    """The annotator without a model."""
 
     name = STAND_IN_NAME
     stopped = None
@@ -76,7 +75,7 @@ class ExtractiveAnnotator:
 
 
 def extract(section: AnnotatorSection) -> Annotation:
-    """Return at most 12 questions and a summary of at most 400 characters, each empty if there is none."""
+    """Return at most 12 questions and a summary of at most 400 characters."""
     if NO_ANSWERS & set(section.types):
         return Annotation()
     own = section.text if section.lead is None else section.lead
@@ -95,23 +94,23 @@ def extract(section: AnnotatorSection) -> Annotation:
 
 
 def _asks(title: str) -> bool:
-    """Return True if a title is a whole question, which does not end in a word that stands for another."""
+    """Return True if a title is a whole question that needs no other text."""
     if leans(title.split()[-1].strip("?？؟").capitalize() if title else ""):
         return False
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
 
 
 def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
-    """Yield the terms that a section defines, as they are written.
+    """Yield the terms that a section defines, as written.
 
-    opening, sentences: see `_telling_sentences`. A term in a sentence is emphasised, in the title, or what the
-    section begins with ("A residual is …")."""
+    opening, sentences: see `_telling_sentences`. A term in a sentence is emphasised, in the title, or begins the
+    section ("A residual is …")."""
     if DEFINITION in types:
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
         yield from [term.strip(" .:")] if _is_term(term) else []
-    for found in _LIST.finditer(text) if _LISTED.search(text) else ():
-        if "  " not in found["term"] and _is_term(term := extract_prose(found["term"])):
+    for item in _LIST.finditer(text) if _LISTED.search(text) else ():
+        if "  " not in item["term"] and _is_term(term := extract_prose(item["term"])):
             yield term
     for sentence in sentences:
         if defined := _DEFINED.match(sentence):
@@ -125,17 +124,17 @@ def _is_term(term: str) -> bool:
 
 
 def _is_in(term: str, title: str) -> bool:
-    """Return True if a title names a term, in the singular or plural."""
+    """Return True if a title names a term, in singular or plural."""
     return set(map(_beginning, find_words(term))) <= set(map(_beginning, find_words(title)))
 
 
 def _beginning(word: str) -> str:
-    """Return the beginning of a word, which it shares with its other forms."""
+    """Return the beginning of a word, shared by its forms."""
     return word.removesuffix("s")[:5]
 
 
 def _question_in(language: str, text: str) -> str:
-    """Return the form of a question in the language of a text, "" if that is not plain, or not among those known."""
+    """Return the question about a term in a text's language, "" if that is unclear or not listed."""
     return _QUESTIONS.get(language_code(language) or recognize_language(text), "")
 
 
@@ -143,7 +142,7 @@ def _question_in(language: str, text: str) -> str:
 
 
 def _summary(opening: str, title: str) -> str:
-    """Return the first sentence of a section if it stands by itself and is about the title, else ""."""
+    """Return the first sentence if it can stand alone and is about the title, else ""."""
     first = opening.replace(_BOLD, "")
     if not first:
         return ""
@@ -155,16 +154,14 @@ def _summary(opening: str, title: str) -> str:
 
 
 def _subject(title: str) -> set[str]:
-    """Return the beginnings of the long words of a section's title."""
     return {_beginning(word) for word in find_words(title) if len(word) > 3}
 
 
 def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
-    """Return the first sentence of a section, and all sentences of the paragraphs that may define a term, with
-    emphasis marked.
+    """Return the first sentence of a section if it may be about the title, and the sentences of paragraphs that may
+    define a term, with emphasis marked.
 
-    Finding sentences takes long, and most paragraphs are about neither: the first sentence is "" if the section does
-    not begin with a word of its title."""
+    Other paragraphs are skipped, because finding sentences takes long."""
     opening, sentences, subject = "", [], _subject(title)
     for number, paragraph in enumerate(_paragraphs(markdown)):
         lower = paragraph.lower()

@@ -1,7 +1,4 @@
-"""Annotators that stand in front of a model: made when first asked, or not asked at all.
-
-Importing what an annotator needs takes time, and most runs have nothing to ask.
-"""
+"""Annotators that are made when first asked: loading a model takes time, and most runs have nothing to ask."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from .annotator import Annotation, Annotator, AnnotatorSection
 
 @dataclass
 class LazyAnnotator:
-    """An annotator that `make` makes when it is first asked. `make` may raise ModelError."""
+    """An annotator made by `make` when first asked. `make` may raise ModelError."""
 
     name: str
     make: Callable[[], Annotator]
@@ -53,9 +50,9 @@ class LazyAnnotator:
 
 @dataclass
 class UnaskedAnnotator:
-    """An annotator in the place of a model that is not asked: it says something for all that is wanted.
+    """A placeholder for a model that is not asked, which annotates everything, to tell what the model would be asked.
 
-    name: the model's. It tells which sections the model would be asked about; what it says is not for writing."""
+    Its annotations are not for writing."""
 
     name: str
     stopped: ModelError | None = None

@@ -1,25 +1,23 @@
-"""Annotations by a chat model, with one request for each section, and a second where the reply is no good."""
+"""Annotations by a chat model: one request for each section, and a second if the reply is bad."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...errors import CutOffError, GateError, ModelError
+from ...errors import CutOffError, ModelError, ReplyError
 from ..chat import Asker, ChatMessage, Request
 from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
 from ..validation.annotations import CheckedReply, check_reply, described
-from ..validation.faults import repeated_in, told_repetition
+from ..validation.faults import repeated_in, repetition_fault
 from .annotator import Annotation, AnnotatorSection
 
-MOST_SAID = 1_000  # characters of a reply that the model is shown again
+MOST_REPEATED = 1_000  # characters of a bad reply shown to the model
 
 
 class ModelAnnotator:
-    """The annotator that asks a chat model.
-
-    own: templates in place of our prompts, by their names."""
+    """The annotator that asks a chat model. own: templates in place of our prompts, by name."""
 
     def __init__(self, asker: Asker, own: Mapping[str, str] = NOTHING_OWN) -> None:
         self.asker, self.own = asker, own
@@ -31,10 +29,7 @@ class ModelAnnotator:
         return self.asker.model.stopped
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`.
-
-        What is no good in the reply is asked for once more, with the reason. Raise ModelError if
-        nothing is good in the second reply either."""
+        """See `Annotator`. Bad parts of the reply are asked for once more, with the reasons."""
         request = make_request(section, wanted, instead, self.own)
         first = await self._ask(request, section, wanted)
         if not first.refused:
@@ -43,13 +38,13 @@ class ModelAnnotator:
         again = request_again(request, make_request(section, left, instead, self.own), first)
         second = await self._ask(again, section, left)
         if len(second.refused) == len(wanted):
-            raise GateError(f"{self.name}: {reasons(second)}")
-        refused = {key: GateError(f"{self.name}: {reasons(second, key)}") for key in second.refused}
+            raise ReplyError(f"{self.name}: {reasons(second)}")
+        refused = {key: ReplyError(f"{self.name}: {reasons(second, key)}") for key in second.refused}
         questions, summary = first.questions or second.questions, first.summary or second.summary
         return Annotation(questions, summary, refused, first.remarks + second.remarks)
 
     async def _ask(self, request: Request, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
-        """Return the checked reply to a request. One of which nothing is good is not cached."""
+        """Return the checked reply to a request. A wholly bad one is not cached."""
 
         def read(text: str) -> CheckedReply:
             checked = check_reply(text, section, wanted)
@@ -62,8 +57,8 @@ class ModelAnnotator:
         except _NothingGood as nothing:
             return nothing.checked
         except CutOffError as error:
-            if said := repeated_in(error.text):
-                raise ModelError(f"{error}; {told_repetition(said)}") from None
+            if repeated := repeated_in(error.text):
+                raise ModelError(f"{error}; {repetition_fault(repeated)}") from None
             raise
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
@@ -75,8 +70,8 @@ class ModelAnnotator:
         await self.asker.close()
 
 
-class _NothingGood(GateError):
-    """A reply of which nothing can be kept."""
+class _NothingGood(ReplyError):
+    """A wholly bad reply."""
 
     def __init__(self, checked: CheckedReply) -> None:
         super().__init__(reasons(checked))
@@ -84,10 +79,10 @@ class _NothingGood(GateError):
 
 
 def reasons(checked: CheckedReply, only: str = "") -> str:
-    """Return what is wrong with each key of a reply that was refused, or with the only one, in a sentence."""
+    """Return the faults of a reply, or of one key, in a sentence."""
     refused = {key: error for key, error in checked.refused.items() if key == (only or key)}
-    said = (f"{key}: {described(error)}" if error.said else str(error) for key, error in refused.items())
-    return "; ".join(dict.fromkeys(said))
+    faults = (f"{key}: {described(error)}" if error.quote else str(error) for key, error in refused.items())
+    return "; ".join(dict.fromkeys(faults))
 
 
 def make_request(
@@ -105,9 +100,9 @@ def make_request(
 
 
 def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:
-    """Return the request for what a reply lacks, with that reply and what is wrong with it.
+    """Return the request for missing parts, with the first reply and its faults.
 
-    before: the request that it replied to; request: the one for what is lacking alone."""
-    said = ChatMessage("assistant", reply.said[:MOST_SAID] or "{}")
-    why = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
-    return replace(request, messages=(request.messages[0], before.messages[1], said, why))
+    before: the first request; request: the one for the missing parts alone."""
+    answered = ChatMessage("assistant", reply.said[:MOST_REPEATED] or "{}")
+    corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
+    return replace(request, messages=(request.messages[0], before.messages[1], answered, corrected))

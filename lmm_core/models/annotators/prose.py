@@ -1,4 +1,4 @@
-"""The plain prose of markdown, and its sentences."""
+"""Plain prose of markdown, and its sentences."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from ...markdown.regions import split_fences
 from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
-# What is taken out, in this order, since what comes later may rely on what is gone already; each with the signs one of
-# which a text has that holds it: most texts hold little of all this.
+# Markup to remove, in this order, each with signs of which a text has one if it contains the markup
 _REMOVED = (
     (("$$",), re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S)),
     (("\\begin",), re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S)),
@@ -21,7 +20,7 @@ _REMOVED = (
     (("]:",), re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M)),
     (("#",), re.compile(r"^#{1,6}[ \t].*$", re.M)),
 )
-_LOST = (  # a sentence may have lost its meaning with one of these
+_LOST = (  # without these, a sentence may lose its meaning
     (("{{<",), re.compile(r"\{\{<.*?>\}\}", re.S)),
     (("<",), re.compile(r"<[A-Za-z][\w+.-]*:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>")),
     (("![",), re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?")),
@@ -69,7 +68,7 @@ _OPENING = "\"“„«‘'([ "
 
 
 def leans(sentence: str) -> bool:
-    """Return True if a sentence begins in its middle, or as one that needs the sentence before it."""
+    """Return True if a sentence begins in its middle, or needs the sentence before it."""
     start = sentence.lstrip(_OPENING)
     first = _FIRST_WORD.match(start)
     connects = first is not None and (first[2] == "," or first[1].lower() in _LEANING)
@@ -77,11 +76,10 @@ def leans(sentence: str) -> bool:
 
 
 def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
-    """Return the prose of a markdown text, one paragraph a line.
+    """Return the prose of the first 100,000 characters of markdown, one paragraph a line.
 
-    lost: stands where an image, citation, address or shortcode was; emphasis: stands before and
-    after emphasised words. Code, equations, tables, notes and other markup are left out, and so is
-    everything after the first 100,000 characters."""
+    lost: stands for images, citations, addresses and shortcodes; emphasis: marks emphasised words. Code, equations,
+    tables, notes and other markup are left out."""
     if _PLAIN.fullmatch(markdown):  # as most titles
         return " ".join(markdown.split())
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
@@ -102,31 +100,28 @@ def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a text without its HTML comments."""
-    kept, at = [], 0
+    parts, at = [], 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
-        kept.append(text[at:start])
+        parts.append(text[at:start])
         at = end + 3
-    return "".join([*kept, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a plain paragraph; a fragment without a full stop counts as one."""
-    found: list[str] = []
+    """Return the sentences of a plain paragraph; the rest without a full stop counts as one."""
+    sentences: list[str] = []
     open_parts: list[str] = []
     for part in _SENTENCE_END.split(_WIDE_END.sub(r"\1 ", paragraph)):
         open_parts.append(part)
         if not _ABBREVIATION.search(part[-12:]):
-            found.append(" ".join(open_parts))
+            sentences.append(" ".join(open_parts))
             open_parts = []
-    return found + ([" ".join(open_parts)] if open_parts else [])
+    return sentences + ([" ".join(open_parts)] if open_parts else [])
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Return the whole sentences of a plain text that has one paragraph a line.
-
-    Fragments without a full stop (list items, labels) are left out, unless there is nothing
-    else."""
-    found = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
-    whole = [s for s in found if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
-    return whole or [s for s in found if count_words(s) > 3]
+    """Return the whole sentences of plain text, one paragraph a line; fragments (list items, labels) only if there
+    is nothing else."""
+    sentences = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
+    whole = [s for s in sentences if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
+    return whole or [s for s in sentences if count_words(s) > 3]

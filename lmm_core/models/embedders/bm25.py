@@ -1,7 +1,6 @@
-"""BM25 as sparse vectors: the weighted words of a text. Qdrant adds how rare each word is.
+"""BM25 as sparse vectors: weighted words of a text. Qdrant adds how rare each word is.
 
-The weights equal those of fastembed's `Qdrant/bm25`, and the vectors are made with the libraries
-that fastembed uses, because importing fastembed itself would take longer than a search may.
+The weights equal those of fastembed's `Qdrant/bm25`; importing fastembed takes longer than a search may.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LEFT_OUT = -1  # the number of stop words and of words that are too long
 class Bm25Encoder:
     """An encoder of texts as BM25 vectors.
 
-    language: of the texts that come without one, by its code or name; the default is English."""
+    language: of texts without one, by code or name; English by default."""
 
     name = "bm25"
 
@@ -37,17 +36,17 @@ class Bm25Encoder:
         self.language = self._stemmers.of("").language
 
     def __reduce__(self) -> tuple[Callable[[str], Bm25Encoder], tuple[str]]:
-        """Return what `pickle` writes: another process makes one encoder of a language, and keeps it."""
+        """Return what `pickle` writes: another process makes one encoder for each language."""
         return _of_language, (self.language,)
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
-        """Return one vector for each text to be stored; languages: the code of each one's, or ""."""
+        """Return a vector for each text to be stored. languages: their codes, "" if unknown."""
         return [self._encode(text, lang) for text, lang in zip(texts, languages or [""] * len(texts), strict=True)]
 
     def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
-        """Return the vector of a query; languages: those of the texts that it is compared with."""
+        """Return the vector of a query. languages: of the texts searched."""
         numbers = [self._numbers_of(language) for language in languages or ("",)]
-        indices = list(dict.fromkeys(known[word] for word in find_words(text) for known in numbers))
+        indices = list(dict.fromkeys(number_of[word] for word in find_words(text) for number_of in numbers))
         indices = [number for number in indices if number != _LEFT_OUT]
         return Sparse(indices, [1.0] * len(indices))
 
@@ -59,7 +58,7 @@ class Bm25Encoder:
         return Sparse(list(counts), list(map(weight.__getitem__, counts.values())))
 
     def _numbers_of(self, language: str) -> WordCache[int]:
-        """Return the numbers of the words of a language: that of a word's stem, or `_LEFT_OUT`."""
+        """Return the numbers of a language's words: of the stem, or `_LEFT_OUT`."""
         if language not in self._numbers:
             self._numbers[language] = WordCache(partial(self._number, self._stemmers.of(language)))
         return self._numbers[language]

@@ -1,4 +1,4 @@
-"""An embedder with a cache in front of it: unchanged texts are not embedded again, interrupted runs resume."""
+"""An embedder with a cache: unchanged texts are not embedded again, interrupted runs resume."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from ...errors import CacheError, ModelError
 from ..cache import Cache
 from .embedder import Embedder, batches
 
-# Texts are embedded and cached in groups; an interrupted run repeats at most one group of these
-# sizes for each that ran at once.
+# Texts are embedded and cached in groups of this size; an interrupted run repeats those that were running
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
 AT_ONCE = 8  # groups; a model on this machine takes one at a time
 
 
 class CachedEmbedder:
-    """An embedder that embeds each text only once.
+    """An embedder that embeds each text once.
 
-    warn: called once if the cache cannot be used; the work goes on without it. at_once: groups of
-    texts that the embedder gets at the same time. hits, embedded: numbers of texts from the cache
-    and from the embedder so far. All vectors have 32-bit numbers, whether they come from the
-    cache or not."""
+    warn: called once if the cache cannot be used; at_once: groups of texts embedded at the same time; hits,
+    embedded: texts from the cache and from the embedder so far. All vectors have 32-bit numbers, cached or not."""
 
     def __init__(
         self,
@@ -36,7 +33,7 @@ class CachedEmbedder:
         self.embedder, self.cache, self.warn = embedder, cache, warn
         self.name = embedder.name
         self.hits = self.embedded = 0
-        # Tells vectors apart that must not be mixed although the name is the same: by server or files
+        # The server or the files, because vectors of another model under the same name must not be mixed in
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
 
@@ -66,9 +63,7 @@ class CachedEmbedder:
             self.cache.close()
 
     async def _fill(self, vectors: dict[bytes, list[float]], wanted: Mapping[bytes, str]) -> None:
-        """Embed the missing texts.
-
-        After an error no further group is begun; those under way are finished and cached."""
+        """Embed the missing texts. After an error no further group is begun; running ones are finished and cached."""
         slots = asyncio.Semaphore(self._at_once)
         failed: list[ModelError] = []
 
@@ -77,12 +72,12 @@ class CachedEmbedder:
                 if failed:
                     return
                 try:
-                    made = dict(zip(keys, self._rounded(await self.embedder.embed(group)), strict=True))
+                    embedded = dict(zip(keys, self._rounded(await self.embedder.embed(group)), strict=True))
                 except ModelError as error:
                     failed.append(error)
                     return
-            self._keep(made)
-            vectors.update(made)
+            self._keep(embedded)
+            vectors.update(embedded)
 
         remaining = iter(wanted)
         groups = batches(list(wanted.values()), MOST_TEXTS, MOST_CHARACTERS)

@@ -1,6 +1,6 @@
-"""Cross-encoders on this machine, by fastembed: they score texts by how well each answers a question.
+"""Cross-encoders on this machine, by fastembed: they score how well texts answer a question.
 
-They need no server and no key, and download nothing (`lmm models get` does).
+No server, no key; `lmm models get` downloads them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 
 class CrossEncoder:
-    """A cross-encoder on this machine.
-
-    It was downloaded before (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or lies in a folder
+    """A cross-encoder on this machine: downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or in a folder
     (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
@@ -33,9 +31,7 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return a score for each text; the better it answers the question, the higher.
-
-        The scores have no unit. Raise ModelError if the model fails."""
+        """Return a score for each text, higher for better answers, without unit. Raise ModelError."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:
@@ -43,9 +39,9 @@ class CrossEncoder:
             self._model = self._model or load_model(self._files, "cross-encoder")
             # one at a time: see FastEmbedder
             question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
-            found = [*map(float, self._model.rerank(question, texts, batch_size=1))]
-            if len(found) != len(texts) or not all(map(math.isfinite, found)):
+            scores = [*map(float, self._model.rerank(question, texts, batch_size=1))]
+            if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
                 raise ModelError(
                     f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
                 )
-            return found
+            return scores

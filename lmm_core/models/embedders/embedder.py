@@ -1,4 +1,4 @@
-"""Vectors of texts, and the protocol of models that make dense ones."""
+"""Vectors of texts, and the protocol of embedding models."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ WORDS_ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """A sparse vector: the indices of the numbers that are not 0, and these numbers."""
+    """A sparse vector: indices and values of its numbers that are not 0."""
 
     indices: list[int]
     values: list[float]
 
     def __reduce__(self) -> tuple[type[Sparse], tuple[list[int], list[float]]]:
-        """Return what `pickle` writes: of a dataclass with slots it would look for the fields each time."""
+        """Return what `pickle` writes, quicker than for a dataclass with slots."""
         return Sparse, (self.indices, self.values)
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Anything that makes dense vectors of texts.
-
-    name: `source/model`."""
+    """Anything that makes dense vectors of texts. name: `source/model`."""
 
     name: str
 
     @property
     def window(self) -> int:
-        """The number of tokens of a text that count; the rest is cut off, or is an error."""
+        """The number of tokens of a text that count; more are cut off or refused."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector for each text, all of the same length. Raise ModelError if it fails."""
+        """Return a vector for each text, all of one length. Raise ModelError."""
         ...
 
     async def close(self) -> None:
@@ -49,9 +47,9 @@ class Embedder(Protocol):
 
 
 class AbsentEmbedder:
-    """An embedding model in the place of one that cannot be had: searches go by words.
+    """A placeholder for an unavailable embedding model: searches go by words.
 
-    name: that of the other model; error: why it cannot be had."""
+    name: the other model's; error: why it is unavailable."""
 
     window = 0
 
@@ -69,7 +67,7 @@ class AbsentEmbedder:
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
     """Yield the texts in order, in groups of limited number and total length in characters.
 
-    A text that is longer than the limit makes a group of its own."""
+    A longer text makes its own group."""
     group: list[str] = []
     size = 0
     for text in texts:

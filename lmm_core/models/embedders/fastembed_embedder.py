@@ -1,6 +1,6 @@
 """Embedding models on this machine, by fastembed; no server and no key.
 
-Loading a model never downloads anything: see `fastembed_models.get_model`.
+Loading a model downloads nothing: see `fastembed_models.get_model`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
     from tokenizers import Tokenizer
 
-# Texts given to the thread at a time. An interrupted program has to wait for these only.
+# Texts given to the thread at a time: an interrupted program waits for these only
 TEXTS_AT_ONCE = 16
 UNKNOWN_WINDOW = 512  # tokens, if a model does not say
 
@@ -29,9 +29,8 @@ UNKNOWN_WINDOW = 512  # tokens, if a model does not say
 class FastEmbedder:
     """An embedding model on this machine. Raise ModelError if it is missing.
 
-    space: tells vectors apart that must not be compared, even if a
-    model changed under its name. Vectors have length 1. Texts go to the model one at a time:
-    vectors of int8 models depend on the rest of the batch, and batches are no faster."""
+    space: changes with the model's files, because their vectors must not be mixed. Vectors have length 1. Texts go
+    to the model one at a time: vectors of int8 models depend on the rest of a batch, and batches are no faster."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -44,12 +43,12 @@ class FastEmbedder:
 
     @property
     def window(self) -> int:
-        """The number of tokens of a text that the model reads, without those that it adds to each text."""
+        """The number of tokens that the model reads, without those that it adds."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return _window(self._files.folder) - self._load_tokenizer().num_special_tokens_to_add(False)
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, without those that the model adds; to compare with `window`."""
+        """Return the number of tokens of a text, to compare with `window`."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return len(self._load_tokenizer().encode(replace_surrogates(text), add_special_tokens=False).ids)
 
@@ -64,10 +63,10 @@ class FastEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `Embedder`."""
-        found: list[list[float]] = []
+        vectors: list[list[float]] = []
         for group in batches(texts, TEXTS_AT_ONCE, 10**9):
-            found += await asyncio.to_thread(self._embed, group)
-        return found
+            vectors += await asyncio.to_thread(self._embed, group)
+        return vectors
 
     async def close(self) -> None:
         """Free the model's memory."""
@@ -77,29 +76,29 @@ class FastEmbedder:
     def _embed(self, texts: list[str]) -> list[list[float]]:
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             self._model = self._model or load_model(self._files, "dense")
-            found = [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
-            self._dimensions = self._dimensions or len(found[0])
-            if any(len(vector) != self._dimensions for vector in found):
-                size = len(found[0])
+            vectors = [_unit(vector) for vector in self._model.embed([*map(replace_surrogates, texts)], batch_size=1)]
+            self._dimensions = self._dimensions or len(vectors[0])
+            if any(len(vector) != self._dimensions for vector in vectors):
+                size = len(vectors[0])
                 raise ModelError(f"{self.name}: the model returned {size} dimensions instead of {self._dimensions}")
-            return found
+            return vectors
 
 
 def _window(folder: Path) -> int:
-    """Return the number of tokens that a model takes, those that it adds included, read as fastembed reads it."""
-    said = read_json(folder / "tokenizer_config.json")
-    found = [said.get("model_max_length"), said.get("max_length")]
-    sizes = [size for size in found if type(size) is int and 0 < size < 2**31]
+    """Return the number of tokens that a model takes, added ones included, as fastembed reads it."""
+    config = read_json(folder / "tokenizer_config.json")
+    lengths = [config.get("model_max_length"), config.get("max_length")]
+    sizes = [size for size in lengths if type(size) is int and 0 < size < 2**31]
     return min(sizes, default=UNKNOWN_WINDOW)
 
 
 def _unit(vector: Any) -> list[float]:
-    """Return a vector scaled to length 1, in the model's precision (32 bits)."""
+    """Return a vector scaled to length 1, in 32-bit precision."""
     import numpy as np
 
-    found = np.asarray(vector, dtype=np.float32).ravel()
-    length = float(np.linalg.norm(found))
+    array = np.asarray(vector, dtype=np.float32).ravel()
+    length = float(np.linalg.norm(array))
     if not math.isfinite(length):
         raise ValueError("the model returned numbers that are not finite")
-    numbers: list[float] = (found / length if length else found).tolist()
+    numbers: list[float] = (array / length if length else array).tolist()
     return numbers

@@ -34,7 +34,7 @@ _LOCAL = "lmm-local/"  # begins the names under which folders are made known to 
 
 
 class ListedModel(NamedTuple):
-    """A model that can be downloaded: its size in GB, and whether it is on this machine already and recommended."""
+    """A model to download: size in GB; present: on this machine."""
 
     name: str
     dimensions: int
@@ -47,8 +47,8 @@ class ListedModel(NamedTuple):
 class ModelFiles:
     """The files of a model.
 
-    onnx: the ONNX file in the folder; known: fastembed's name of the model, "" for a folder of the
-    user's own; dimensions: 0 if only running the model tells."""
+    onnx: the ONNX file in the folder; known: fastembed's name, "" for the user's own folder; dimensions: 0 if only
+    running the model tells."""
 
     folder: Path
     onnx: str
@@ -63,21 +63,24 @@ def models_folder() -> Path:
 
 def list_models() -> list[ListedModel]:
     """Return the text embedding models that fastembed knows, the recommended one first, then by name."""
-    known = [one for one in _descriptions("dense") if "text&image" not in one.description]
-    known.sort(key=lambda one: (one.model != RECOMMENDED, one.model.lower()))
+    models = [model for model in _descriptions("dense") if "text&image" not in model.description]
+    models.sort(key=lambda model: (model.model != RECOMMENDED, model.model.lower()))
     return [
         ListedModel(
-            one.model, getattr(one, "dim", 0) or 0, one.size_in_GB, _find(one) is not None, one.model == RECOMMENDED
+            model.model,
+            getattr(model, "dim", 0) or 0,
+            model.size_in_GB,
+            _find(model) is not None,
+            model.model == RECOMMENDED,
         )
-        for one in known
+        for model in models
     ]
 
 
 def get_model(name: str = RECOMMENDED) -> str:
-    """Download an embedding model or a cross-encoder, unless it is here, and return its full name.
+    """Download an embedding model or a cross-encoder, unless present. Return its name for `config.toml`.
 
-    The name is the one to write into `config.toml`. Raise ModelError if there is no such model, or the download
-    fails."""
+    Raise ModelError if there is no such model, or the download fails."""
     known = [*_descriptions("dense"), *_descriptions("cross-encoder")]
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
     if _find(model) is None:
@@ -88,8 +91,7 @@ def get_model(name: str = RECOMMENDED) -> str:
 def _download(model: BaseModelDescription) -> None:
     """Download a model.
 
-    Raise ModelError within seconds if the hub cannot be reached; fastembed itself would try for
-    39 seconds."""
+    Raise ModelError within seconds if the hub is unreachable; fastembed itself tries for 39 seconds."""
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
@@ -104,7 +106,7 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _class_of(kind: Kind) -> Any:
-    """Return fastembed's class of a kind of models, which then prints nothing that our own errors say."""
+    """Return fastembed's class for a kind of models, with its own log off."""
     from loguru import logger
 
     logger.disable("fastembed")
@@ -119,16 +121,16 @@ def _class_of(kind: Kind) -> Any:
 
 def _descriptions(kind: Kind) -> list[BaseModelDescription]:
     """Return fastembed's descriptions of models on the hub."""
-    known = _class_of(kind)._list_supported_models()
-    return [one for one in known if one.sources.hf and not one.model.startswith(_LOCAL)]
+    models = _class_of(kind)._list_supported_models()
+    return [model for model in models if model.sources.hf and not model.model.startswith(_LOCAL)]
 
 
 def _describe(name: str, models: list[BaseModelDescription]) -> BaseModelDescription:
-    known = {one.model.lower(): one for one in models}
-    if name.lower() in known:
-        return known[name.lower()]
-    near = difflib.get_close_matches(name.lower(), known, 1)
-    meant = f"Did you mean {known[near[0]].model}? " if near else ""
+    by_name = {model.model.lower(): model for model in models}
+    if name.lower() in by_name:
+        return by_name[name.lower()]
+    near = difflib.get_close_matches(name.lower(), by_name, 1)
+    meant = f"Did you mean {by_name[near[0]].model}? " if near else ""
     raise ModelError(
         f"{FASTEMBED}/{name}: fastembed does not know this model. {meant}"
         "To see all models, run `lmm models list`. The name of a folder begins with ./ or /.",
@@ -137,7 +139,7 @@ def _describe(name: str, models: list[BaseModelDescription]) -> BaseModelDescrip
 
 
 def _find(model: BaseModelDescription) -> Path | None:
-    """Return the folder of a model if it was downloaded completely, or None."""
+    """Return the folder of a completely downloaded model, or None."""
     if not (models_folder() / f"models--{_repository_name(model).replace('/', '--')}").is_dir():
         return None
     from fastembed import TextEmbedding
@@ -152,7 +154,7 @@ def _repository_name(model: BaseModelDescription) -> str:
 
 
 def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
-    """Return the files of a model, in a folder from the root or downloaded. Raise ModelError if they are not there."""
+    """Return the files of a model, in a folder from the root or downloaded. Raise ModelError if missing."""
     if folder := local_folder(name, root or Path.cwd()):
         return _local_files(str(name), folder)
     model = _describe(name.model, _descriptions(kind))
@@ -172,7 +174,7 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
         from fastembed.common.model_description import ModelSource
 
         name = f"{_LOCAL}{fingerprint(files)}"
-        if name not in {one.model for one in model._list_supported_models()}:
+        if name not in {listed.model for listed in model._list_supported_models()}:
             source = ModelSource(hf=name)  # required, but not used if a folder is given
             vectors = (_pooling(files.folder), True) if kind == "dense" else ()
             sizes = (files.dimensions,) if kind == "dense" else ()
@@ -182,14 +184,13 @@ def load_model(files: ModelFiles, kind: Kind) -> Any:
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """Return how the vectors of tokens are combined into one: as the folder says, by a convention of
-    sentence-transformers, or the mean."""
+    """Return how a folder says to pool the vectors of tokens (a convention of sentence-transformers), or the mean."""
     from fastembed.common.model_description import PoolingType
 
-    said = read_json(folder / "1_Pooling" / "config.json")
-    if said.get("pooling_mode_cls_token") is True:
+    config = read_json(folder / "1_Pooling" / "config.json")
+    if config.get("pooling_mode_cls_token") is True:
         return PoolingType.CLS
-    return PoolingType.LAST_TOKEN if said.get("pooling_mode_lasttoken") is True else PoolingType.MEAN
+    return PoolingType.LAST_TOKEN if config.get("pooling_mode_lasttoken") is True else PoolingType.MEAN
 
 
 def _local_files(name: str, folder: Path) -> ModelFiles:
@@ -206,25 +207,25 @@ def _local_files(name: str, folder: Path) -> ModelFiles:
 
 
 def fingerprint(files: ModelFiles) -> str:
-    """Return a hash that changes when a model's files change."""
+    """Return a hash that changes with a model's files."""
     parts = [str(files.folder.resolve())]
     for name in (files.onnx, *_TOKENIZER, "config.json", "1_Pooling/config.json"):
         with suppress(OSError):
-            found = (files.folder / name).stat()
-            parts.append(f"{name} {found.st_size} {found.st_mtime_ns}")
+            status = (files.folder / name).stat()
+            parts.append(f"{name} {status.st_size} {status.st_mtime_ns}")
     return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, or an empty one if it cannot be read."""
+    """Return the object in a JSON file, {} if it cannot be read."""
     with suppress(OSError, ValueError, RecursionError):
-        found = json.loads(file.read_text(encoding="utf-8"))
-        return found if isinstance(found, dict) else {}
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return content if isinstance(content, dict) else {}
     return {}
 
 
 def replace_surrogates(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which tokenizers reject."""
+    """Return a text without lone surrogates, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Embedding models over the OpenAI protocol, by the `openai` client."""
+"""Embedding models over the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .embedder import WORDS_ALONE, batches
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# OpenAI takes up to 2,048 texts and 300,000 tokens a request. A small request that fails costs less.
+# OpenAI takes up to 2,048 texts and 300,000 tokens a request; a smaller one costs less if it fails
 MOST_TEXTS = 256
 MOST_CHARACTERS = 200_000
 WINDOW = 8191
 
 
 class OpenAIEmbedder:
-    """An embedding model on a server, asked for several batches of texts at once.
+    """An embedding model on a server, asked for several batches at once.
 
     Raise ModelError if a key is needed and not set."""
 
@@ -43,8 +43,8 @@ class OpenAIEmbedder:
         """See `Embedder`."""
         slots = asyncio.Semaphore(self._limits.max_concurrency)
         groups = batches(texts, MOST_TEXTS, MOST_CHARACTERS)
-        found = await asyncio.gather(*(self._embed(group, slots) for group in groups))
-        return [vector for vectors in found for vector in vectors]
+        embedded = await asyncio.gather(*(self._embed(group, slots) for group in groups))
+        return [vector for vectors in embedded for vector in vectors]
 
     async def _embed(self, texts: list[str], slots: asyncio.Semaphore) -> list[list[float]]:
         import openai
@@ -69,8 +69,8 @@ class OpenAIEmbedder:
         items = data if isinstance(data, list) else []
         if all(isinstance(getattr(item, "index", None), int) for item in items):
             items = sorted(items, key=lambda item: item.index)
-        found = [getattr(item, "embedding", None) for item in items]
-        vectors = [vector for vector in found if isinstance(vector, list) and vector]
+        embeddings = [getattr(item, "embedding", None) for item in items]
+        vectors = [vector for vector in embeddings if isinstance(vector, list) and vector]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1:
             counts = f"{len(vectors)} vectors for {len(texts)} texts"
             raise ModelError(f"{self.name}: the server returned {counts}, or vectors of different lengths")

@@ -1,4 +1,4 @@
-"""The language that a text is in, recognized by its script, else by its stop words."""
+"""Recognize the language of a text by its script, else by its stop words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLAIN = 0.3  # of the letters of a text, beside code and foreign words
 
 
 def recognize_language(text: str) -> str:
-    """Return the code of a text's language, or "" if that is not clear, or if it has no list of stop words here."""
+    """Return the code of a text's language, "" if unclear or without a list of stop words."""
     prose = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
     return _by_script(prose) or _by_words([word for word in find_words(prose) if "." not in word])
 
@@ -52,18 +52,18 @@ def _by_script(text: str) -> str:
 
 
 def _by_words(words: list[str]) -> str:
-    """Return the language that has plainly the most of a text's words among its stop words, or ""."""
+    """Return the language that clearly has most of the words as stop words, or ""."""
     count = len(words) - sum(map(str.isdigit, words))
     if count < _MANY:
         return ""
-    found = Counter(chain.from_iterable(map(_having().__getitem__, words)))
-    (most, code), (second, _) = sorted(((found[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
+    counts = Counter(chain.from_iterable(map(_having().__getitem__, words)))
+    (most, code), (second, _) = sorted(((counts[code], code) for code in WITH_STOP_WORDS), reverse=True)[:2]
     return code if most > _SHARE * count and most > _AHEAD * second else ""
 
 
 @cache
 def _having() -> WordCache[tuple[str, ...]]:
-    """Return for words the languages that have them among their stop words."""
+    """Return for words the languages that have them as stop words."""
     return WordCache(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 
 

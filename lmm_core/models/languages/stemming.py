@@ -1,4 +1,4 @@
-"""The stems and the stop words of each language, by which words are compared."""
+"""Stems and stop words of each language, by which words are compared."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _NAMES = {
     "hy": "Armenian", "ka": "Georgian",
 }  # fmt: skip
 _SAME = {"nb": "no", "nn": "no"}
-# Words are stemmed without accents, as they may be typed. Other stemmers go by them.
+# Words are stemmed without accents, as they may be typed; other stemmers need the accents
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
 
 
 def language_code(lang: str) -> str:
-    """Return the first part of a language's code (`de` of `de-AT`), or the code of its name (`german`), or ""."""
+    """Return the first part of a language's code (`de` of `de-AT`), the code of its name (`german`), or ""."""
     code = re.split(r"[-_.]", lang.strip().lower())[0]
-    named = next((known for known, name in LANGUAGES.items() if name == code), code)
-    return _SAME.get(named, named)
+    short = next((short for short, name in LANGUAGES.items() if name == code), code)
+    return _SAME.get(short, short)
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language, or its code if it has none here."""
+    """Return the English name of a language, or its code."""
     return _NAMES.get(code) or (LANGUAGES[code].capitalize() if code in LANGUAGES else code)
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the words of a language that say nothing about a text's subject; none where there is no list.
+    """Return the stop words of a language; none where there is no list.
 
-    Raise ModelError if a list is missing, since a search without it would give other results."""
+    Raise ModelError if a list is missing, because a search would give other results."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()
@@ -69,9 +69,7 @@ WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "
 
 
 class Stemmer:
-    """Makes the words of a language comparable: each becomes its stem.
-
-    In a language without a stemmer, every word stays as it is, without accents."""
+    """Reduces words of a language to stems. Without a stemmer, words only lose their accents."""
 
     def __init__(self, language: str) -> None:
         self.language = language_code(language)
@@ -80,45 +78,45 @@ class Stemmer:
         self.stem = WordCache(self.find_stem).__getitem__  # returns the stem of a word, or "" if it is a stop word
 
     def find_stem(self, word: str) -> str:
-        """Return the same as `stem`, for those who remember it themselves."""
+        """Return the same as `stem`, without its cache."""
         folded = fold(word)
         if folded in self._left_out:
             return ""
         return self._stem(folded) if self.language in _TYPED_WITHOUT_ACCENTS else fold(self._stem(word))
 
     def stems(self, text: str) -> list[str]:
-        """Return the stems of a text's words in their order, without stop words."""
+        """Return the stems of a text's words in order, without stop words."""
         return [stem for stem in map(self.stem, find_words(text)) if stem]
 
 
 class Stemmers:
-    """The stemmers of several languages; one is made when its language first occurs."""
+    """The stemmers of several languages, made when first needed."""
 
     def __init__(self, language: str = "") -> None:
         self.language = language_code(language)
-        self._made: dict[str, Stemmer] = {}
+        self._stemmers: dict[str, Stemmer] = {}
 
     def of(self, language: str) -> Stemmer:
-        """Return the stemmer of a language, given by its code; "" is the usual one."""
+        """Return the stemmer for a code; "" is the usual language."""
         code = language or self.language
-        if code not in self._made:
-            self._made[code] = Stemmer(code)
-        return self._made[code]
+        if code not in self._stemmers:
+            self._stemmers[code] = Stemmer(code)
+        return self._stemmers[code]
 
     def stems_of(self, word: str) -> set[str]:
-        """Return the stems of a word in each of the languages met so far; none of a stop word."""
-        return {stem for stemmer in self._made.values() if (stem := stemmer.stem(word))}
+        """Return the stems of a word in each language met so far; none for a stop word."""
+        return {stem for stemmer in self._stemmers.values() if (stem := stemmer.stem(word))}
 
     def meant(self, word: str, languages: Iterable[str] = ()) -> list[str]:
-        """Return the stems of a word of a question in each of some languages, by default in those met so far.
+        """Return the stems of a question's word in some languages, by default those met so far.
 
-        A word that is a stop word in all of them stands for itself."""
-        codes = tuple(languages) or tuple(self._made) or (self.language,)
+        A stop word in all of them stands for itself."""
+        codes = tuple(languages) or tuple(self._stemmers) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
 
 
 def make_stemmer(language: str) -> Callable[[str], str]:
-    """Return a function that makes stems of the words of a language, given by its code."""
+    """Return a function that stems words of a language, given by its code."""
     if language not in LANGUAGES:
         return str
     from py_rust_stemmers import SnowballStemmer

@@ -1,10 +1,9 @@
-"""The words of a text in any script, as they are compared, searched and counted.
+"""The words of a text in any script.
 
-Scripts that set no blanks between words, and Korean, whose particles are written after the word,
-are cut into pairs of signs, each with the next: `統計学` becomes `統計` and `計学`. A sign that
-stands alone is itself. A number with points (`equation 2.8`) is a word, and so is each of its parts. Signs of code are
-words, too: a run of them that stands alone (`!!!`, `==`), and one together with the word that it begins (`-u`, `.git`),
-which follow the words of a text. The ask box cuts by the same rule (`words` in search.js).
+Scripts without blanks between words, and Korean, whose particles follow the word directly, are cut into
+overlapping pairs of signs: `統計学` becomes `統計` and `計学`. A number with points (`equation 2.8`) is a word, and
+so is each of its parts. A run of code signs that stands alone (`!!!`, `==`), or with the word that it begins (`-u`,
+`.git`), is a word after those of the text. The ask box cuts by the same rule (`words` in search.js).
 """
 
 from __future__ import annotations
@@ -51,28 +50,27 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of a text in their order, in lower case, then its signs of code; of scripts without blanks,
-    pairs of signs."""
+    """Return the words of a text in order, in lower case, then its signs of code."""
     return _letters_in(text) + _signs_in(text)
 
 
 def _signs_in(text: str) -> list[str]:
-    found = _SIGNS.findall(text.lower())
-    return [run + word for run, word in found if word or (run.strip(_OF_MARKDOWN) and run not in ("?", ">"))]
+    signs = _SIGNS.findall(text.lower())
+    return [run + word for run, word in signs if word or (run.strip(_OF_MARKDOWN) and run not in ("?", ">"))]
 
 
 def _letters_in(text: str) -> list[str]:
     plain = text if text.isascii() else _without_typeset(text)
     if plain.isascii():
         held = _with_held_points(_without_contractions(plain.lower()))
-        found = held.encode().translate(_BETWEEN_WORDS).decode().split()
+        words = held.encode().translate(_BETWEEN_WORDS).decode().split()
     else:
         composed = unicodedata.normalize("NFKC", text).lower()  # `é` is one letter, `ﬁ` two
         held = _with_held_points(_without_contractions(composed))
-        found = _compiled(_WORD).findall(held.replace("_", " "))
+        words = _compiled(_WORD).findall(held.replace("_", " "))
         if _compiled(_PAIRED).search(held):
-            found = [part for word in found for part in _parts(word)]
-    return [part for word in found for part in _with_parts(word)] if _HELD in held else found
+            words = [part for word in words for part in _parts(word)]
+    return [part for word in words for part in _with_parts(word)] if _HELD in held else words
 
 
 def _with_held_points(text: str) -> str:
@@ -91,14 +89,14 @@ def _without_typeset(text: str) -> str:
 
 
 def _without_contractions(text: str) -> str:
-    """Return a text without what `_CONTRACTION` matches, which is searched for at apostrophes alone, to be quick."""
-    kept, at = [], 0
+    """Return a text without matches of `_CONTRACTION`, searched for at apostrophes alone, to be quick."""
+    parts, at = [], 0
     for mark in (_APOSTROPHE if text.isascii() else _TYPESET_APOSTROPHE).finditer(text):
-        found = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())
-        if found and found.start() >= at:
-            kept.append(text[at : found.start()])
-            at = found.end()
-    return "".join([*kept, text[at:]])
+        contraction = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())
+        if contraction and contraction.start() >= at:
+            parts.append(text[at : contraction.start()])
+            at = contraction.end()
+    return "".join([*parts, text[at:]])
 
 
 def _parts(word: str) -> list[str]:
@@ -121,7 +119,7 @@ def is_paired(sign: str) -> bool:
 
 
 def count_words(text: str) -> int:
-    """Return the number of words of a text: what blanks separate; of scripts without blanks, pairs of signs."""
+    """Return the number of words between blanks, or of pairs of signs in scripts without blanks."""
     count = len(text.split())
     if text.isascii() or not _compiled(_PAIRED).search(text):
         return count

@@ -1,7 +1,4 @@
-"""Chat models over the OpenAI protocol, by the `openai` client.
-
-The server is OpenAI's or any that speaks its protocol (Ollama, vLLM, llama.cpp, Mistral, …).
-"""
+"""Chat models on servers that speak the OpenAI protocol (OpenAI, Ollama, vLLM, llama.cpp, Mistral, …)."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from ..names import ModelName
 from ..replies import UnwrappedStream, may_think_untagged, thinks, unwrap
 from ..sources import ModelSource, RequestLimits
 from ..tokens import count_tokens
-from .client import explain, is_too_long, open_client, require_key, said_in, without_key
+from .client import explain, is_too_long, message_in, open_client, require_key, without_key
 from .completions import (
     PATH,
     THOUGHT_KEYS,
@@ -40,9 +37,8 @@ if TYPE_CHECKING:
 class OpenAIChat:
     """A chat model on a server, with at most `limits.max_concurrency` requests at once.
 
-    name: `source/model`; server: its address; usage: the cost so far; stopped: the error after which
-    nothing more is asked, or None. warn: called if a parameter that somebody has configured cannot be
-    sent. Raise ModelError if a key is needed and not set."""
+    name: `source/model`; usage: the cost so far; stopped: the error after which nothing more is asked, or None;
+    warn: called if a configured parameter cannot be sent. Raise ModelError if a key is needed and not set."""
 
     def __init__(
         self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,
@@ -61,10 +57,10 @@ class OpenAIChat:
         self._untagged = may_think_untagged(name.model)
 
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request. Raise ModelError if the model does not give one.
+        """Return the reply to a request. Raise ModelError.
 
-        show: called with each part of what the model says as it arrives. The client repeats requests by
-        itself after time-outs, 429 and 5xx, with increasing waits."""
+        show: called with each part as it arrives. The client retries after time-outs, 429 and 5xx, with increasing
+        waits."""
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)
         async with self._slots:
             if self.stopped:
@@ -76,7 +72,7 @@ class OpenAIChat:
                 raise
 
     async def _complete(self, request: Request, show: Show | None, limited: bool = True) -> Reply:
-        """Return the reply to a request, which is sent again without what the server refuses."""
+        """Return the reply to a request, sent again without what the server refuses."""
         import openai
 
         body = self._body(request, self._schemas, limited)
@@ -88,7 +84,7 @@ class OpenAIChat:
                 return await self._complete(request, show, limited and again)
             if is_too_long(error):
                 raise self._explain(error) from None
-            if request.tools and "tool" in said_in(error):  # the model, or its server, calls none
+            if request.tools and "tool" in message_in(error):  # the model, or its server, calls none
                 return await self._complete(replace(request, tools=()), show, limited)
             if show:  # the server may not be able to stream
                 return await self._complete(request, None, limited)
@@ -107,12 +103,12 @@ class OpenAIChat:
 
     def _refused(self, error: APIStatusError, body: dict[str, Any]) -> str:
         param = value_at(error.body, "param")
-        return self._parameters.refused(said_in(error), param if isinstance(param, str) else "", body)
+        return self._parameters.refused(message_in(error), param if isinstance(param, str) else "", body)
 
     def _learn(self, refused: str, error: APIStatusError) -> bool:
         if refused == "temperature" and self._parameters.temperature:
-            self._warn(f"{self.name} takes no temperature, and is asked without: {self._safe(said_in(error))}")
-        return self._parameters.learn(refused, said_in(error))
+            self._warn(f"{self.name} takes no temperature, and is asked without: {self._safe(message_in(error))}")
+        return self._parameters.learn(refused, message_in(error))
 
     async def _send(self, request: Request, body: dict[str, Any], show: Show | None) -> Reply:
         self._client = client = self._client or open_client(self._source, self._key, self._limits)
@@ -120,7 +116,7 @@ class OpenAIChat:
         try:
             completion = await stream_completion(client, body, stream, self.name) if stream else None
             completion = completion or json.loads(await client.post(PATH, cast_to=bytes, body=body))
-        except CutOffError as error:  # stopped by who it is shown to, but paid for
+        except CutOffError as error:  # stopped by the viewer, but paid for
             self._count(Reply("", count_tokens(request.text), count_tokens(error.text)))
             raise
         except (ValueError, RecursionError) as error:  # the body is not JSON
@@ -137,7 +133,7 @@ class OpenAIChat:
         return await self._complete(request, show)
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
-        """Return True if the model spent its tokens on thoughts, and more of them could help."""
+        """Return True if the model spent its tokens on thoughts, and more could help."""
         return not request.sampling.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
@@ -149,9 +145,9 @@ class OpenAIChat:
         return body | ({"tools": request.tools} if request.tools else {})
 
     def _read(self, completion: Any, request: Request) -> Reply:
-        """Return the reply in a completion, of which servers may omit any part.
+        """Return the reply in a completion; servers may omit any part.
 
-        Its tokens are paid for and so are counted, even if the reply is useless."""
+        Its tokens are counted even if the reply is useless."""
         choice = first_item(value_at(completion, "choices"))
         message = value_at(choice, "message")
         if message is None:
@@ -187,7 +183,7 @@ class OpenAIChat:
             raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
     async def close(self) -> None:
-        """Close all connections, and forget everything that belongs to the running event loop."""
+        """Close connections, and drop what belongs to the running event loop."""
         client, self._client, self._slots = self._client, None, None
         if client:
             await client.close()
@@ -202,22 +198,22 @@ class OpenAIChat:
 
 
 def _thought_in(completion: Any) -> bool:
-    """Return True if a model thought before it answered, as far as a completion says."""
+    """Return True if a completion shows that the model thought before it answered."""
     message = value_at(first_item(value_at(completion, "choices")), "message")
     details = value_at(value_at(completion, "usage"), "completion_tokens_details")
-    said = any(value_at(message, key) for key in THOUGHT_KEYS) or number_in(details, "reasoning_tokens")
-    return bool(said) or thinks(text_in(value_at(message, "content")))
+    thoughts = any(value_at(message, key) for key in THOUGHT_KEYS) or number_in(details, "reasoning_tokens")
+    return bool(thoughts) or thinks(text_in(value_at(message, "content")))
 
 
 def _beside(completion: Any, reply: Reply) -> str:
-    """Return what an empty reply has beside a text."""
+    """Return what an empty reply has instead of a text."""
     if reply.calls:
         return " but called a tool, of which it has none"
     return ": it sent nothing but its thoughts" if _thought_in(completion) else ""
 
 
 def _mend(error: APIError) -> str:
-    """Return what can be done about an error, in the words of the settings, or ""."""
+    """Return what the user can do about an error, or ""."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):

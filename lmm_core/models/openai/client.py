@@ -1,4 +1,4 @@
-"""Clients of the OpenAI protocol: opened, checked, and their errors put into sentences without the key."""
+"""Clients of the OpenAI protocol: opening, checks of requests, errors as sentences without the key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HEADERS = frozenset({
     "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
 })  # fmt: skip
-# What servers say of a request for which the model's context has no room.
+# Messages about a request that exceeds the model's context
 _TOO_LONG = re.compile(
     "exceed_context_size|context_length_exceeded|context (length|size|window)|prompt is too long|too large for model"
 )
@@ -28,9 +28,9 @@ NO_CHAT_MODEL = "use --model extractive/default, which needs no key and no netwo
 
 
 def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MODEL) -> str:
-    """Return the key of a source, or "" if it needs none. Raise ModelError if it is missing or wrong.
+    """Return the key of a source, "" if it needs none. Raise ModelError if it is missing or malformed.
 
-    instead: what can be done without a key."""
+    instead: what works without a key."""
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
@@ -69,15 +69,15 @@ def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOp
 
 
 def _server(url: Any) -> tuple[str, str, int | None]:
-    """Return the part of a client's URL that decides where a request goes."""
+    """Return the part of a URL that decides where a request goes."""
     return url.scheme, url.host, url.port
 
 
 async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
     """Check a request before it is sent.
 
-    A redirect may not lead to another server. What the client reads from OPENAI_ORG_ID,
-    OPENAI_CUSTOM_HEADERS and the like goes to OpenAI's source only, as named by the person."""
+    A redirect may not lead to another server. Headers from OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like go to
+    OpenAI's source only, as named by the person."""
     if _server(request.url) != home:
         there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         raise ModelError(
@@ -96,7 +96,7 @@ def explain(
 ) -> ModelError:  # fmt: skip
     """Return an error of the client as a sentence, without the key.
 
-    answered: the server has answered before. If it has not and cannot be reached, the run stops."""
+    answered: the server has answered before; otherwise an unreachable one stops the run."""
     import openai
 
     address = shown_address(source.base_url)
@@ -109,32 +109,32 @@ def explain(
         doubt = running if source.local else doubt_environment(running)
         return ModelError(f"{name}: {address} cannot be reached. {doubt}", stop=not answered)
     if not isinstance(error, openai.APIStatusError):
-        return ModelError(f"{name}: {without_key(said_in(error), key)}")
-    status, said = error.status_code, without_key(said_in(error), key)
+        return ModelError(f"{name}: {without_key(message_in(error), key)}")
+    status, message = error.status_code, without_key(message_in(error), key)
     if status in (401, 403):
         refused = f"{name}: the server refuses the key ({status}): check ${source.key_variable}"
         required = f"{name}: the server requires a key ({status}): name its variable in key_variable"
         return ModelError(refused if source.key_variable else required, stop=True)
     if status == 404:
-        return ModelError(f"{name}: there is no such model or address at {address} (404): {said}", stop=True)
+        return ModelError(f"{name}: there is no such model or address at {address} (404): {message}", stop=True)
     if is_too_long(error):
-        return ModelError(f"{name}: the request is too long for the model ({said})")
-    return ModelError(f"{name}: the server reports error {status}: {said}", stop=error.code == "insufficient_quota")
+        return ModelError(f"{name}: the request is too long for the model ({message})")
+    return ModelError(f"{name}: the server reports error {status}: {message}", stop=error.code == "insufficient_quota")
 
 
 def is_too_long(error: APIError) -> bool:
-    """Return True if a server says that its model's context has no room for a request."""
-    kinds = f"{error.type} {error.code} {said_in(error)}"
+    """Return True if a server says that a request exceeds the model's context."""
+    kinds = f"{error.type} {error.code} {message_in(error)}"
     return getattr(error, "status_code", 0) in (400, 413, 422) and _TOO_LONG.search(kinds) is not None
 
 
-def said_in(error: Any) -> str:
-    """Return what a server says in an error."""
+def message_in(error: Any) -> str:
+    """Return a server's message in an error."""
     return sentence_in(error.body) or str(error.message)
 
 
 def sentence_in(error: Any) -> str:
-    """Return what a server says in an error: a text, or one in an object or a list, in the forms that servers use."""
+    """Return the message in an error: a text, or in nested objects or lists, as servers write it."""
     for _ in range(4):  # objects in one another
         if isinstance(error, list):
             error = error[0] if error else None

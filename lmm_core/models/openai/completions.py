@@ -1,7 +1,4 @@
-"""Requests and completions of the OpenAI protocol as JSON: messages written, replies read, streams joined.
-
-Servers leave out various parts of a completion, so nothing is assumed to be there.
-"""
+"""Requests and completions of the OpenAI protocol as JSON. Servers leave out various parts, so nothing is assumed."""
 
 from __future__ import annotations
 
@@ -17,15 +14,15 @@ if TYPE_CHECKING:
 
     from ..replies import UnwrappedStream
 
-# The client's own `post` is used, and its reply read as JSON. `chat.completions` would check the
-# request and the reply in full, which is a third of the processor time of a call.
+# The client's `post` with plain JSON: `chat.completions` checks request and reply in full, a third of a call's
+# processor time
 PATH = "/chat/completions"
 THOUGHT_KEYS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
 _THOUGHT_PARTS = ("thinking", "reasoning")  # and their types where a message's content has parts
 
 
 def value_at(value: Any, key: str) -> Any:
-    """Return the value of a key, or None if it is missing or the value is no object."""
+    """Return the value of a key; None if it is missing or the value is no object."""
     return value.get(key) if isinstance(value, dict) else None
 
 
@@ -37,11 +34,10 @@ def first_item(value: Any) -> Any:
 async def stream_completion(
     client: AsyncOpenAI, body: dict[str, Any], shown: UnwrappedStream, name: str
 ) -> dict[str, Any] | None:
-    """Return a completion joined from its parts, of which what the model says is shown as it arrives.
+    """Return a completion joined from its parts, showing the text as it arrives.
 
-    Return None if the server does not stream, or does not mark the last part. Raise ModelError if
-    the connection breaks off, and APITimeoutError if nothing comes in time; a CutOffError of who
-    it is shown to ends the stream."""
+    Return None if the server does not stream, or marks no last part. Raise ModelError if the connection breaks off,
+    APITimeoutError if nothing comes in time; a CutOffError of the viewer ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []
@@ -63,7 +59,7 @@ async def stream_completion(
             shown.finish()
     except _transport_errors() as error:
         raise _stream_error(error, stream, name, any(texts)) from None
-    except CutOffError:  # by who it is shown to: the server need not go on
+    except CutOffError:  # by the viewer: the server need not go on
         await stream.close()
         raise
     called = [calls[at] for at in sorted(calls)]
@@ -80,7 +76,7 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
 
 def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
-    """Return the error of a stream that ended before its time; begun: some of its text has come."""
+    """Return the error of a stream that ended early. begun: some of its text has come."""
     from openai import APITimeoutError
 
     late = "Timeout" in type(error).__name__  # the client's own error, or one of the library below it
@@ -91,9 +87,9 @@ def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begu
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
-    """Add the parts of tool calls to the calls so far, by their numbers."""
-    found = value_at(delta, "tool_calls")
-    for number, part in enumerate(found if isinstance(found, list) else []):
+    """Add parts of tool calls to the calls so far, by their numbers."""
+    parts = value_at(delta, "tool_calls")
+    for number, part in enumerate(parts if isinstance(parts, list) else []):
         at, function = value_at(part, "index"), value_at(part, "function")
         call = calls.setdefault(number if at is None else at, {"id": "", "function": {"name": "", "arguments": ""}})
         call["id"] = call["id"] or text_in(value_at(part, "id"))
@@ -102,10 +98,10 @@ def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
 
 
 def calls_in(message: Any) -> tuple[ToolCall, ...]:
-    """Return the tool calls of a message. Some servers give them no ids."""
-    found = value_at(message, "tool_calls")
+    """Return the tool calls of a message; some servers give no ids."""
+    parts = value_at(message, "tool_calls")
     calls = []
-    for number, call in enumerate(found if isinstance(found, list) else []):
+    for number, call in enumerate(parts if isinstance(parts, list) else []):
         name, arguments = (text_in(value_at(value_at(call, "function"), key)) for key in ("name", "arguments"))
         if name:
             calls.append(ToolCall(text_in(value_at(call, "id")) or f"call_{number}", name, arguments))
@@ -114,35 +110,32 @@ def calls_in(message: Any) -> tuple[ToolCall, ...]:
 
 def message_data(message: ChatMessage) -> dict[str, Any]:
     """Return a message as the protocol writes it."""
-    sent: dict[str, Any] = {"role": message.role, "content": message.content}
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        sent["tool_calls"] = [
+        data["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.calls
         ]
     if message.answers:
-        sent["tool_call_id"] = message.answers
-    return sent
+        data["tool_call_id"] = message.answers
+    return data
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that a broken stream can raise.
-
-    The client uses httpx, and httpx2 from its version 3 on, and passes their errors on or wraps
-    them."""
+    """Return the errors of a broken stream, from the client and from httpx (httpx2 since its version 3)."""
     from openai import APIConnectionError
 
     return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
 
 
 def no_choices(completion: Any) -> str:
-    """Return why a completion holds no reply. Some servers send errors in this form."""
-    said = sentence_in(completion) if isinstance(completion, dict) else ""
-    return said or "the reply does not follow the OpenAI protocol (no choices)"
+    """Return why a completion holds no reply; some servers send errors in this form."""
+    message = sentence_in(completion) if isinstance(completion, dict) else ""
+    return message or "the reply does not follow the OpenAI protocol (no choices)"
 
 
 def text_in(content: Any) -> str:
-    """Return the text of a message's content. Servers of reasoning models may send it in parts."""
+    """Return the text of a message's content, which reasoning models may send in parts."""
     if isinstance(content, list):
         texts = [value_at(part, "text") for part in content if value_at(part, "type") not in _THOUGHT_PARTS]
         return "".join(text for text in texts if isinstance(text, str))
@@ -150,6 +143,6 @@ def text_in(content: Any) -> str:
 
 
 def number_in(used: Any, key: str) -> int:
-    """Return a number of tokens from a server's report of usage, or 0."""
+    """Return a number of tokens from a report of usage, or 0."""
     value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
     return value if isinstance(value, int) else 0

@@ -1,7 +1,7 @@
-"""The parameters of requests beside messages and schema, as one server takes them.
+"""Parameters of requests besides messages and schema, as one server takes them.
 
-Servers differ: OpenAI's reasoning models want `max_completion_tokens` in place of `max_tokens`, and
-refuse a temperature. What a server has refused by name is not sent to it again.
+OpenAI's reasoning models want `max_completion_tokens` in place of `max_tokens`, and refuse a temperature. A
+parameter that a server refused by name is not sent again.
 """
 
 from __future__ import annotations
@@ -21,40 +21,41 @@ _TOO_LARGE = re.compile(r"too large|at most|exceed|maximum|less than|smaller tha
 
 @dataclass(slots=True)
 class Parameters:
-    """The parameters that a server takes: the name of the limit of a reply ("" for none), and a temperature or not.
+    """The parameters that a server takes.
 
-    thinks: the model has been seen to think before it answers, which counts against the limit."""
+    limit: the name of the limit of a reply, "" for none; thinks: the model thinks before it answers, which counts
+    against the limit."""
 
     limit: str = _LIMIT
     temperature: bool = True
     thinks: bool = False
 
     def of(self, request: Request, limited: bool = True) -> dict[str, Any]:
-        """Return the parameters to send with a request; without a limit if it is not to be `limited`."""
+        """Return the parameters of a request. limited: with a limit of the reply."""
         chosen = request.sampling
-        sent = dict(chosen.extra)
+        parameters = dict(chosen.extra)
         if self.limit and limited:
-            sent[self.limit] = self.most_tokens(request)
+            parameters[self.limit] = self.most_tokens(request)
         if chosen.temperature is not None and self.temperature:
-            sent[_TEMPERATURE] = chosen.temperature
-        return sent
+            parameters[_TEMPERATURE] = chosen.temperature
+        return parameters
 
     def most_tokens(self, request: Request) -> int:
-        """Return the tokens that the reply to a request may have."""
+        """Return the limit of tokens of a reply."""
         return request.sampling.max_tokens or request.max_tokens + (THOUGHTS if self.thinks else 0)
 
     def refused(self, said: str, param: str, body: Mapping[str, Any]) -> str:
-        """Return which of a refused request's parameters the server's error names, or "".
+        """Return the parameter that a server's error names, or "".
 
-        said, param: the error's text, and the parameter that it names in a field of its own."""
-        sent = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
-        named = next((key for key in sent if key == param or re.search(rf"\b{key}\b", said)), "")
+        said, param: the error's text, and its field for the parameter."""
+        sent_keys = [key for key in (_TEMPERATURE, _LIMIT, _NEW_LIMIT) if key in body]
+        named = next((key for key in sent_keys if key == param or re.search(rf"\b{key}\b", said)), "")
         return named or (self.limit if self.limit in body and _COMPLETION in said else "")
 
     def learn(self, key: str, said: str) -> bool:
-        """Send the parameter `key` no longer, or by another name.
+        """Stop sending the parameter `key`, or send it under another name.
 
-        Return False if only its value was too large; then the next request may have it again."""
+        Return False if only its value was too large, so that the next request may have it."""
         if key == _TEMPERATURE:
             self.temperature = False
         elif _TOO_LARGE.search(said):

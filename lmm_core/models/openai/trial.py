@@ -1,4 +1,4 @@
-"""Ask a model once, for one token or one vector, to see whether it can be asked."""
+"""Ask a model once, for one token or one vector, to see whether it works."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..names import ModelName
 from ..sources import ModelSource, RequestLimits, Sampling
 from .chat import OpenAIChat
 
-# Models that think before they answer say this when one token is too little; so they have been asked.
+# Models that think first say this when one token is too little, which is an answer
 _CUT_OFF = "output limit was reached"
 _REQUEST = Request((ChatMessage("user", "Say: yes"),), sampling=Sampling(max_tokens=1))
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of asking a model once. said: a sentence without the key."""
+    """The outcome of asking once. said: a sentence without the key."""
 
     answered: bool
     said: str
 
 
 async def try_model(name: ModelName, source: ModelSource, limits: RequestLimits, embeds: bool = False) -> Trial:
-    """Ask a model for one token, or an embedding model for one vector, without repeating what fails."""
+    """Ask a model for one token, or an embedding model for one vector, without retries."""
     limits, began = replace(limits, max_retries=0), time.monotonic()
     try:
         await (_embed if embeds else _complete)(name, source, limits)

@@ -10,8 +10,8 @@ from ..languages.words import PAIRED, find_words
 from ..prompts import instructions
 from ..replies import one_line
 
-# The marks by which servers tell a chat's messages apart. A model writes them as text if the server
-# uses a wrong template, or if the model is not made for chats.
+# Marks between a chat's messages. A model writes them as text if the server uses a wrong template, or if the model
+# is not made for chats.
 MARKS = re.compile(
     r"<\|[a-z_ ]{2,30}\|>|<\uff5c[^<>\n]{2,40}\uff5c>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</?s>(?=\s|\Z)"
 )
@@ -24,7 +24,7 @@ TAGS = re.compile(
 
 
 def echoes_instructions(text: str, length: int) -> bool:
-    """Return True if so many words of our instructions stand in a text, one after the other."""
+    """Return True if a text has `length` consecutive words of our instructions."""
     return not _runs(text, length).isdisjoint(_instruction_runs(length))
 
 
@@ -41,16 +41,16 @@ def _runs(text: str, length: int) -> set[tuple[str, ...]]:
 # Repetitions
 
 _WORD = re.compile(rf"[{PAIRED}]|[^\W_]+")
-_START = 4  # words that a repetition is found by
+_START = 4  # words by which a repetition is found
 _COPIES = 4  # times that the same words follow each other before it is a loop
 _LEAST = 24  # words in these copies, numbers aside
-_SHOWN = 60  # characters of a repetition that are told
+_SHOWN = 60  # characters of a repetition in a message
 
 
 def repeated_in(text: str, known: str = "") -> str:
     """Return the words that a text repeats over and over, or "".
 
-    known: a text whose own repetitions are none of this one's."""
+    known: the request, whose own repetitions do not count."""
     words = _words(text)
     last: dict[tuple[str, ...], int] = {}  # where the words before a place stood last
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers
@@ -75,6 +75,6 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def told_repetition(repeated: str) -> str:
-    """Return what is wrong with an answer that repeats some words, for a message."""
+def repetition_fault(repeated: str) -> str:
+    """Return the fault of an answer that repeats some words."""
     return f"it repeats itself: “{one_line(repeated)[:_SHOWN]}…”"
