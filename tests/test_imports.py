@@ -76,7 +76,7 @@ MOST_LINES = {
     "retrieve": 4142,
     "scan": 5138,
     "serving": 1586,
-    "settings": 1974,
+    "settings": 1940,
     "store": 1938,
     "study": 2601,
     "vector_store_qdrant": 182,

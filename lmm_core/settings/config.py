@@ -1,14 +1,13 @@
-"""The settings of a project, read from code, `config.toml`, the environment and the defaults.
+"""The settings of a project, from code, `config.toml`, the environment and the defaults.
 
     config = ConfigSettings(RAG={"questions": True})
 
-takes everything else from `config.toml`, then from the environment, then from the defaults.
-All problems are raised together as one ConfigError, one a line.
+takes everything else from `config.toml`, then from the environment, then from the defaults. All problems are raised as
+one ConfigError, one a line.
 
-A `config.toml` may come with a folder from somebody else. So it holds no keys, takes nothing from
-the environment, sends no key to a server that the person has not allowed (sources and storage
-know the file that names their server: see `models.trust`), and cannot lead the index out of
-the project.
+A `config.toml` may come with somebody else's folder. So it holds no keys, takes nothing from the environment, sends
+no key to a server that the person has not allowed (sources and storage know the file that names their server: see
+`models.trust`), and cannot lead the index out of the project.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)  # values of such names
 class ConfigSettings(BaseSettings, ConfigTables):
     """The settings of LM markdown and of LM markdown for education.
 
-    The tables are arguments: as a dictionary, whose texts are converted ('5' to 5), or as an object, and
-    `storage` as `":memory:"`, LocalStorage or RemoteSource, too. Keys that are not given come from
-    the `config.toml` of the working folder's project (`_file` names another one), then from the environment, then
-    from the defaults. Raises ConfigError, which lists all problems."""
+    The tables are arguments: dictionaries, whose texts are converted ('5' to 5), or objects; `storage` also as
+    `":memory:"`, LocalStorage or RemoteSource. Missing keys come from the `config.toml` of the working folder's
+    project (`_file` names another), then from the environment, then from the defaults. Raise ConfigError with all
+    problems."""
 
     model_config = SettingsConfigDict(case_sensitive=True, validate_default=False)
     sources: dict[str, SourceOptions] = {}
@@ -61,12 +60,12 @@ class ConfigSettings(BaseSettings, ConfigTables):
         env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
-        """Return what is given alone: the layers are merged already, since messages and trust go by where a value is
-        from."""
+        """Return the arguments alone: the layers are merged already, with the origin of each value for messages and
+        trust."""
         return (init_settings,)
 
     def _note_files(self, layers: Layers) -> None:
-        """Note where the file has a say in a server, even if it names only the host or only the variable."""
+        """Store which file names a server, even if it names only its host or its variable."""
         for name, source in self.sources.items():
             server_file = layers.file_behind(("sources", name, "base_url"))
             file = server_file or layers.file_behind(("sources", name, "key_variable"))
@@ -76,7 +75,7 @@ class ConfigSettings(BaseSettings, ConfigTables):
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
-    """Return one line for an error that pydantic has found."""
+    """Return a line for an error of pydantic."""
     keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
@@ -89,7 +88,7 @@ def _describe(error: ErrorDetails, layers: Layers) -> str:
     return f"{place}: `{name}`: {message}{value}"
 
 
-# An account of the settings in force: each with its value and where that comes from
+# The settings in force with their origins
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class SettingInForce:
 
 
 def explain(file: Path) -> list[SettingInForce]:
-    """Return the settings in force for a `config.toml`, in the order of their sections. Raise ConfigError."""
+    """Return the settings in force for a `config.toml`, by section. Raise ConfigError."""
     layers, settings = read_layers(file, {}), ConfigSettings(file)
     return [SettingInForce(".".join(keys), value, layers.origin(keys)) for keys, value in _values(settings)]
 
@@ -113,7 +112,8 @@ def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
         if section == "spelling":
             yield (section,), table
             continue
-        tables = {(section, name): one for name, one in table.items()} if section == "sources" else {(section,): table}
+        sources = {(section, name): source for name, source in table.items()} if section == "sources" else {}
+        tables = sources if section == "sources" else {(section,): table}
         for keys, options in tables.items():
             for name in keys_of(type(options)):
                 value = getattr(options, name)

@@ -15,7 +15,7 @@ from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
 from .tables import SECTIONS, Keys, key_type, section_keys
 
-# The settings that hold the name of a model, by the role in the names of their variables.
+# The settings with a model's name, by the role in their variables' names
 MODEL_KEYS: dict[str, Keys] = {
     "MAJOR": ("major", "model"),
     "MINOR": ("minor", "model"),
@@ -36,10 +36,10 @@ _VARIABLES: dict[str, Keys] = {"LMM_SPELLING": ("spelling",)} | {
 def read_environment(
     value: Callable[..., Any], sources: list[str]
 ) -> tuple[dict[Keys, Any], dict[Keys, str], list[str]]:
-    """Return the settings of the environment, the names of their variables, and what is wrong with names.
+    """Return the settings in the environment, the names of their variables, and problems with names.
 
-    value: returns what goes over the environment for a key, or None; sources: the names of those that it configures.
-    Names of variables may be written in any case; an empty variable counts as not set."""
+    value: returns the value from a higher layer for a key, or None; sources: names of configured ones. Names of
+    variables may be in any case; an empty variable is not set."""
     values: dict[Keys, Any] = {}
     variables: dict[Keys, str] = {}
     problems: list[str] = []
@@ -65,7 +65,7 @@ def _keys_of(variable: str) -> Keys | None:
 
 
 def _parsed(text: str, kind: Any) -> Any:
-    """Return a list or a table that is written as JSON, and any other text as it is."""
+    """Return a list or a table from its JSON, and any other text unchanged."""
     if kind is not str and text.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(text)
@@ -81,11 +81,11 @@ def _hint(variable: str) -> str:
 
 
 def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]) -> Iterator[tuple[Keys, str, str]]:
-    """Yield the key of a model, its name, and the variables that make it.
+    """Yield for each role the key of its model, the model's name, and the variables that make it.
 
-    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without a source names one
-    of the known sources itself, or comes from that of the role above it, so that no role asks another provider by
-    chance; the major and the embedding model come from OpenAI's."""
+    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without a source names a
+    known source itself, or takes that of the role above, so that no role asks another provider by chance; the major
+    and the embedding model take OpenAI."""
     above = ""
     for role, keys in MODEL_KEYS.items():
         source = _first_set(given, f"SOURCE_{role}")

@@ -34,13 +34,11 @@ def _inform(message: str) -> None:
 class Models:
     """The models of one run.
 
-    Each is opened once at each server, however many documents and roles it serves, so that its
-    limit on requests holds for all of them.
+    Each is opened once at each server, so that its limit on requests holds for all documents and roles.
 
-    spec: a model's name, in place of those in documents and configuration; jobs: requests at
-    the same time, in place of the configured number; warn: is called with a message when the
-    reply cache cannot be used, and when texts go elsewhere than their source's name says; inform: is
-    told what is sent where, before it is sent."""
+    spec: a model's name, in place of those in documents and configuration; jobs: requests at the same time, in place
+    of the configured number; warn: called if the reply cache cannot be used, or if texts go elsewhere than their
+    source's name says; inform: called with what is sent where, before it is sent."""
 
     spec: str = ""
     jobs: int | None = None
@@ -48,7 +46,7 @@ class Models:
     inform: Callable[[str], None] = _inform
     _models: dict[tuple[ModelName, ModelSource], OpenAIChat] = field(default_factory=dict, init=False)
     _askers: list[Asker] = field(default_factory=list, init=False)
-    _told: set[ModelSource] = field(default_factory=set, init=False)
+    _warned: set[ModelSource] = field(default_factory=set, init=False)
     _announced: set[ModelName] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
@@ -60,7 +58,7 @@ class Models:
         return model_name(project, role)
 
     def annotator(self, project: Project) -> Annotator:
-        """Return the annotator, which asks the minor model. Raise ModelError if none is named."""
+        """Return the annotator, which asks the minor model. Raise ModelError."""
         from ..models.annotators.lazy import LazyAnnotator, stand_in
 
         name = self.name(project, "minor")
@@ -79,7 +77,7 @@ class Models:
         return LazyAnnotator(str(name), open_annotator)
 
     def asker(self, project: Project, role: str) -> Asker:
-        """Return a chat model with the reply cache in front of it.
+        """Return a chat model with its reply cache.
 
         Raise ModelError if there is none: the stand-in cannot chat, or a key is missing."""
         name = self.name(project, role)
@@ -94,13 +92,11 @@ class Models:
         for asker in self._askers:
             if asker.model is model and asker.sampling == limits.sampling:
                 return asker
-        self._askers.append(self._open(model, limits.sampling))
+        self._askers.append(self._new_asker(model, limits.sampling))
         return self._askers[-1]
 
     def embedder(self, project: Project) -> Embedder | None:
-        """Return the embedding model, or None if none is named and none is on this machine.
-
-        Raise ModelError if the one that is named cannot be used."""
+        """Return the embedding model, or None if none is named. Raise ModelError if it cannot be used."""
         name = self.name(project, "embedding")
         if name == NO_MODEL:
             return None
@@ -113,10 +109,10 @@ class Models:
         return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
 
     def source(self, project: Project, name: ModelName) -> ModelSource:
-        """Return the source of a model. Warn, once, if a file leads requests to one of our sources elsewhere."""
+        """Return the source of a model. Warn, once, if a file replaces the server of one of our sources."""
         source = known_sources(project.sources)[name.source]
-        if source.detour and source not in self._told:
-            self._told.add(source)
+        if source.detour and source not in self._warned:
+            self._warned.add(source)
             self.warn(source.detour)
         return source
 
@@ -129,7 +125,7 @@ class Models:
             self._models[name, source] = OpenAIChat(name, source, limits, self.warn)
         return self._models[name, source]
 
-    def _open(self, model: OpenAIChat, sampling: Sampling) -> Asker:
+    def _new_asker(self, model: OpenAIChat, sampling: Sampling) -> Asker:
         from ..models.cache import Cache
         from ..models.chat import Asker
 
@@ -137,12 +133,12 @@ class Models:
 
     @property
     def stopped(self) -> ModelError | None:
-        """Return the error after which a model is asked nothing more, or None."""
+        """Return the error that ended requests to a model, or None."""
         return next((model.stopped for model in self._models.values() if model.stopped), None)
 
     @property
     def usage(self) -> Usage:
-        """Return what all models together have been asked and have cost."""
+        """Return the total cost."""
         from ..models.chat import Usage
 
         total = Usage()
@@ -161,8 +157,8 @@ class Models:
 
 @validated
 def chat_model_from_config(role: Literal["major", "minor", "aux"] = "major", path: str | Path | None = None) -> Asker:
-    """Return the chat model for a role, as the configuration of a file's project names it.
+    """Return the chat model that a file's project configures for a role.
 
-    path: of the file, None for the working folder's project. Ask the model with `ask`, or many
-    times at once with `asyncio.gather`, and `close` it. Raise ConfigError and ModelError."""
+    path: of the file, None for the working folder's project. Ask the model with `ask`, or many times at once with
+    `asyncio.gather`, and `close` it. Raise ConfigError and ModelError."""
     return Models().asker(load_project(Path(path) if path is not None else None), role)

@@ -1,4 +1,4 @@
-"""The settings of a project as plain values, and the changes that a document's header makes.
+"""The settings of a project as plain values, and a document's header over them.
 
 The configuration (`settings.config`) is imported only if there is something to read.
 """
@@ -39,9 +39,9 @@ from .tables import (
 if TYPE_CHECKING:
     from .config import ConfigSettings
 
-# The names of annotations in a header's `RAG`, and the options that they set.
+# Names of annotations in a header's `RAG`, with their options
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
-# The options that `RAG` may also set, each with its default.
+# Options that `RAG` may also set, with their defaults
 _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in keys_of(ScanOpts)}
 
 
@@ -49,13 +49,10 @@ _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in 
 class Project:
     """The settings of a project.
 
-    root: the project's folder; spelling: of new blocks in a document without any;
-    rules: for leaving parts out of the notes; opts: the annotations to make; models: the
-    name of the model for each role (`default`, `source` or `source/model`); requests: the limits
-    of requests for each role; sources: only the configured ones; system: the system message for
-    chats and edits, "" for ours; synonyms: the names that mean the same as a name; embeddings, storage,
-    database, split, ask, serve, files, site: tables of the configuration; prompts: the own prompts as templates,
-    by their names."""
+    spelling: of new blocks in a document without any; rules: for leaving parts out of the notes; opts: the
+    annotations to make; models: names by role (`default`, `source` or `source/model`); requests: limits by role;
+    sources: the configured ones; system: message for chats and edits, "" for ours; synonyms: other names by name;
+    prompts: the writer's prompts as templates, by name; the rest: tables of the configuration."""
 
     root: Path
     spelling: Spelling = "div"
@@ -92,14 +89,14 @@ def load_project(path: Path | None) -> Project:
 
 
 def project_finder() -> Callable[[Path], Project]:
-    """Return a function that gives the project of a file; each folder is looked into once. It raises ConfigError."""
+    """Return a function that finds the project of a file and reads that of each folder once. It raises ConfigError."""
     project_in = cache(lambda root: load_project(root / "-"))
     root_of = cache(lambda folder: project_root(folder / "-"))
     return lambda path: project_in(root_of(path.resolve().parent))
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:
-    """Return the project that a configuration makes, or that of the working folder. Raise ConfigError."""
+    """Return the project of a configuration, or of the working folder. Raise ConfigError."""
     if isinstance(config, Project):
         return config
     if config is None:
@@ -108,7 +105,7 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
-    """Return the project in a folder that has these settings."""
+    """Return the project of a folder with these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     return Project(
         root,
@@ -134,14 +131,14 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
 
 
 def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
-    """Return the patterns of `[files]`. Own prompts that are markdown are no documents of the course."""
+    """Return the patterns of `[files]` without the writer's prompts, which are no documents."""
     names = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in asdict(prompts).values()]
     own = [f"/{file.removeprefix('./')}" for file in names if file]
     return replace(files, exclude=(*files.exclude, *own))
 
 
 def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
-    """Return the own prompts. Raise ConfigError if one lies outside the project, or cannot be used."""
+    """Return the writer's prompts. Raise ConfigError if one lies outside the project, or cannot be used."""
     files = {name: file for name, file in asdict(prompts).items() if file.strip()}
     if not files:
         return {}
@@ -169,8 +166,7 @@ def _knit_rules(knit: KnitOptions) -> KnitRules:
 
 
 def model_name(project: Project, role: str) -> ModelName:
-    """Return the model for `major`, `minor`, `aux` or `embedding`. Raise ModelError if the
-    settings name none; the message says what to name."""
+    """Return the model for `major`, `minor`, `aux` or `embedding`. Raise ModelError, which says what to name."""
     return choose_model(role, project.models, known_sources(project.sources))
 
 
@@ -180,9 +176,8 @@ def model_name(project: Project, role: str) -> ModelName:
 def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     """Return the project with the settings of a document's header.
 
-    These are `model` (a mapping, or a list of mappings with one key each), and under `lmm` the knit
-    rules and the spelling of new blocks. Raise ConfigError, whose lines name the keys; the caller
-    names the document."""
+    These are `model` (a mapping, or a list of one-key mappings), and under `lmm` the knit rules and the spelling of
+    new blocks. Raise ConfigError, whose lines name the keys; the caller names the document."""
     project = replace(project, rules=header_rules(header, project.rules))
     problems: list[str] = []
     spelling: Any = options_in(header).get("spelling")
@@ -232,16 +227,16 @@ def _with_system(project: Project, _key: str, value: Any) -> Project:
 
 
 def _with_annotations(project: Project, _key: str, value: Any) -> Project:
-    """Return the project with other annotations, from a list of them or a mapping as the table [RAG] is one.
+    """Return the project with other annotations, from a list of names or a mapping like the table [RAG].
 
-    Of a mapping, only the keys in it change; with a list, the numbers of words from which they are made stay."""
+    A mapping changes its keys only; a list keeps the numbers of words."""
     if isinstance(value, dict):
-        given = {ANNOTATIONS.get(str(key), str(key)): one for key, one in value.items()}
-        for key, one in given.items():
-            if key not in _RAG_KEYS or type(one) is not type(_RAG_KEYS[key]) or one < 0:
+        options = {ANNOTATIONS.get(str(key), str(key)): option for key, option in value.items()}
+        for key, option in options.items():
+            if key not in _RAG_KEYS or type(option) is not type(_RAG_KEYS[key]) or option < 0:
                 allowed = f"true or false for {', '.join(_RAG_KEYS)}, or a number of words for the thresholds"
-                raise ConfigError(f"`{key}: {one!r:.60}`: should be {allowed}")
-        return replace(project, opts=replace(project.opts, **given))
+                raise ConfigError(f"`{key}: {option!r:.60}`: should be {allowed}")
+        return replace(project, opts=replace(project.opts, **options))
     allowed = f"a list of {', '.join(ANNOTATIONS)} ([] for none), or a mapping of {', '.join(_RAG_KEYS)}"
     names = [_text(name, allowed).strip().lower() for name in (value if isinstance(value, list) else [value])]
     if unknown := [name for name in names if name not in ANNOTATIONS]:

@@ -19,16 +19,15 @@ from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
 INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-# Files that Quarto renders only if they are named (see projectHiddenIgnoreGlob in its source).
+# Files that Quarto renders only if named (projectHiddenIgnoreGlob in its source)
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 SHOWN = 3  # names in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A folder of documents. folder: with links followed; root, quarto: of the project and the Quarto project
-    that its documents belong to; named, typed: how their names begin in patterns from the root, and in those
-    from the working folder."""
+    """A folder of documents. folder: links followed; root, quarto: of its documents' project and Quarto project;
+    named, typed: prefix of their names in patterns from the root, and from the working folder."""
 
     folder: Path
     root: Path
@@ -39,12 +38,11 @@ class _Place:
 
 @dataclass
 class DocumentFinder:
-    """Finds the documents that a command works on. All commands that take folders use it.
+    """Finds the documents of folders, for all commands.
 
-    A file that is named by itself is always taken. Of a folder, those documents are taken that
-    `include` and `exclude` under `[files]` of their project choose; where `include` says nothing, all
-    of them, or, in a Quarto project, its pages. exclude: more patterns, from the working folder;
-    included: take what pages include, too."""
+    A file that is named by itself is always taken. Of a folder, the documents are taken that `include` and `exclude`
+    under `[files]` choose; without `include` all, or, in a Quarto project, its pages. exclude: more patterns, from
+    the working folder; included: take files that pages include, too."""
 
     exclude: Sequence[str] = ()
     included: bool = True
@@ -58,18 +56,18 @@ class DocumentFinder:
     ) -> list[Path]:
         """Return the files named, and the documents of the folders named.
 
-        What is left out of a folder unexpectedly is said to the logger. Raise what `find_markdown` does,
-        ConfigError and QuartoError."""
-        found: list[Path] = []
+        logger: told what is unexpectedly left out. Raise what `find_markdown` does, ConfigError and QuartoError."""
+        files: list[Path] = []
         for path in paths:
             inside = find_markdown([path], logger, endings)
-            found += self._chosen(path, inside, endings, logger) if path.is_dir() else inside
-        return list(dict.fromkeys(found))
+            files += self._chosen(path, inside, endings, logger) if path.is_dir() else inside
+        return list(dict.fromkeys(files))
 
     def why_not(self, path: Path, folder: Path | None = None) -> Literal["", "pattern", "no page"]:
-        """Return why a document of a folder is not taken, "" if it is. Raise ConfigError and QuartoError.
+        """Return why a document is not taken, "" if it is. Raise ConfigError and QuartoError.
 
-        folder: in which it was found; in a Quarto project, those inside it are others' (examples, templates)."""
+        folder: in which it was found; in a Quarto project, further projects inside are others' (examples,
+        templates)."""
         place = self._place(path.parent)
         include, exclude = self._rules(place.root)
         if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):
@@ -84,8 +82,8 @@ class DocumentFinder:
         return "no page"
 
     def left_out_finder(self, paths: Sequence[Path]) -> Callable[[Path], bool]:
-        """Return a function that tells of a document whether it lies in one of some paths, which are folders and
-        files, and is not taken. It raises ConfigError and QuartoError."""
+        """Return a function that tells if a document lies in one of the paths and is not taken. It raises
+        ConfigError and QuartoError."""
         named = {os.path.realpath(path) for path in paths}
         folders = [path for path in paths if path.is_dir()]
 
@@ -122,31 +120,31 @@ class DocumentFinder:
     def _chosen(
         self, folder: Path, inside: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
     ) -> list[Path]:
-        """Return those documents of a folder that are taken, with the pages that only Quarto finds there."""
+        """Return the documents of a folder that are taken, with pages that only Quarto finds."""
         reasons = {path: self.why_not(path, folder) for path in inside}
         hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path, folder)]
-        found = [*(path for path in inside if not reasons[path]), *hidden]
+        chosen = [*(path for path in inside if not reasons[path]), *hidden]
         if logger is not None:
-            self._tell(folder, [path for path in inside if reasons[path] == "no page"], logger)
-            if inside and not found and "pattern" in reasons.values():
+            self._report_no_pages(folder, [path for path in inside if reasons[path] == "no page"], logger)
+            if inside and not chosen and "pattern" in reasons.values():
                 in_file(logger, folder).warning(
                     f"{counted(len(inside), 'document')} left out by [files] of config.toml or by --exclude; "
                     "name one by itself to use it"
                 )
-        return found
+        return chosen
 
     def _hidden_pages(self, folder: Path, inside: Sequence[Path], endings: Sequence[str]) -> list[Path]:
-        """Return the pages in a folder that a walk passes over, such as `_chapters/one.md`."""
+        """Return the pages in a folder that a walk skips, such as `_chapters/one.md`."""
         place, quarto = folder.resolve(), quarto_folder(folder.resolve() / "-")
         if quarto is None:
             return []
-        known = {os.path.realpath(path) for path in inside}
-        pages = map(Path, sorted(self._pages_of(quarto) - known))
-        found = [page for page in pages if page.is_relative_to(place) and is_document(page.name, endings)]
-        return [folder / page.relative_to(place) for page in found]
+        walked = {os.path.realpath(path) for path in inside}
+        pages = map(Path, sorted(self._pages_of(quarto) - walked))
+        hidden = [page for page in pages if page.is_relative_to(place) and is_document(page.name, endings)]
+        return [folder / page.relative_to(place) for page in hidden]
 
-    def _tell(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
-        """Say once for each Quarto project what is left out, since it is no page."""
+    def _report_no_pages(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
+        """Report, once for each Quarto project, the documents left out as no pages."""
         by_project: dict[Path, list[Path]] = {}
         for path in left_out:
             quarto = self._place(folder).quarto or self._place(path.parent).quarto
@@ -177,10 +175,10 @@ def _as_typed(path: Path) -> Path:
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents that Quarto renders, notebooks included: a book's chapters, else those that
-    `project: render:` names, else all except README files, files whose names begin with `_`, and the
-    output. Files that lead out of the project are left out, and the logger is warned. Raise
-    QuartoError if the project's settings cannot be read."""
+    """Return the documents that Quarto renders, notebooks included: a book's chapters, else those named by `project:
+    render:`, else all except README files, names that begin with `_`, and the output.
+
+    Files that lead out of the project are left out with a warning. Raise QuartoError."""
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
@@ -189,19 +187,18 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
         return only_inside(paths, folder, logger)
     output = folder / str(mapping_in(settings, "project").get("output-dir") or "_site")
     below = f"{os.path.normcase(output)}{os.sep}" if output.parts else ""
-    found = [
+    documents = [
         path
         for path in find_markdown([folder], logger, RENDERED)
         if not f"{os.path.normcase(path)}{os.sep}".startswith(below) and not _IGNORED_NAMES.fullmatch(path.name)
     ]
     render = mapping_in(settings, "project").get("render")
     patterns = render if isinstance(render, list) else [render]
-    return _rendered(found, [one for one in patterns if isinstance(one, str)], folder)
+    return _rendered(documents, [pattern for pattern in patterns if isinstance(pattern, str)], folder)
 
 
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return those of some files that lie in a project's folder, links followed, and warn the logger
-    of the others."""
+    """Return the files that lie in a project's folder, links followed; warn of the others."""
     inside = []
     for path in paths:
         if is_inside(path, folder):
@@ -215,56 +212,56 @@ def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None =
 
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
-    """Return those of some files that the patterns of `render:` name, in their order, without those
-    that a pattern after `!` names (https://quarto.org/docs/reference/globs.html)."""
+    """Return the files that the patterns of `render:` name, in their order, without those after `!`
+    (https://quarto.org/docs/reference/globs.html)."""
     names = {path.relative_to(folder).as_posix(): path for path in paths}
-    wanted = [read_patterns([_pattern(one)]) for one in patterns if not one.startswith("!")]
-    gone = read_patterns([one[1:] for one in patterns if one.startswith("!")])
-    found = [name for rules in wanted for name in names if matches(rules, name)] if wanted else list(names)
-    return [names[name] for name in dict.fromkeys(found) if not matches(gone, name)]
+    wanted = [read_patterns([_pattern(pattern)]) for pattern in patterns if not pattern.startswith("!")]
+    excluded = read_patterns([pattern[1:] for pattern in patterns if pattern.startswith("!")])
+    chosen = [name for rules in wanted for name in names if matches(rules, name)] if wanted else list(names)
+    return [names[name] for name in dict.fromkeys(chosen) if not matches(excluded, name)]
 
 
 def _pattern(glob: str) -> str:
-    """Return a pattern of `render:` as .gitignore has it: one without wildcards starts from the project."""
+    """Return a pattern of `render:` for .gitignore's rules: one without wildcards starts from the project."""
     name = glob.removeprefix("./")
     return name if re.search(r"[*?]", name) else f"/{name.lstrip('/')}"
 
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Return some files, and after them those that they include, directly or through others."""
+    """Return some files, and the files that they include, directly or through others."""
     return [*follow_includes(paths, lambda path: included_in(path, folder))]
 
 
 def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[Path]]) -> Iterator[Path]:
-    """Yield some files, and after them those that they include, directly or through others. included: returns what a
-    file includes; it is asked after that file was yielded."""
-    found = list(paths)
-    seen: set[Path] | None = None
-    for path in found:
+    """Yield some files, and the files that they include, directly or through others. included: returns a file's
+    includes, and is called after that file was yielded."""
+    queue = list(paths)
+    visited: set[Path] | None = None
+    for path in queue:
         yield path
         for inner in included(path):
-            if seen is None:  # most files include none
-                seen = {path.resolve() for path in found}
-            if inner.is_file() and inner.resolve() not in seen:
-                seen.add(inner.resolve())
-                found.append(inner)
+            if visited is None:  # most files include none
+                visited = {path.resolve() for path in queue}
+            if inner.is_file() and inner.resolve() not in visited:
+                visited.add(inner.resolve())
+                queue.append(inner)
 
 
 def included_in(path: Path, folder: Path) -> list[Path]:
-    """Return the files that a file includes, or [] if it cannot be read. A name that begins with `/`
-    starts from the project's folder."""
+    """Return the files that a file includes, [] if it cannot be read. A name with `/` first starts from the
+    project's folder."""
     try:
         if path.is_file() and path.suffix.lower() != NOTEBOOK and b"{{<" not in path.read_bytes():
             return []
         text = read_markdown(path).text
     except (OSError, MarkdownError):
-        return []  # reported by those who read the file itself
+        return []  # reported by those who read the file
     return named_in(text, path, folder)
 
 
 def included_finder() -> Callable[[Path], bool]:
-    """Return a function that tells whether another document of a document's project includes it: what stood in its
-    header would be printed there. Each project is read once."""
+    """Return a function that tells if another document of the project includes a document, so that its header would
+    be printed there. Each project is read once."""
 
     @cache
     def included_below(root: Path) -> frozenset[str]:
@@ -275,15 +272,15 @@ def included_finder() -> Callable[[Path], bool]:
 
 
 def named_in(text: str, path: Path, folder: Path) -> list[Path]:
-    """Return the files that a text includes. path: the file that holds the text."""
+    """Return the files that a text includes. path: of the text."""
     if "{{<" not in text:  # mostly
         return []
-    names = [found[1] or found[2] or found[3] for found in INCLUDE.finditer(text)]
+    names = [include[1] or include[2] or include[3] for include in INCLUDE.finditer(text)]
     return [folder / name.lstrip("/") if name.startswith("/") else path.parent / name for name in names]
 
 
 def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of a book in their order, those in its parts included."""
+    """Yield the files of a book in order, with those in its parts."""
     waiting = [item for key in ("chapters", "appendices") for item in as_list(book.get(key))]
     while waiting:
         item = waiting.pop(0)

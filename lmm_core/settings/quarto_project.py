@@ -1,9 +1,9 @@
-"""Read the settings of a Quarto project: `_quarto.yml` with all that Quarto merges into it, and what
-folders and documents add for a page.
+"""Read the settings of a Quarto project: `_quarto.yml` with everything merged into it, and those of folders and
+documents.
 
 Our scripts have to see the same settings as the pages, so the rules are those of Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead takes two seconds for each page.
+`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead takes two seconds a page.
 """
 
 from __future__ import annotations
@@ -35,47 +35,45 @@ def project_file(folder: Path) -> Path | None:
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return the settings of `_quarto.yml`, with those of the files that it names, of the active
-    profiles and of `_quarto.yml.local` merged over them; {} if there is no `_quarto.yml`. Raise
-    QuartoError if a file cannot be read."""
+    """Return the settings of `_quarto.yml` with the files that it names, the active profiles and `_quarto.yml.local`
+    merged over them; {} without one. Raise QuartoError."""
     file = project_file(folder)
     if file is None:
         return {}
-    found = read_yaml(file)
-    found = with_named(found, folder)
-    profiles = _profiles(found.pop("profile", None))
-    over = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
-    for layer in (*over, _first(folder, _LOCAL_FILES)):
-        found = merged(found, read_yaml(layer)) if layer else found
-    of_pages = with_named(found, folder)  # files that profiles name change pages, but not the project
-    return of_pages | {key: found[key] for key in _OF_PROJECT if key in found}
+    settings = read_yaml(file)
+    settings = with_named(settings, folder)
+    profiles = _profiles(settings.pop("profile", None))
+    layers = [_first(folder, (f"_quarto-{name}.yml", f"_quarto-{name}.yaml")) for name in reversed(profiles)]
+    for layer in (*layers, _first(folder, _LOCAL_FILES)):
+        settings = merged(settings, read_yaml(layer)) if layer else settings
+    of_pages = with_named(settings, folder)  # files named by profiles change pages, not the project
+    return of_pages | {key: settings[key] for key in _OF_PROJECT if key in settings}
 
 
 def quarto_language(folder: Path) -> str:
-    """Return the `lang` of Quarto's project in a folder, or "" if there is none, or it cannot be read."""
+    """Return the `lang` of a folder's Quarto project, or ""."""
     try:
         return str(read_project(folder).get("lang") or "")
-    except QuartoError:  # who reads the project for more reports it
+    except QuartoError:  # reported by those who read more of the project
         return ""
 
 
 def with_quarto_rules(project: Project) -> Project:
-    """Return the project with the rules of `_quarto.yml` on what is left out of the notes. Raise
-    QuartoError if a file cannot be read."""
+    """Return the project with the knit rules of `_quarto.yml`. Raise QuartoError."""
     return replace(project, rules=project_rules(read_project(project.root), project.rules))
 
 
 def active_profiles() -> list[str]:
-    """Return the active profiles, as Quarto tells them to its scripts."""
+    """Return the active profiles, as Quarto gives them to its scripts."""
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _profiles(declared: Any) -> list[str]:
-    """Return the active profiles, the most important one first: those that the person names, else the default; and
-    one of each group. declared: what `_quarto.yml` says of profiles.
+    """Return the active profiles, most important first: those that the person names, else the default; and one of each
+    group.
 
-    Quarto itself looks for a default in `_environment` and `_quarto.yml.local`, too; it tells its scripts what it
-    chose, and other commands have to be told by QUARTO_PROFILE."""
+    declared: `profile` in `_quarto.yml`. Quarto itself also looks for a default in `_environment` and
+    `_quarto.yml.local`, and passes its choice to scripts; other commands need QUARTO_PROFILE."""
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or _names(declared.get("default"))
     for group in _groups(declared.get("group")):
@@ -100,17 +98,16 @@ def _groups(value: Any) -> list[list[str]]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Return the settings that the `_metadata.yml` files of its folders give a document of the project
-    in `folder`. The file in `folder` itself counts only for documents right in it. Raise QuartoError
-    if a file cannot be read."""
-    found: dict[str, Any] = {}
+    """Return the settings from the `_metadata.yml` files of a document's folders. That of the project's own folder
+    counts only for documents right in it. Raise QuartoError."""
+    settings: dict[str, Any] = {}
     for file in folder_files(path, folder):
-        found = merged(found, with_named(read_yaml(file), file.parent))
-    return found
+        settings = merged(settings, with_named(read_yaml(file), file.parent))
+    return settings
 
 
 def folder_files(path: Path, folder: Path) -> Iterator[Path]:
-    """Yield the `_metadata.yml` files of the folders that a document lies in, the outermost first."""
+    """Yield the `_metadata.yml` files of a document's folders, outermost first."""
     path, folder = path.absolute(), folder.absolute()
     if not path.is_relative_to(folder):
         return
@@ -121,8 +118,7 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of one document: the project's, with those of the document's folders and
-    of its header merged over them. Raise QuartoError if a file cannot be read."""
+    """Return the settings of a document: the project's, its folders' and its header's. Raise QuartoError."""
     quarto = quarto_folder(path)
     if quarto is None:
         return merged(settings, header)
@@ -130,8 +126,7 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules for one document: the project's, with those of the `_metadata.yml` files of its
-    folders and of its header. Raise QuartoError if a file cannot be read."""
+    """Return the knit rules of a document: the project's, its folders' and its header's. Raise QuartoError."""
     quarto = quarto_folder(path)
     if quarto is None:
         return header_rules(header, rules)
@@ -139,7 +134,7 @@ def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitR
 
 
 def quarto_folder(path: Path) -> Path | None:
-    """Return the nearest folder around a document that is a Quarto project."""
+    """Return the nearest folder around a document that is a Quarto project, or None."""
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 
 
@@ -153,45 +148,45 @@ def as_list(value: Any) -> list[Any]:
 
 def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return the value of a key if it is a mapping, else {}."""
-    found = settings.get(key)
-    return found if isinstance(found, dict) else {}
+    value = settings.get(key)
+    return value if isinstance(value, dict) else {}
 
 
 # Files and merging
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings with those of the files that they name in `metadata-file` and `metadata-files`
-    merged over them. Missing files are skipped. Raise QuartoError if a file cannot be read."""
+    """Return settings with the files in `metadata-file` and `metadata-files` merged over them, missing ones skipped.
+    Raise QuartoError."""
     listed = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
-    found = dict(settings)
+    result = dict(settings)
     for name in names:
         file = folder / name.lstrip("/") if isinstance(name, str) and name else None
         if file is not None and file.is_file():
-            found = merged(found, read_yaml(file))
-    return {key: value for key, value in found.items() if key not in ("metadata-file", "metadata-files")}
+            result = merged(result, read_yaml(file))
+    return {key: value for key, value in result.items() if key not in ("metadata-file", "metadata-files")}
 
 
-def merged(one: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two settings merged as Quarto does it: mappings by key, lists one after the other, each
-    value once. A single value beside a list counts as a list of one."""
-    made = dict(one)
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two settings merged as Quarto does: mappings by key, lists concatenated without duplicates. A single
+    value beside a list counts as a list of one."""
+    result = dict(base)
     for key, value in over.items():
-        old = made.get(key)
+        old = result.get(key)
         if isinstance(old, dict) and isinstance(value, dict):
-            made[key] = merged(old, value)
+            result[key] = merged(old, value)
         elif isinstance(old, list) or isinstance(value, list):
-            made[key] = _joined(old, value)
+            result[key] = _joined(old, value)
         else:
-            made[key] = value
-    return made
+            result[key] = value
+    return result
 
 
-def _joined(one: Any, over: Any) -> Any:
-    if not one or not over:
-        return over or one
-    values = [item for value in (one, over) for item in (value if isinstance(value, list) else [value])]
+def _joined(base: Any, over: Any) -> Any:
+    if not base or not over:
+        return over or base
+    values = [item for value in (base, over) for item in (value if isinstance(value, list) else [value])]
     keys = [json.dumps(item, sort_keys=True, default=str) for item in values]
     return [item for at, item in enumerate(values) if keys[at] not in keys[:at]]
 
@@ -201,18 +196,19 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping that a YAML file holds; {} if it is empty. Raise QuartoError if it cannot be
-    read, or holds no mapping."""
+    """Return the mapping in a YAML file, {} if it is empty. Raise QuartoError if it cannot be read, or is no
+    mapping."""
     text = _read_text(file)
     try:
-        found = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
+        metadata = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`
     except ValueError as error:
         raise QuartoError(f"{file}: cannot be read: {error}") from None
-    if found.error:
-        raise QuartoError(f"{file}:{found.error_line + 1}: cannot be read: {' '.join(found.error.split())}")
-    if found.content is None and any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+    if metadata.error:
+        raise QuartoError(f"{file}:{metadata.error_line + 1}: cannot be read: {' '.join(metadata.error.split())}")
+    lines = [line.strip() for line in text.splitlines()]
+    if metadata.content is None and any(line and not line.startswith("#") for line in lines):
         raise QuartoError(f"{file}: should be a mapping")
-    return found.content or {}
+    return metadata.content or {}
 
 
 def _read_text(file: Path) -> str:

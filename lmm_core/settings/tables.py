@@ -1,8 +1,8 @@
-"""The tables of `config.toml`: one class for each, with its keys, their defaults and what they are for.
+"""The tables of `config.toml`: one class for each, with keys, defaults and descriptions.
 
-They are plain dataclasses, since most runs read no settings and pydantic takes longer to import than most filters
-take to run. Where there is something to read, `settings.config` has pydantic check it by these declarations: the
-metadata of a field are arguments of pydantic's `Field`. A field without a description is no key of the file.
+They are plain dataclasses, because most runs read no settings and pydantic takes longer to import than most filters
+run. Where there is something to read, `settings.config` has pydantic check it: the metadata of a field are arguments
+of pydantic's `Field`. A field without a description is no key of the file.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ from ..models.names import DEFAULT, PURPOSES
 from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
 
 SizeUnit = Literal["characters", "tokens"]
-Keys = tuple[str, ...]  # the way to a value: ("RAG", "questions"), ("sources", "lab", "base_url")
+Keys = tuple[str, ...]  # the path of a value: ("RAG", "questions"), ("sources", "lab", "base_url")
 _Texts = tuple[str, ...]
-_Check = Callable[[str], str]  # returns what is wrong with a text, "" if it is good
+_Check = Callable[[str], str]  # returns the fault of a text, or ""
 _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 
 
 def key(default: Any, description: str, check: _Check | None = None, **rules: Any) -> Any:
-    """Return a field for a key of the file, whose numbers and truth values are not converted.
+    """Return a field for a key of the file.
 
     check: of the text, or of each; rules: of pydantic's `Field`, like `ge`."""
-    strict = {"strict": True} if isinstance(default, bool | int | float) else {}
-    return field(default=default, metadata={"description": description, "check": check, **strict, **rules})
+    return field(default=default, metadata={"description": description, "check": check, **rules})
 
 
 def keys_of(table: type) -> dict[str, Field[Any]]:
     """Return the fields of a table that are keys of the file."""
-    return {one.name: one for one in fields(table) if "description" in one.metadata}
+    return {item.name: item for item in fields(table) if "description" in item.metadata}
 
 
 # Checks. None repeats the text, which may be a key put into the wrong place.
 
 
 def _matching(pattern: str, meaning: str) -> _Check:
-    """Return a check of texts that are empty or match a pattern. meaning: of the texts that do."""
+    """Return a check that texts are empty or match a pattern. meaning: of such texts."""
     return lambda text: "" if not text or re.fullmatch(pattern, text) else f"should be {meaning}"
 
 
@@ -66,7 +65,7 @@ _ORIGIN = _matching(
 
 
 def _folder(path: str) -> str:
-    """Refuse `~`, which means the home folder in a shell alone: a folder of that name could be mistaken for it."""
+    """Refuse `~`, the home folder in shells only: the project's folder of that name could be mistaken for it."""
     return "should be a folder in the project: `~` does not mean the home folder here" if path.startswith("~") else ""
 
 
@@ -83,7 +82,7 @@ def _network(address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """A language model and the requests to it: `[major]`, `[minor]`, `[aux]`."""
+    """A language model and requests to it: `[major]`, `[minor]`, `[aux]`."""
 
     model: str = key(DEFAULT, '"source/model", a source alone ("openai"), or "default"')
     timeout: float = key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)
@@ -101,17 +100,17 @@ class ModelOptions:
             raise ValueError(f"extra may hold {', '.join(sorted(EXTRA_PARAMETERS))}; not {', '.join(other)}")
 
     def limits(self) -> RequestLimits:
-        """Return the limits and the parameters of requests."""
+        """Return the limits and parameters of requests."""
         sampling = Sampling(self.max_tokens, self.temperature if self.temperature >= 0 else None, self.extra)
         return RequestLimits(self.timeout, self.max_retries, self.max_concurrency, self.context_tokens, sampling)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOpts:
-    """The annotations that are made, and from how many words of text on: `[RAG]`.
+    """The annotations that are made, and from how many words on: `[RAG]`.
 
-    Further options are for code. `textid` and `headingid` number text blocks and headings (`docid.3`,
-    `docid.h2`); `textUUID` and `headingUUID` add UUIDs made from these numbers."""
+    Further options are for code. `textid` and `headingid` number text blocks and headings (`docid.3`, `docid.h2`);
+    `textUUID` and `headingUUID` add UUIDs made from these."""
 
     titles: bool = key(False, "the path of titles of each section")
     questions: bool = key(True, "the questions that a section answers")
@@ -146,7 +145,7 @@ class SplitOpts:
 
 @dataclass(frozen=True, slots=True)
 class PromptFiles:
-    """Files with prompts in your own words, from the project's root: `[prompts]`."""
+    """Files with the writer's prompts, from the project's root: `[prompts]`."""
 
     questions: str = key("", PURPOSES["questions"])
     summary: str = key("", PURPOSES["summary"])
@@ -168,7 +167,7 @@ class KnitOptions:
 
 @dataclass(frozen=True, slots=True)
 class FilePatterns:
-    """The documents of the project's folders: `[files]`. The patterns start from the project's root."""
+    """The documents of the project's folders: `[files]`. Patterns start from the project's root."""
 
     include: _Texts = key(
         (), "patterns as in .gitignore: which documents of a folder are taken; [] for the default", pattern_problem
@@ -192,8 +191,8 @@ class SiteOptions:
 class SourceOptions:
     """A server that speaks the OpenAI protocol: `[sources.NAME]`.
 
-    file: the config.toml that names the server or the variable; server_file: the one that names the server.
-    Both are "" if the person names them: `models.trust` decides by them where a key may go."""
+    file: the config.toml that names the server or the variable; server_file: the one that names the server; "" if
+    the person does. `models.trust` uses them to decide where a key may go."""
 
     base_url: str = field(metadata={"description": "its address, with http:// or https://", "check": _URL})
     key_variable: str = key(
@@ -215,7 +214,7 @@ class SourceOptions:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingOptions:
-    """The model and the encoding that turn texts into vectors: `[embeddings]`."""
+    """The model and encoding of vectors: `[embeddings]`."""
 
     dense_model: str = key(DEFAULT, '"source/model", "fastembed/MODEL", a source alone, or "default"')
     encoding: Literal[
@@ -231,7 +230,7 @@ class EmbeddingOptions:
 class StorageOptions:
     """The place of the index: `[storage]`.
 
-    file: the config.toml that names the server, "" if the person names it."""
+    file: the config.toml that names the server, "" if the person does."""
 
     folder: str = key(".lmm/index", "folder of the index, from the project's root", _folder, min_length=1)
     url: str = key("", "address of a Qdrant server; if given, the folder is not used", _URL)
@@ -370,7 +369,7 @@ SECTIONS = keys_of(ConfigTables)
 
 
 def table_class(section: str) -> type | None:
-    """Return the class of a table of the file, by its name; for `sources`, that of one source."""
+    """Return the class of a table by name; for `sources`, of one source."""
     if section == "sources":
         return SourceOptions
     kind = _hints(ConfigTables).get(section)
@@ -378,19 +377,19 @@ def table_class(section: str) -> type | None:
 
 
 def section_keys(section: str) -> dict[str, Field[Any]]:
-    """Return the keys of a table of the file, {} if it has none."""
+    """Return the keys of a table by name, {} if it has none."""
     table = table_class(section)
     return keys_of(table) if table else {}
 
 
 def key_type(keys: Keys) -> Any:
-    """Return the type of a key of the file."""
+    """Return the type of a key."""
     table = table_class(keys[0])
     return _hints(table)[keys[-1]] if table else Spelling
 
 
 def words_of(table: type, name: str) -> tuple[str, ...]:
-    """Return the words that a key may be, () if it is no choice of words."""
+    """Return the words that a key may be, () if it is no choice."""
     return tuple(word for word in get_args(_hints(table)[name]) if isinstance(word, str))
 
 

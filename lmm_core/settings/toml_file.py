@@ -1,4 +1,4 @@
-"""`config.toml`: read within limits, since a cloned folder may bring one, and written with its defaults."""
+"""Read `config.toml` within limits, because a cloned folder may bring one, and write one with the defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import SECTIONS, ConfigTables, Keys, keys_of, section_keys, table_c
 
 
 def read_tables(file: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text of a file and its tables, nothing if there is none. Raise ConfigError, with file and line."""
+    """Return the text and the tables of a file, empty if there is none. Raise ConfigError, with file and line."""
     try:
         text = _decode(file, _read(file))
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def read_tables(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def find_line(text: str, keys: Keys) -> int:
-    """Return the number of the line on which a key, or else its table, stands in a text; 0 if neither stands there."""
+    """Return the line (from 1) of a key in a text, or else of its table; 0 if there is neither."""
     table: list[str] = []
     line_of_table = 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -66,9 +66,9 @@ def _decode(file: Path, data: bytes) -> str:
 
 
 def default_text() -> str:
-    """Return the text of a `config.toml` in which every key is commented out, with its default.
+    """Return a `config.toml` with every key commented out at its default.
 
-    The headings of sections are not, so that taking away one `#` changes one setting."""
+    Headings of sections are not commented out, so that removing one `#` changes one setting."""
     lines = ["# Settings of this project. To change one, take away the `#` before its key.", ""]
     for name, info in SECTIONS.items():
         table = table_class(name)
@@ -81,7 +81,7 @@ def default_text() -> str:
 
 
 def toml_line(table: type, key: str, value: Any = MISSING) -> str:
-    """Return a key of a table, commented out, with a value (by default the key's default) and what it is for."""
+    """Return a commented-out key of a table with a value (by default its default) and its description."""
     info = keys_of(table)[key]
     if value is MISSING:
         value = info.default if info.default is not MISSING else {} if info.default_factory is not MISSING else ""
@@ -93,14 +93,13 @@ def toml_line(table: type, key: str, value: Any = MISSING) -> str:
 
 
 def _source_lines() -> list[str]:
-    """Return comments on the keys of a source. They are no settings: a source has no defaults."""
+    """Return comments on the keys of a source; they are no settings, because a source has no defaults."""
     names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 
 
 def write_default(folder: Path) -> Path:
-    """Write that file into a folder and return its path. Raise OutputError if there is one
-    already, and OSError."""
+    """Write that file into a folder and return its path. Raise OutputError if it exists, and OSError."""
     file = folder / CONFIG_NAME
     try:
         create_file(file, default_text().encode("utf-8"))

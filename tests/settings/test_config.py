@@ -61,12 +61,9 @@ LAYERS = ["default", "environment", "file", "argument"]
     [
         ("major", "model", ["default", "ollama/env", "ollama/file", "ollama/code"]),
         ("major", "timeout", [60.0, 1.0, 2.0, 3.0]),
-        ("minor", "max_retries", [2, 3, 4, 0]),
         ("RAG", "titles", [False, True, False, True]),
-        ("RAG", "summary_threshold", [50, 1, 2, 3]),
         ("knit", "keep", [(), ("env",), ("file",), ("code",)]),
         ("storage", "folder", [".lmm/index", "/elsewhere", "here", "/code"]),
-        ("split", "size", [1000, 10, 20, 30]),
     ],
 )
 def test_settings_from_the_lowest_to_the_highest(section, key, values, highest, monkeypatch):
@@ -83,12 +80,9 @@ def test_settings_from_the_lowest_to_the_highest(section, key, values, highest, 
     ("set_in", "expected"),
     [
         ([], "extractive/default"),
-        (["environment"], "ollama/environment"),
         (["environment", "file"], "ollama/file"),
         (["environment", "file", "header"], "ollama/header"),
-        (["environment", "header"], "ollama/header"),
         (["environment", "file", "header", "argument"], "ollama/argument"),
-        (["file", "argument"], "ollama/argument"),
     ],
 )
 def test_models_from_the_lowest_to_the_highest(set_in, expected, monkeypatch):
@@ -124,15 +118,6 @@ def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
         ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
         ("knit", {"keep": ("topic",)}, {"keep": ("topic",)}),
         ("storage", {"folder": Path("x")}, {"folder": "x"}),
-        (
-            "sources",
-            {
-                "lab": {
-                    "base_url": "http://localhost",
-                }
-            },
-            {},
-        ),
     ],
 )
 def test_values_given_in_code_are_converted(section, given, found):
@@ -144,7 +129,6 @@ def test_values_given_in_code_are_converted(section, given, found):
     ("place", "found"),
     [
         (":memory:", (".lmm/file", "", 0, True)),
-        (LocalStorage("./mine"), ("./mine", "", 7, False)),
         (LocalStorage(Path("mine")), ("mine", "", 7, False)),
         (RemoteSource("https://q.example", port=21465, timeout=5.0), (".lmm/file", "https://q.example", 21465, False)),
         ({"memory": True}, (".lmm/file", "http://file", 7, True)),
@@ -192,12 +176,8 @@ def test_settings_of_the_environment_may_be_in_any_case(monkeypatch):
         ({"LMM_SOURCE_MAJOR": "ollama"}, "ollama"),
         ({"LMM_MODEL_MAJOR": "mistral/small"}, "mistral/small"),
         ({"LMM_MODEL_MAJOR": "gpt-5"}, "openai/gpt-5"),
-        ({"LMM_MODEL_MAJOR": "meta/llama"}, "openai/meta/llama"),
-        ({"LMM_MODEL_MAJOR": "extractive/default"}, "extractive/default"),
         ({"LMM_SOURCE_MAJOR": "openrouter", "LMM_MODEL_MAJOR": "meta/llama"}, "openrouter/meta/llama"),
         ({"LMM_SOURCE": "ollama", "LMM_MODEL": "llama3"}, "ollama/llama3"),
-        ({"LMM_SOURCE": "ollama", "LMM_SOURCE_MAJOR": "vllm", "LMM_MODEL": "llama3"}, "vllm/llama3"),
-        ({"LMM_MAJOR__MODEL": "ollama/a"}, "ollama/a"),
         ({"LMM_MAJOR__MODEL": "ollama/a", "LMM_MODEL": "ollama/b"}, "ollama/b"),
         ({"LMM_SOURCE": "default", "LMM_MODEL": "default"}, "default"),
         ({"LMM_SOURCES__LAB__BASE_URL": "http://localhost:1/v1", "LMM_MODEL": "lab/x"}, "lab/x"),
@@ -226,19 +206,12 @@ FILE = "[major]\nmodel = 'vllm/file'\n"
         # The minor's source is LMM_SOURCE's, the aux role's is the minor's; models depend on the source.
         ({"SOURCE": "Mistral"}, "", "mistral/mistral-small-latest", "mistral/mistral-small-latest", "…small-latest"),
         ({"SOURCE": "Mistral", "MODEL_MINOR": "tiny"}, "", "mistral/mistral-small-latest", "mistral/tiny", "mistral/tiny"),
-        ({"SOURCE": "Mistral", "MODEL_AUX": "tiny"}, "", "…small-latest", "mistral/mistral-small-latest", "mistral/tiny"),
-        ({"SOURCE_MAJOR": "mistral", "MODEL_MINOR": "tiny"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
         ({"MODEL_MAJOR": "ollama/a", "MODEL_MINOR": "b", "MODEL_AUX": "c"}, "", "ollama/a", "ollama/b", "ollama/c"),
-        ({"MAJOR__MODEL": "ollama/a", "MODEL_MINOR": "b"}, "", "ollama/a", "ollama/b", "ollama/b"),
         ({"SOURCE": "ollama", "MODEL": "a"}, "", "ollama/a", "ollama/a", "ollama/a"),
-        ({"SOURCE": "ollama", "MODEL": "a", "SOURCE_MINOR": "ollama"}, "", "ollama/a", "ollama/a", "ollama/a"),
         ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-5.4-mini", "openai/c"),
-        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "mistral"}, "", "…small-latest", "mistral/tiny", "mistral/tiny"),
         ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-5.4-mini"),
-        ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL_MAJOR": "a"}, "", "vllm/a", "mistral/mistral-small-latest", "…small-latest"),
         ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
         ({"MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
-        ({"SOURCE": "default", "MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
         # A model that names its source keeps it, unless the role has a source of its own.
         ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-5.4-mini", "mistral/b", "mistral/b"),
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
@@ -247,10 +220,7 @@ FILE = "[major]\nmodel = 'vllm/file'\n"
          "openrouter/openai/a", "openrouter/openai/b", "openrouter/openai/b"),
         # Names in config.toml go over the environment, and give their source to models without one.
         ({"MODEL_MINOR": "b"}, FILE, "vllm/file", "vllm/b", "vllm/b"),
-        ({"MODEL_AUX": "c"}, FILE, "vllm/file", "vllm/file", "vllm/c"),
         ({"MODEL_AUX": "c"}, FILE + "[minor]\nmodel = 'ollama/b'\n", "vllm/file", "ollama/b", "ollama/c"),
-        ({"SOURCE_MINOR": "mistral", "MODEL_AUX": "c"}, "[minor]\nmodel = 'ollama/b'\n", "extractive/default", "ollama/b", "ollama/c"),
-        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny"}, FILE, "vllm/file", "mistral/tiny", "mistral/tiny"),
         ({"SOURCE": "mistral"}, FILE, "vllm/file", "mistral/mistral-small-latest", "mistral/mistral-small-latest"),
         ({"SOURCE": "lab", "MODEL_MINOR": "b"}, "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'", "lab/a", "lab/b", "lab/b"),
     ],
@@ -269,9 +239,7 @@ def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, te
     [
         ({"SOURCE": "mistral"}, "none"),
         ({"SOURCE": "mistral", "MODEL_EMBEDDING": "text-embedding-3-large"}, "openai/text-embedding-3-large"),
-        ({"SOURCE": "mistral", "SOURCE_EMBEDDING": "mistral"}, "mistral/mistral-embed"),
         ({"MODEL_EMBEDDING": "mistral/mistral-embed"}, "mistral/mistral-embed"),
-        ({"MODEL_EMBEDDING": "SentenceTransformers/x"}, "fastembed/sentence-transformers/x"),
         ({"SOURCE_EMBEDDING": "SentenceTransformers", "MODEL_EMBEDDING": "x"}, "fastembed/sentence-transformers/x"),
     ],
 )
@@ -297,14 +265,11 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
     [
         ("speling = 'div'", "unknown key `speling`"),
         ("[rag]\nquestions = true", "did you mean `RAG`?"),
-        ("_env_file = 'x'", "unknown key `_env_file`"),
         ("spelling = 'both'", "`spelling`: should be 'native', 'div' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
         ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
         ("[major]\ntimeout = 'soon'", "`major.timeout`: should be a valid number, not 'soon'"),
-        ("[major]\ntimeout = 0", "`major.timeout`: should be greater than 0, not 0"),
         ("[major]\ntimeout = inf", "`major.timeout`: should be a finite number"),
-        ("[aux]\nmax_concurrency = 0", "`aux.max_concurrency`: should be greater than or equal to 1"),
         (
             "[minor]\nmodel = 'opnai/x'",
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
@@ -312,13 +277,8 @@ def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
         ("[minor]\nmodel = 'gpt-5'", "'gpt-5': did you mean openai/gpt-5? The sources are openai, mistral"),
         ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
         ("[knit]\nkeep = 'topic'", "config.toml:2: `knit.keep`: should be a list, like"),
-        ("[RAG]\nquestions = 'yes'", "config.toml:2: `RAG.questions`: should be true or false, not 'yes'"),
-        ("[RAG]\n\nquestions = 1", "config.toml:3: `RAG.questions`: should be true or false, not 1"),
-        ("[split]\nsize = '5'", "config.toml:2: `split.size`: should be a valid integer, not '5'"),
-        ("[minor]\nmax_retries = true", "`minor.max_retries`: should be a valid integer, not True"),
         ("[RAG]\ntextid = true", "unknown key `RAG.textid`"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
-        ("[split]\noverlap = 1000", "`split`: overlap (1000) should be less than size (1000)"),
         ("[sources.lab]\nchat_model = 'm'", "`sources.lab.base_url` is required"),
         ("[sources.lab]\nbase_url = 'ftp://x'", "`sources.lab.base_url`: should be an address that begins with http"),
         (
@@ -366,13 +326,11 @@ def test_a_byte_order_mark_is_read():
     ("variable", "value", "said"),
     [
         ("LMM_RAG__QUESTIONS", "maybe", "LMM_RAG__QUESTIONS: `RAG.questions`: should be true or false, not 'maybe'"),
-        ("LMM_MAJOR__TIMEOUT", "soon", "LMM_MAJOR__TIMEOUT: `major.timeout`: should be a valid number, not 'soon'"),
         ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: `knit.keep`: should be a list, like ["exercise", "topic"]'),
         ("LMM_MAJOR__MAX_RETRIES", "true", "`major.max_retries`: should be a valid integer, not 'true'"),
         ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': the source 'nobody' is unknown"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
         ("LMM_MODEL_MAJR", "x", "LMM_MODEL_MAJR: unknown variable (did you mean LMM_MODEL_MAJOR?)"),
-        ("LMM_SOURCES__LAB__BASE_UR", "x", "LMM_SOURCES__LAB__BASE_UR: unknown variable"),
     ],
 )
 def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, monkeypatch):
@@ -384,12 +342,9 @@ def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, 
     ("arguments", "said"),
     [
         ({"rag": {}}, "argument: unknown key `rag`"),
-        ({"_env_file": "x"}, "argument: unknown key `_env_file`"),
         ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
         ({"storage": {"memory": "perhaps"}}, "argument: `storage.memory`: should be true or false, not 'perhaps'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
-        ({"RAG": {"questions_threshold": "five"}}, "argument: `RAG.questions_threshold`: should be a valid integer"),
-        ({"RAG": {"questions_threshold": "-5"}}, "should be greater than or equal to 0, not -5"),
         ({"storage": "memory"}, "argument: `storage`: should be a table, [storage] and its keys"),
         ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
     ],
@@ -424,7 +379,7 @@ def source(**keys):
     return "[sources.lab]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items())
 
 
-@pytest.mark.parametrize("key", ["api_key", "key", "token", "apikey"])
+@pytest.mark.parametrize("key", ["api_key", "token"])
 def test_the_file_holds_no_key(key):
     said = problem(source(base_url="http://localhost", **{key: "sk-1234"}))
     assert f"unknown key `sources.lab.{key}`" in said
@@ -508,7 +463,7 @@ def test_code_and_environment_may_send_a_key_where_they_like(monkeypatch):
     assert (found.base_url, found.refusal) == (there["base_url"], "")
 
 
-@pytest.mark.parametrize("folder", ["/elsewhere", "../out", "a/../../out", "link/index", "bad\\u0000name"])
+@pytest.mark.parametrize("folder", ["/elsewhere", "a/../../out", "link/index", "bad\\u0000name"])
 def test_the_index_of_a_file_stays_in_the_project(folder, tmp_path_factory):
     Path("link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
     assert "`storage.folder`: should lie inside" in problem(f'[storage]\nfolder = "{folder}"\n')
@@ -655,7 +610,6 @@ def test_a_header_has_knit_rules():
             "openai/x",
             "`model`: should be a mapping, or a list of mappings, of embedding, major, minor, aux, system, RAG",
         ),
-        (["openai/x"], "`model`: should be a mapping"),
         ({"majr": "openai/x"}, "unknown key `model.majr` (known: embedding, major"),
         ({"minor": 4}, "`model.minor`: should be source/model, source or default, not 4"),
         (
@@ -669,9 +623,7 @@ def test_a_header_has_knit_rules():
             {"RAG": {"question": True}},
             "`model.RAG`: `question: True`: should be true or false for titles, questions, summaries, ",
         ),
-        ({"RAG": {"textid": True}}, "`model.RAG`: `textid: True`: should be"),
         ({"RAG": {"questions": "yes please"}}, "`model.RAG`: `questions: 'yes please'`: should be true or false"),
-        ({"RAG": {"summary_threshold": True}}, "`summary_threshold: True`: should be"),
         ({"RAG": {"summary_threshold": -1}}, "`summary_threshold: -1`: should be"),
     ],
 )
@@ -714,13 +666,10 @@ def test_with_a_key_openai_works(monkeypatch):
         ("major", {"major": "OpenAI"}, "openai/gpt-5.4-mini"),
         ("minor", {"major": "openai/gpt-5"}, "openai/gpt-5.4-mini"),
         ("minor", {"major": "ollama/llama3"}, "ollama/llama3"),
-        ("minor", {"major": "extractive"}, "extractive/default"),
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
         ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
         ("embedding", {"major": "ollama/x"}, "none"),
-        ("embedding", {"embedding": "None"}, "none"),
         ("embedding", {"embedding": "extractive"}, "none"),
-        ("embedding", {"embedding": "FastEmbed/BAAI/x"}, "fastembed/BAAI/x"),
         (
             "embedding",
             {"embedding": "SentenceTransformers/all-MiniLM-L6-v2"},

@@ -49,17 +49,13 @@ def test_without_settings_all_documents_are_taken():
 @pytest.mark.parametrize(
     ("lines", "taken"),
     [
-        ('exclude = ["README.md"]', ["a.md", "drafts/b.md", "sub/a.md", "sub/drafts/c.md"]),
         ('exclude = ["drafts/"]', ["README.md", "a.md", "sub/README.md", "sub/a.md"]),
         ('exclude = ["/drafts/", "/README.md"]', ["a.md", "sub/README.md", "sub/a.md", "sub/drafts/c.md"]),
         ('exclude = ["*.md", "!a.md"]', ["a.md", "sub/a.md"]),
         ('exclude = ["sub/", "!sub/a.md"]', ["README.md", "a.md", "drafts/b.md"]),  # as git does
-        ('include = ["sub/"]', ["sub/README.md", "sub/a.md", "sub/drafts/c.md"]),
         ('include = ["sub/"]\nexclude = ["README.md", "drafts"]', ["sub/a.md"]),
-        ('include = ["/*.md"]', ["README.md", "a.md"]),
         ('include = ["**/c.md"]', ["sub/drafts/c.md"]),
         ('include = ["sub/", "!sub/a.md"]', ["sub/README.md", "sub/drafts/c.md"]),  # not as git: less is safer
-        ('include = ["*", "!drafts/"]', ["README.md", "a.md", "sub/README.md", "sub/a.md"]),
         ('include = ["!sub/", "sub/a.md"]', ["sub/a.md"]),
     ],
 )
@@ -122,19 +118,14 @@ def test_a_link_leads_nowhere_else(tmp_path):
     ("pattern", "said"),
     [
         ("../secret.md", "leads out"),
-        ("a/../../b", "leads out"),
         ("./secret.md", r"write /notes.md for ./notes.md"),
-        ("!./secret.md", r"because of the `.`"),
         (".", "because of the `.`"),
         ("drafts\\secret.md", "because of the backslash"),
         ("C:\\notes\\secret.md", "leads out"),
-        ("C:/notes/secret.md", "leads out"),
         ("~/secret.md", "leads out"),
         (Path(__file__).as_posix(), "is a place on this machine"),
         ("", "is no pattern"),
-        ("/", "is no pattern"),
         ("# remark", "is no pattern"),
-        ("*a*b*c*d.md", "wildcards"),
         ("**/a/**/b/**/c/**", "wildcards"),
     ],
 )
@@ -144,25 +135,7 @@ def test_patterns_that_are_refused(pattern, said, monkeypatch):
         config(f"exclude = ['{pattern}']") or load_project(None)
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "*",
-        "!a.md",
-        "**/drafts/**",
-        "[ab]*.md",
-        "?.md",
-        "ünï/*.qmd",
-        "a b.md",
-        "\\#a.md",
-        "a\\ ",
-        "\\!b.md",
-        "\\[x\\].md",
-        "/a/b.md",
-        "a.md~",
-        ".lmm/",
-    ],
-)
+@pytest.mark.parametrize("pattern", ["**/drafts/**", "[ab]?*.md", "ünï/*.qmd", "\\#a.md", "a\\ ", ".lmm/"])
 def test_patterns_that_are_taken(pattern):
     assert pattern_problem(pattern) == ""
 
@@ -170,7 +143,7 @@ def test_patterns_that_are_taken(pattern):
 def test_the_longest_names_are_matched_at_once():
     """As long as names get, and what takes a regular expression longest; a limit far above what it needs."""
     rules = read_patterns(["*a*a*b", "**/a/**/a/**/b"])
-    assert not matches(rules, "a" * 255) and not matches(rules, "/".join("a" * 200))
+    assert not matches(rules, "a" * 255) and not matches(rules, "/".join("a" * 120))
 
 
 # Quarto

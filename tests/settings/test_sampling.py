@@ -48,9 +48,7 @@ def test_parameters_are_explained():
     ("line", "said"),
     [
         ("max_tokens = -1", "`major.max_tokens`: should be greater than or equal to 0"),
-        ("max_tokens = 'many'", "`major.max_tokens`: should be a valid integer"),
         ("temperature = 3", "`major.temperature`: should be less than or equal to 2, not 3"),
-        ("temperature = nan", "`major.temperature`: should be"),
         ("extra = 1", "`major.extra`: should be a valid table"),
         ("extra = { max_tokens = 1 }", "`major`: extra may hold cache_prompt, "),
     ],
@@ -63,15 +61,8 @@ def test_a_wrong_parameter_is_named(line, said):
     "extra",
     [
         "store = true",
-        "api_base = 'https://evil.example.org'",
         "api_key = 'sk-1'",
-        "extra_headers = { Authorization = 'Bearer x' }",
-        "plugins = [{ id = 'web' }]",
-        "web_search_options = {}",
         "provider = { data_collection = 'allow' }",
-        "fallbacks = ['other/model']",
-        "service_tier = 'priority'",
-        "chat_template = '{{ 1 }}'",
     ],
 )
 def test_no_parameter_leads_texts_elsewhere_or_makes_them_dearer(extra):
