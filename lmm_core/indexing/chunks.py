@@ -119,8 +119,7 @@ def blocks_to_chunks(
     `annotation_model` says which metadata is encoded with a text: by default the titles and the
     questions; a list of names stands for inherited properties. `docid` is used if the header has
     none; `source` is the file; `language` is the code of the document's. Parts with `skip: true` are left
-    out (the nearest value counts). A chunk without annotations is reported under the encoding
-    SPARSE, which encodes nothing else.
+    out (the nearest value counts).
     """
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
     return make_chunks(
@@ -163,10 +162,6 @@ def make_chunks(
             payload = base | _properties(node) | page | own | _place_payload(place, node, len(made), base["docid"])
             annotations = annotations_of(node, place.titles, model)
             made.append(_chunk(content, annotations, payload, encoding, counts))
-            if encoding is EncodingModel.SPARSE and not annotations:
-                logger.warning(
-                    "this text has no annotations, so that the encoding `sparse` cannot find it", _line(node)
-                )
     return made
 
 

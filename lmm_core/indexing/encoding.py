@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..models.embedders.bm25 import Bm25Encoder
 
 # Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
-VERSION = 4
+VERSION = 5
 DENSE, SPARSE = "dense", "sparse"
 Compared = Literal["words", "meaning", "both"]  # what a search compares
 

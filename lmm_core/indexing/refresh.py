@@ -96,6 +96,8 @@ class Refresh:
     records: dict[str, FileRecord] = field(default_factory=dict, init=False)
     anew: bool = field(default=False, init=False)
     collections: dict[str, str] = field(default_factory=dict, init=False)
+    _chunks: int = field(default=0, init=False)  # that were encoded
+    _unasked: int = field(default=0, init=False)  # of these, those without questions
     _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
 
     def __post_init__(self) -> None:
@@ -129,6 +131,7 @@ class Refresh:
         changed = [file for file, record in zip(documents, records, strict=True) if record is None]
         counts = Counts(unchanged=sum(record.count for record in same), same=len(same))
         counts += await self._write_all(changed)
+        self._report_unfindable()
         if counts.documents and not self.dry_run:
             await asyncio.to_thread(write_statistics, self.store, self.project.database.collection_name)
         if self.collections and is_server(self.store):
@@ -279,6 +282,8 @@ class Refresh:
         assert self.reader is not None and self.encoder is not None
         for file in documents:
             if (document := self.reader.encode(file, self.encoder, self.logger)) is not None:
+                self._chunks += len(document.chunks)
+                self._unasked += sum(not chunk.payload.get("questions") for chunk in document.chunks)
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
@@ -319,6 +324,14 @@ class Refresh:
             self.logger.warning(
                 f"{too_long} of {counted(count, 'chunk')} have more than the {embedder.window} tokens that "
                 f"{embedder.name} reads, and are cut there: choose a smaller max_size in [split], or the default sizes"
+            )
+
+    def _report_unfindable(self) -> None:
+        """Warn if the encoding compares questions and titles alone, and most texts have no questions."""
+        if self.encoder and self.encoder.encoding is EncodingModel.SPARSE and 2 * self._unasked > self._chunks:
+            self.logger.warning(
+                f"the encoding `sparse` finds texts by their titles and questions alone, and {self._unasked} of "
+                f"{counted(self._chunks, 'chunk')} have no questions: write some (`lmm rag`), or use `bm25`"
             )
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:

@@ -23,8 +23,10 @@ from .records import FILES, check_collections
 _open: dict[str, VectorStore] = {}
 
 
-def project_store(project: Project) -> VectorStore:
-    """Open the store of a project; the caller closes it. Raise StoreError."""
+def project_store(project: Project, reads: bool = False) -> VectorStore:
+    """Open the store of a project; the caller closes it. Raise StoreError.
+
+    reads: it is only read, so that a copy serves where the folder cannot be written to."""
     from ..store.opening import open_store
     from ..store.places import LocalStorage, RemoteSource
 
@@ -36,7 +38,7 @@ def project_store(project: Project) -> VectorStore:
     if storage.url:
         return open_store(RemoteSource(storage.url, storage.port or None, storage.timeout, storage.file))
     try:
-        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))))
+        return open_store(LocalStorage(own_place(project.root, Path(storage.folder))), reads)
     except FolderError as error:
         raise StoreError(str(error)) from error
 
@@ -65,7 +67,7 @@ def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo
     """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
     database = project.database
     storage = project.storage
-    store = opened or project_store(project)
+    store = opened or project_store(project, reads=True)
     folder = None if storage.memory or storage.url else project.root / storage.folder
     place = str(folder) if folder else shown_address(storage.url) if storage.url else "memory"
     try:

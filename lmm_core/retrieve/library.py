@@ -21,7 +21,7 @@ from ..settings.project import Project
 from ..store.folder_lock import is_awaited
 from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore, Where, revision_of
-from .ranking.lexical import LexicalIndex
+from .ranking.lexical import LexicalIndex, fields_left_out
 
 IDLE = 0.5  # seconds without use after which the index is released: another process waits longer for it
 PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
@@ -90,7 +90,7 @@ class Library:
             self.release()
 
     async def _open_store(self) -> VectorStore:
-        opening = asyncio.ensure_future(run_in_thread(project_store, self.project))
+        opening = asyncio.ensure_future(run_in_thread(project_store, self.project, reads=True))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:  # what is open now is nobody's
@@ -182,7 +182,8 @@ class Library:
                         f"the collection {self.collection!r} is empty: run `lmm index FILES` to fill it"
                     )
                 language = statistics.language or self._usual_language
-                self._words = LexicalIndex(Material(), language, self.synonyms, statistics)
+                left_out = fields_left_out(self.project.embeddings)
+                self._words = LexicalIndex(Material(), language, self.synonyms, statistics, left_out)
                 self._state = state
             self._revision = revision
             return self._words

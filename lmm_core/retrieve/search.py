@@ -30,7 +30,7 @@ from .ranking.fusion import (
     under_summary,
 )
 from .ranking.lexical import LexicalIndex
-from .ranking.spans import Span, best_spans, passages_of, whole_span
+from .ranking.spans import Span, passages_of, spread_spans, whole_span
 from .ranking.words import keyword_form, names_subject
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ async def search_points(
     """Return the points that fit a text best, as `search_spans` does; summaries are points, too.
 
     The payload of each has its best span as `passage`."""
-    best = best_spans(await search_spans([library], text, limit, where, warn, themselves))
+    best = spread_spans(await search_spans([library], text, limit, where, warn, themselves))
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
     return [

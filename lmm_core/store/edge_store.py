@@ -19,6 +19,8 @@ the collection, and closing one has little left to do.
 from __future__ import annotations
 
 import json
+import shutil
+import stat
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +28,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
@@ -65,13 +68,25 @@ SHARE, MOST = 8, 16_384  # an eighth of a larger collection, at most so many: ea
 SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
 
 
+def open_copy(folder: Path) -> EdgeStore:
+    """Return a store with a copy of a folder, for reading where nothing can be written. Raise StoreError."""
+    copy = TemporaryDirectory(prefix="lmm-index-")
+    with engine_errors(f"The index in {folder} cannot be opened"):
+        is_ours(folder, INDEX)
+        copied = Path(shutil.copytree(folder, Path(copy.name, INDEX), symlinks=True))
+        for path in (copied, *copied.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | stat.S_IWUSR)
+    return EdgeStore(copied, copy)
+
+
 class EdgeStore(VectorStore):
     """The collections in a folder, which one process has at a time.
 
-    The store does one thing at a time, whichever thread asks."""
+    The store does one thing at a time, whichever thread asks. copy: what is removed when it is closed."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, copy: TemporaryDirectory[str] | None = None) -> None:
+        self.folder, self._copy = folder, copy
         self._lock = FolderLock(folder)
         self._alone = threading.RLock()
         self._shards: dict[str, EdgeShard] = {}
@@ -289,6 +304,8 @@ class EdgeStore(VectorStore):
             finally:
                 self._shards.clear()
                 self._lock.release()
+                if self._copy is not None:
+                    self._copy.cleanup()
 
     def _put_away(self, name: str, shard: EdgeShard) -> None:
         """Close a shard with its segments rebuilt where they need it."""

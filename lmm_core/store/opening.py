@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
     Client: TypeAlias = VectorStore | QdrantClient
 
 
-def open_store(place: Place) -> VectorStore:
+def open_store(place: Place, reads: bool = False) -> VectorStore:
     """Return the store at a place. Raise StoreError if it cannot be opened.
 
-    A server is not contacted yet. An existing folder is locked for this process from now on."""
+    A server is not contacted yet. An existing folder is locked for this process from now on. reads: the store is only
+    read; a copy of the folder is opened if the engine cannot write there, which it does even to read."""
     if isinstance(place, LocalStorage):
-        from .edge_store import EdgeStore
+        from .edge_store import EdgeStore, open_copy
 
-        return EdgeStore(Path(place.folder))
+        folder = Path(place.folder)
+        is_writable = os.access(folder, os.W_OK) or not folder.is_dir()
+        return open_copy(folder) if reads and not is_writable else EdgeStore(folder)
     if isinstance(place, RemoteSource):
         if not is_address(place.url):
             raise StoreError(

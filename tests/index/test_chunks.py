@@ -226,13 +226,6 @@ def test_the_flow_table(encoding, dense, sparse, embedding):
     assert encoding_to_qdrantembedding_model(EncodingModel(encoding)) is QdrantEmbeddingModel(embedding)
 
 
-def test_a_text_without_annotations_is_reported_where_nothing_else_is_encoded():
-    logger = ListLogger()
-    found = chunks("Text.\n", EncodingModel.SPARSE, AnnotationModel((), ("questions",)), logger)
-    assert len(found) == 1
-    assert "has no annotations" in str(logger.reports[0])
-
-
 # Identity
 
 

@@ -803,12 +803,20 @@ def test_each_document_has_a_language_of_its_own():
     assert "French 1" in lmm("index --info")[0]
 
 
-def test_a_text_without_annotations_is_told_of_where_nothing_else_is_encoded():
-    write("config.toml", '[embeddings]\nencoding = "sparse"\nannotations = ["questions"]\n')
+def test_an_encoding_of_questions_alone_is_warned_of_where_most_texts_have_none():
+    write("config.toml", '[embeddings]\nencoding = "sparse"\n')
     write("notes.md", document("alpha"))
-    _, told = lmm("index notes.md")
-    assert "notes.md:7: warning: this text has no annotations" in told
-    assert "1 chunk written" in told
+    said = lmm("index notes.md")[1]
+    assert "the encoding `sparse` finds texts by their titles and questions alone, and 1 of 1 chunk" in said
+    write("notes.md", "# A\n\n---\nquestions: What is alpha?\n---\n\nalpha\n")
+    assert "alone" not in lmm("index notes.md")[1]
+
+
+def test_what_the_annotations_leave_out_is_not_ranked():
+    write("config.toml", '[embeddings]\nannotations = ["titles"]\n')
+    write("notes.md", "# A\n\n---\nquestions: What is a zebra?\n---\n\nalpha\n\n# B\n\nA zebra and more of the zebra.\n")
+    lmm("index notes.md -q")
+    assert [point["titles"][-1] for point in found("zebra")] == ["B"]
 
 
 def test_git_leaves_an_index_alone():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages import words as words_module
+from lmm_core.models.languages.stemming import Stemmer
 from lmm_core.models.languages.words import WordCache, count_words, find_words
 
 SIGNS = "aDnNtTcsl re_0-9'’‘“”–—….,\u00a0\u2002 \n\x00\x1fßé\u0301ﬁ統計"
@@ -82,3 +83,14 @@ def test_very_long_words_and_stop_words_weigh_nothing():
 def test_a_vector_may_be_sent_to_another_process():
     vector = Sparse([1, 2], [0.5, 0.25])
     assert pickle.loads(pickle.dumps(vector)) == vector
+
+
+@pytest.mark.parametrize("one, other", [("colours", "color"), ("centre", "centers"), ("normalise", "normalized"),
+                                         ("analysing", "analyze"), ("α", "alpha"), ("catalogue", "catalog")])  # fmt: skip
+def test_spellings_that_are_compared_as_one(one, other):
+    stem = Stemmer("en").stem
+    assert stem(one) == stem(other) != ""
+
+
+def test_a_word_with_one_hyphen_is_also_written_as_one():
+    assert find_words("An E-mail, -u and x-y-z") == ["an", "e", "mail", "u", "and", "x", "y", "z", "email", "-u"]

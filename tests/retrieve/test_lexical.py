@@ -184,3 +184,10 @@ def test_an_annotated_question_that_is_asked_finds_its_section_first():
     index = LexicalIndex(made, "en")
     best = index.rank_spans("when is an oak cut", list(made.passages.values()))[0]
     assert best.passage.titles == ("Oaks",)
+
+
+@pytest.mark.parametrize("question", ["colour", "call-out", "callout", "alpha", "α", "normalising"])
+def test_other_spellings_find_the_text(question):
+    made = material("# A\n\nThe color of a callout; a call-out with $\\alpha$ is normalized.\n")
+    (best,) = rank(LexicalIndex(made, "english"), question, made.passages.values())
+    assert best.score > 0 and LexicalIndex(made, "english").share(question, [best]) == 1

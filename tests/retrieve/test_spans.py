@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.spans import MOST, best_spans, cut_spans, passages_of, whole_span
+from lmm_core.retrieve.ranking.spans import MOST, best_spans, cut_spans, passages_of, spread_spans, whole_span
 from tests.retrieve.materials import documents, material, passage
 from tests.strategies import PROSE
 
@@ -100,3 +100,10 @@ def test_passages_come_in_the_order_of_their_best_spans():
     first, second = passages_of(spans)
     assert first.titles == ("Scores", "Driving")
     assert first.score == spans[0].score >= second.score == best_spans(spans)[second.id].score
+
+
+def test_the_first_hits_are_of_different_sections():
+    made = material("# A\n\n" + "\n\n".join(f"Rain {at}. {PROSE}" for at in range(4)) + "\n\n# B\n\nRain.\n", size=120)
+    spans = [whole_span(one) for one in made.passages.values()]
+    titles = [span.passage.titles[-1] for span in spread_spans(spans).values()]
+    assert titles[:2] == ["A", "B"] and len(titles) == len(spans)

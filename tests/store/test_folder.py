@@ -498,3 +498,17 @@ def test_our_fusion_is_the_engines(tmp_path):
     assert [each.score for each in ours] == pytest.approx([each.score for each in theirs], abs=1e-6)
     assert sorted(each.id for each in ours) == sorted(str(each.id) for each in theirs)
     store.close()
+
+
+def test_a_folder_that_cannot_be_written_to_is_read_from_a_copy(tmp_path, monkeypatch):
+    store = open_store(LocalStorage(tmp_path / "index"))
+    store.create("notes", SPEC, {}, INDEXES)
+    store.upsert("notes", random_points(30))
+    store.sync("notes")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root, every folder can be written to
+    copy = open_store(LocalStorage(tmp_path / "index"), reads=True)  # beside the one that has the lock
+    assert copy.count("notes") == 30
+    assert copy.search("notes", Search({"content": near(1)}, 3)) == store.search("notes", Search({"content": near(1)}, 3))
+    copy.close()
+    assert copy.folder != store.folder and not copy.folder.exists()
+    store.close()

@@ -27,6 +27,24 @@ _NAMES = {
     "hy": "Armenian", "ka": "Georgian",
 }  # fmt: skip
 _SAME = {"nb": "no", "nn": "no"}
+# Spellings that are compared as one, as expressions that Python and JavaScript read alike: British English as
+# American, and letters of formulas by their names.
+_ENGLISH = [
+    ("(?<=[a-z]{2})our(?=(?:s|ed|ing|er|ers|able|ful|less|ite|ites|hood|hoods)?$)", "or"),  # colour
+    ("(?<=[a-z]{2}[bt])re(?=s?$)", "er"),  # centre
+    ("(?<=[a-z]{3})is(?=(?:e|es|ed|er|ers|ing|ation|ations)$)", "iz"),  # normalise
+    ("(?<=[a-z]l)ys(?=(?:e|es|ed|er|ers|ing)$)", "yz"),  # analyse
+    ("(?<=[a-z]{2}[ao])logue(?=s?$)", "log"),  # catalogue
+]
+_GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi "
+        "chi psi omega".split(),
+        strict=True,
+    )
+)
+SPELLINGS = {"": [(f"^{letter}$", name) for letter, name in _GREEK.items()], "en": _ENGLISH}
 # Words are stemmed without accents, as they may be typed; other stemmers need the accents
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
 
@@ -82,7 +100,13 @@ class Stemmer:
         folded = fold(word)
         if folded in self._left_out:
             return ""
-        return self._stem(folded) if self.language in _TYPED_WITHOUT_ACCENTS else fold(self._stem(word))
+        if folded in _GREEK:
+            return _GREEK[folded]
+        if self.language not in _TYPED_WITHOUT_ACCENTS:
+            return fold(self._stem(word))
+        for pattern, other in _ENGLISH if self.language == "en" else ():
+            folded = re.sub(pattern, other, folded)
+        return self._stem(folded)
 
     def stems(self, text: str) -> list[str]:
         """Return the stems of a text's words in order, without stop words."""

@@ -3,7 +3,9 @@
 Scripts without blanks between words, and Korean, whose particles follow the word directly, are cut into
 overlapping pairs of signs: `統計学` becomes `統計` and `計学`. A number with points (`equation 2.8`) is a word, and
 so is each of its parts. A run of code signs that stands alone (`!!!`, `==`), or with the word that it begins (`-u`,
-`.git`), is a word after those of the text. The ask box cuts by the same rule (`words` in search.js).
+`.git`), is a word after those of the text. A word with one
+hyphen is also a word without it, after those: `e-mail` is also `email`. The ask box cuts by the same rule (`words` in
+search.js).
 """
 
 from __future__ import annotations
@@ -45,13 +47,19 @@ _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32
 _RUN = r"\-+.!=<>/\\@#$%&~|?:^"  # signs of code, as a class of an expression
 _SIGNS = re.compile(rf"(?<![\w*_{_RUN}])([{_RUN}]{{1,10}})(\w+|(?=[\s`'\"),;]|$))")
 _OF_MARKDOWN = "-|:#."  # headings, lists, tables, fences
+_COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]+)-([^\W\d_]+)(?![\w-])")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "ς": "σ"})
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case, then its signs of code."""
-    return _letters_in(text) + _signs_in(text)
+    """Return the words of a text in order, in lower case, then words with a hyphen as one, then its signs of code."""
+    return _letters_in(text) + [one + other for one, other in find_compounds(text)] + _signs_in(text)
+
+
+def find_compounds(text: str) -> list[tuple[str, str]]:
+    """Return the two parts of each word with one hyphen, in lower case."""
+    return _COMPOUND.findall(text.lower()) if "-" in text else []
 
 
 def _signs_in(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_marked, write_own
 from ...logging import LoggerBase
+from ...retrieve.ranking.lexical import fields_left_out
 from ...settings.project import Project
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data
@@ -59,7 +60,8 @@ def write_box(
     rules = replace(project.rules, keep=project.rules.keep | ask.include)
     shown = {name: read_page(_text(place)) for name, place in places.items() if place.is_file()}
     rows = read_rows(there, shown, replace(project, rules=rules), settings, logger)
-    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms)
+    left_out = fields_left_out(project.embeddings)
+    data = box_data(rows, str(settings.get("lang") or "en"), project.synonyms, left_out)
     check_inside(output, output / ASK_FOLDER)
     _check_inside(output, [places[page] for page in shown])
     make_marked(output / ASK_FOLDER, BOX)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from ...models.embedders.bm25 import USUAL_LANGUAGE
-from ...models.languages.stemming import Stemmer, language_code, stop_words
+from ...models.languages.stemming import SPELLINGS, Stemmer, language_code, stop_words
 from ...models.languages.words import find_words, fold
 from ...retrieve.plain_text import in_unicode
 from ...retrieve.ranking.asking import ASKING
@@ -40,8 +40,15 @@ class BoxData:
         return b"lmmAsk.take(%b)\n" % self.text
 
 
-def box_data(rows: BoxRows, language: str, synonyms: Synonymous | None = None, made: datetime | None = None) -> BoxData:
-    """Return the data. synonyms: those of the configuration; made: when, if not now."""
+def box_data(
+    rows: BoxRows,
+    language: str,
+    synonyms: Synonymous | None = None,
+    left_out: Collection[str] = (),
+    made: datetime | None = None,
+) -> BoxData:
+    """Return the data. synonyms: those of the configuration; left_out: fields that are not searched; made: when, if not
+    now."""
     named = language_code(language) or USUAL_LANGUAGE
     pages, words = _page_hashes(rows), set(_words(rows))
     about = {
@@ -52,12 +59,13 @@ def box_data(rows: BoxRows, language: str, synonyms: Synonymous | None = None, m
         "documents": [[page, source, pages.get(page, "")] for page, source in rows.documents],
         "sections": rows.sections,
         "stems": _stems(words, named),
+        "spellings": SPELLINGS[""] + SPELLINGS.get(language_code(language), []),
         "synonyms": _synonyms(words, language, synonyms or {}),
         "named": named,
         "stopWords": " ".join(sorted(stop_words(named))),
         "asking": {name: " ".join(asking) for name, asking in words_data().items()},
         "askingSigns": ASKING,
-        "weights": weights_data(),
+        "weights": weights_data(left_out),
     }
     return BoxData(_json(about), pages)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import add, mul
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from ...indexing.passages import Key, Material, Passage, Section
 from ...indexing.statistics import TermStatistics, count_terms, texts_about, texts_of
 from ...models.languages.stemming import Stemmers
+from ...settings.tables import EmbeddingOptions
 from ..items import may_be_shown
 from .spans import Span, best_first, cut_spans, whole_span
 from .synonyms import OTHER_NAME, Synonymous, Synonyms
@@ -45,10 +46,17 @@ Weighed = Mapping[str, float]  # the stems of a text with their scores, apart fr
 Meant = Mapping[str, float]  # the stems that are meant by a word, with their weights
 
 
-def weights_data() -> dict[str, Any]:
-    """Return the weights as the ask box reads them."""
+def fields_left_out(options: EmbeddingOptions) -> tuple[str, ...]:
+    """Return the fields that `annotations` in the configuration leaves out."""
+    annotated = {*options.annotations, *options.own_annotations}
+    return tuple(name for name, of in (("title", "titles"), ("questions", "questions")) if of not in annotated)
+
+
+def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
+    """Return the weights as the ask box reads them, which counts all questions of a section as one text."""
+    fields = FIELDS | {"questions": 1.4}
     return {
-        "fields": FIELDS | {"questions": 1.4},  # it counts all questions of a section as one text
+        "fields": {name: weight for name, weight in fields.items() if name not in left_out},
         "k": K,
         "b": B,
         "d": D,
@@ -64,7 +72,8 @@ class LexicalIndex:
     """The ranking of a material's passages by their words.
 
     language: of questions, and of texts that do not say theirs; synonyms: names that mean the same; statistics: of
-    the words of all that is searched, of which the material may be a part; by default those of the material."""
+    the words of all that is searched, of which the material may be a part; by default those of the material;
+    left_out: fields that are not compared."""
 
     def __init__(
         self,
@@ -72,7 +81,9 @@ class LexicalIndex:
         language: str,
         synonyms: Synonymous | None = None,
         statistics: TermStatistics | None = None,
+        left_out: Collection[str] = (),
     ) -> None:
+        self.left_out = left_out
         self.material, self.language = material, language
         self.stemmers = Stemmers(language)
         self.statistics = statistics or count_terms(material, self.stemmers)
@@ -83,7 +94,8 @@ class LexicalIndex:
     def _keep_texts(self) -> None:
         sections, passages = self.material.sections, self.material.passages
         self._about_of = lru_cache(KEPT)(lambda key: self._weighed(self._about(sections[key])))
-        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]))
+        has_questions = "questions" not in self.left_out
+        self._questions_of = lru_cache(KEPT)(lambda key: self._questions(sections[key]) if has_questions else [])
         self._fields_of = lru_cache(KEPT)(lambda ident: self._weighed(self._fields(passages[ident])))
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
 
@@ -95,13 +107,13 @@ class LexicalIndex:
         return other
 
     def _about(self, section: Section) -> Fields:
-        texts = {name: text for name, text in texts_about(section).items() if name != "questions"}
+        texts = {name: text for name, text in texts_about(section).items() if name not in ("questions", *self.left_out)}
         return self._counted(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
         """Return the scores of the stems in each annotated question."""
-        stems = self.stemmers.of(section.language).stems
-        counted = filter(None, (Counter(stems(question)) for question in section.questions))
+        stems, questions = self.stemmers.of(section.language).stems, section.questions
+        counted = filter(None, (Counter(stems(question)) for question in questions))
         return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in one.items()} for one in counted]
 
     def _best_question(self, key: Key, asked: Asked) -> list[float]:

@@ -17,6 +17,8 @@ from ...indexing.passages import Passage
 from ...markdown.blocks import trim_blank_lines
 
 _PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
+SPREAD = 5  # hits that are not of neighbouring passages
+NEAR = 3  # passages; in long sections, those farther away are about something else
 SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
 
 
@@ -113,7 +115,22 @@ def passages_of(spans: Iterable[Span]) -> list[Passage]:
 
 def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
     """Return for each passage, by its id, the first of its spans."""
-    found: dict[str, Span] = {}
+    best: dict[str, Span] = {}
     for span in spans:
-        found.setdefault(span.passage.id, span)
-    return found
+        best.setdefault(span.passage.id, span)
+    return best
+
+
+def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
+    """Return the same as `best_spans`, with the first `SPREAD` of different parts of the text.
+
+    A passage near a better one of its section comes after them."""
+    best, first = best_spans(spans), dict[str, Span]()
+    for ident, span in best.items():
+        if len(first) < SPREAD and not any(_are_near(span.passage, other.passage) for other in first.values()):
+            first[ident] = span
+    return first | best
+
+
+def _are_near(one: Passage, other: Passage) -> bool:
+    return one.key == other.key and abs(one.sequence - other.sequence) <= NEAR

@@ -72,7 +72,7 @@ class Synonyms:
 
     def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
         """Return the stems that each word of a question may mean, with their weights."""
-        words = vocabulary.without_unknown(asked_words(question, self._language))
+        words = vocabulary.without_unknown(question, asked_words(question, self._language))
         meant = {self._stemmer.stem(word) or fold(word): vocabulary.meant(word) for word in words}
         for name in self.used(question):
             others: dict[str, float] = {}

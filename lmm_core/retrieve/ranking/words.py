@@ -10,7 +10,7 @@ from functools import cache, cached_property, lru_cache
 
 from ...indexing.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
-from ...models.languages.words import find_words, fold, is_paired
+from ...models.languages.words import find_compounds, find_words, fold, is_paired
 from .asking import without_asking
 
 NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
@@ -174,18 +174,25 @@ class Vocabulary:
                 found[stem] = 1.0
         return found or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
-    def without_unknown(self, words: Sequence[str]) -> list[str]:
+    def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
         """Return the words of a question without those that it only has because of how words are cut.
 
         These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has;
-        numbers with points that no text has, beside their parts; and signs of code that no text has."""
-        known = [not self.counts.keys().isdisjoint(self.stemmers.meant(word)) for word in words]
+        numbers with points that no text has, beside their parts; signs of code that no text has; and words with a
+        hyphen either as one or in parts: as one if a text has them so."""
+        for parts in find_compounds(question):
+            dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
+            words = [word for word in words if word not in dropped]
+        known = list(map(self._is_known, words))
 
         def is_unknown(at: int) -> bool:
             is_plain = words[at][0].isalnum() and "." not in words[at]
             return self._is_seam(words, known, at) if is_plain else not known[at]
 
         return [word for at, word in enumerate(words) if not is_unknown(at)]
+
+    def _is_known(self, word: str) -> bool:
+        return not self.counts.keys().isdisjoint(self.stemmers.meant(word))
 
     @staticmethod
     def _is_seam(words: Sequence[str], known: Sequence[bool], at: int) -> bool:
@@ -196,7 +203,7 @@ class Vocabulary:
 
     def known_words(self, word: str) -> list[str]:
         """Return a word, or, if no text has it, the words that may be meant by it."""
-        if not self.counts.keys().isdisjoint(self.stemmers.meant(word)):
+        if self._is_known(word):
             return [word]
         return [self.stems.form(one) for one in self.meant(word)] or [word]
 

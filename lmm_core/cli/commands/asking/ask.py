@@ -53,7 +53,7 @@ def _indexed_types() -> list[str]:
         project = searched_project()
         if project.storage.url or not (project.root / project.storage.folder).exists():
             return []
-        store = project_store(project)
+        store = project_store(project, reads=True)
     except (StoreError, ConfigError, click.UsageError):
         return []
     try:

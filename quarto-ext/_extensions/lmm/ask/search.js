@@ -9,7 +9,7 @@
   const SNIPPET = 220; // characters
   const SPAN = 250; // characters of the part of a passage that a snippet begins with
   const CHUNK = 50; // passages that are indexed before the browser may do something else
-  const ABOUT = ["title", "questions", "summary"]; // what is said about a section
+  const about = () => ["title", "questions", "summary"].filter((field) => field in ask.about.weights.fields); // a section
 
   // Words, as lmm_core/models/languages/words.py finds them: see there.
 
@@ -32,6 +32,8 @@
   const LETTERS = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ı: "i", ς: "σ" };
   const RUN = "\\-+.!=<>/\\\\@#$%&~|?:^"; // signs of code
   const SIGNS = new RegExp(`(?<![\\p{L}\\p{N}_*${RUN}])([${RUN}]{1,10})([\\p{L}\\p{N}_]+|(?=[\\s\`'"),;]|$))`, "gu");
+
+  const COMPOUND = /(?<![\p{L}\p{N}_-])([\p{L}\p{Nl}\p{No}]+)-([\p{L}\p{Nl}\p{No}]+)(?![\p{L}\p{N}_-])/gu; // e-mail
 
   // Without case and accents.
   const fold = (text) => {
@@ -58,8 +60,11 @@
     const plain = /['’]/.test(composed) ? composed.replace(CONTRACTION, "") : composed;
     const cut = (plain.replaceAll("_", " ").match(WORD) || []).flatMap((word) => parts(word).map(([part]) => part));
     const letters = cut.flatMap((word) => (word.includes(".") ? [word, ...word.split(".")] : word));
-    return [...letters, ...signsIn(text)].map(fold);
+    return [...letters, ...compounds(text).map((parts) => parts.join("")), ...signsIn(text)].map(fold);
   }
+
+  // The parts of each word with one hyphen.
+  const compounds = (text) => [...text.toLowerCase().matchAll(COMPOUND)].map(([, one, other]) => [one, other]);
 
   // Signs of code: runs that stand alone, without those of markdown, and runs with the words that they begin.
   function signsIn(text) {
@@ -105,6 +110,7 @@
   let stop = new Set();
   let stems = new Map(); // by word
   let ofWords = new Set(); // the stems themselves
+  let spellings = []; // [expression, what is written in its place]: those that are compared as one
   let asking = {}; // words that questions are asked with, by language; "": those of any
   let synonyms = []; // {capitals: whether it is known by them alone, name, own: its words, others: their words}
 
@@ -114,6 +120,7 @@
     const lines = about.stems.map((line) => line.split(" ")); // a stem and its words
     ofWords = new Set(lines.map(([stem]) => stem));
     stems = new Map(lines.flatMap(([stem, ...all]) => all.map((word) => [word, stem])));
+    spellings = about.spellings.map(([pattern, other]) => [new RegExp(pattern, "u"), other]);
     asking = Object.fromEntries(Object.entries(about.asking).map(([language, all]) => [language, new Set(all.split(" "))]));
     synonyms = about.synonyms.map(([capitals, name, ...others]) => ({ capitals, name, own: words(name), others: others.map(words) }));
     sections.length = passages.length = 0;
@@ -155,7 +162,8 @@
   }
 
   // The stem of a word. One that no text has stands for the longest stem that it begins with, without three letters at most.
-  function stemOf(word) {
+  function stemOf(written) {
+    const word = stems.has(written) ? written : spellings.reduce((text, [pattern, other]) => text.replace(pattern, other), written);
     const known = stems.get(word);
     if (known || ofWords.has(word) || word.length < 6) return known || word;
     for (const less of [1, 2, 3]) if (ofWords.has(word.slice(0, -less))) return word.slice(0, -less);
@@ -185,7 +193,8 @@
       const kept = from.filter((word) => !left.has(word));
       return kept.length ? kept : from;
     };
-    const terms = without(asking[""], without(frequent, all)).filter((word) => !stop.has(word)).slice(0, MOST_TERMS);
+    const parts = compounds(asked).flatMap(([one, other]) => (ofWords.has(stemOf(one + other)) ? [one, other] : one + other));
+    const terms = without(asking[""], without(frequent, all)).filter((word) => !stop.has(word) && !parts.includes(word)).slice(0, MOST_TERMS);
     return { terms, others: all.filter((word) => !terms.includes(word)).slice(0, MOST_TERMS) };
   }
 
@@ -232,7 +241,7 @@
     const names = otherNames(asked.rest);
     const stemmed = [...new Set(terms.map(stemOf))];
     const isFitting = ({ id }) => fits(passages[id], wanted);
-    const options = { filter: isFitting, boostDocument: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: ABOUT } : {}) };
+    const options = { filter: isFitting, boostDocument: (id) => aside(passages[id].passage, wanted), ...(wanted === "summary" ? { fields: about() } : {}) };
     const results = candidates(stemmed, names, options);
     const scored = score(results, names, bySmallWords(others, stemmed));
     return { terms, hits: bestSections(scored).map((one) => shown(one, wanted)) };
@@ -246,7 +255,7 @@
   // The scores of passages for the words that say little of a subject, by what is said about their sections.
   function bySmallWords(others, terms) {
     const small = [...new Set(others.map(stemOf))].filter((word) => !terms.includes(word));
-    return new Map(find(small, { fields: ABOUT }).map(({ id, score, queryTerms }) => [id, score / queryTerms.length]));
+    return new Map(find(small, { fields: about() }).map(({ id, score, queryTerms }) => [id, score / queryTerms.length]));
   }
 
   // Weigh the sum of the scores by the share of the question that a passage has, counted by how rare its words are.
