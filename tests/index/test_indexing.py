@@ -814,7 +814,7 @@ def test_an_encoding_of_questions_alone_is_warned_of_where_most_texts_have_none(
 
 def test_what_the_annotations_leave_out_is_not_ranked():
     write("config.toml", '[embeddings]\nannotations = ["titles"]\n')
-    write("notes.md", "# A\n\n---\nquestions: What is a zebra?\n---\n\nalpha\n\n# B\n\nA zebra and more of the zebra.\n")
+    write("notes.md", "# A\n\n---\nquestions: What is a zebra?\n---\n\nalpha\n\n# B\n\nA zebra and another zebra.\n")
     lmm("index notes.md -q")
     assert [point["titles"][-1] for point in found("zebra")] == ["B"]
 

@@ -508,7 +508,8 @@ def test_a_folder_that_cannot_be_written_to_is_read_from_a_copy(tmp_path, monkey
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root, every folder can be written to
     copy = open_store(LocalStorage(tmp_path / "index"), reads=True)  # beside the one that has the lock
     assert copy.count("notes") == 30
-    assert copy.search("notes", Search({"content": near(1)}, 3)) == store.search("notes", Search({"content": near(1)}, 3))
+    search = Search({"content": near(1)}, 3)
+    assert copy.search("notes", search) == store.search("notes", search)
     copy.close()
     assert copy.folder != store.folder and not copy.folder.exists()
     store.close()
