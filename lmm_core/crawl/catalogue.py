@@ -1,9 +1,8 @@
 """The catalogue of a database: its indexes, and which of them fit a query.
 
-.md_index/catalogue.json          the name, description, root and models of each index
+.md_index/catalogue.json          the name, description, root, models and state of each index
 .md_index/NAME/vectors/           the collection (or NAME.vectors on a Qdrant server)
 .md_index/NAME/snippets/ID.md     the snippets as files
-.md_index/NAME/terms.json         in how many snippets each word stands
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from operator import mul
@@ -21,24 +20,19 @@ from typing import Any
 from ..errors import ConfigError, CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, hide_from_git, make_marked, own_place
 from ..indexing.encoding import differing, is_earlier, is_later
-from ..indexing.statistics import TermStatistics
 from ..markdown.files import write_markdown
-from ..models.languages.stemming import Stemmers
-from ..models.languages.words import find_words
 from ..models.names import DEFAULT
 from ..settings.project import Project
 from ..store.edge_store import INDEX
 from ..store.folder_lock import FolderLock
 from ..store.points import checked_name
-from ..store.ranking import fuse_ranks, sort_hits
 
 FORMAT = 1
 ALL = "all"
-CATALOGUE, TERMS, SNIPPETS, VECTORS = "catalogue.json", "terms.json", "snippets", "vectors"
+CATALOGUE, SNIPPETS, VECTORS = "catalogue.json", "snippets", "vectors"
 INDEXES = "md-indexes"  # the kind of the folder; those in it are of the store's kind
 LONGEST_NAME = 100
 SHORTLIST = 5
-DESCRIPTION = 0.1  # weight of a description's words: as if one snippet in ten had them
 
 
 def checked_index_name(name: str) -> str:
@@ -84,7 +78,8 @@ class CatalogueEntry:
 
     root: the folder that was crawled, relative to the database's root; files, snippets: their numbers; identity: the
     encoding and the models it was made with (`Encoder.identity`); centroid: the mean of its dense vectors; said: the
-    dense vector of the description (both are empty without an embedding model)."""
+    dense vector of the description (both are empty without an embedding model); state: of the index that the snippet
+    files are of (see `state_of`), "" while they change."""
 
     name: str
     description: str
@@ -94,49 +89,15 @@ class CatalogueEntry:
     identity: dict[str, Any] = field(default_factory=dict)
     centroid: list[float] = field(default_factory=list)
     said: list[float] = field(default_factory=list)
+    state: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """In how many of an index's texts each stem stands; languages: the codes of theirs."""
+def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list[CatalogueEntry]:
+    """Return the indexes that are nearest to a query, the best first. dense: its vector.
 
-    texts: int = 0
-    stems: Mapping[str, int] = field(default_factory=dict)
-    languages: Sequence[str] = ()
-
-
-def shortlist(
-    entries: Sequence[CatalogueEntry], terms: Mapping[str, Terms], query: str, dense: Sequence[float], language: str
-) -> list[CatalogueEntry]:
-    """Return the indexes that fit a query best, the best first.
-
-    terms: by index; dense: the query's vector, empty without an embedding model; language: of texts that name none.
-
-    By meaning: the cosine of the query and the mean vector of an index, or its description's vector if that is
-    nearer. By words: the share of an index's texts that have each word, weighted by how rare it is in all indexes; a
-    word in the description counts like a tenth of the texts. The two orders are fused by reciprocal ranks."""
-    stemmers = Stemmers(language)
-    languages = sorted({language for one in terms.values() for language in one.languages})
-    words = [set(stemmers.meant(word, languages)) for word in find_words(query)]
-    orders = [{entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}]
-    orders.append(_share_of_words(words, entries, terms, stemmers))
-    ranks = fuse_ranks(sort_hits((name, score) for name, score in order.items() if score > 0) for order in orders)
-    return sorted(entries, key=lambda entry: (-ranks.get(entry.name, 0.0), entry.name))[:SHORTLIST]
-
-
-def _share_of_words(
-    words: Iterable[set[str]], entries: Sequence[CatalogueEntry], terms: Mapping[str, Terms], stemmers: Stemmers
-) -> dict[str, float]:
-    scores = {entry.name: 0.0 for entry in entries}
-    for stems in words:
-        counts = {entry.name: max(map(terms[entry.name].stems.get, stems, [0] * len(stems))) for entry in entries}
-        total, found = sum(one.texts for one in terms.values()), sum(counts.values())
-        rarity = math.log(1 + (total - found + 0.5) / (found + 0.5))
-        for entry in entries:
-            is_described = not stems.isdisjoint(stemmers.of("").stems(entry.description))
-            share = counts[entry.name] / max(terms[entry.name].texts, 1)
-            scores[entry.name] += rarity * (share + DESCRIPTION * is_described)
-    return scores
+    An index is as near as its mean vector or that of its description, whichever is nearer (cosine)."""
+    near = {entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}
+    return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
@@ -226,31 +187,6 @@ class Database:
         finally:
             lock.release()
 
-    def terms(self, name: str) -> Terms | None:
-        """Return the terms of an index, or None if they cannot be read."""
-        try:
-            values = json.loads((self.folder(name) / TERMS).read_bytes())
-            stems = {stem: int(count) for stem, count in values["stems"].items()}
-            return Terms(int(values["texts"]), stems, list(map(str, values["languages"])))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return None
-
-    def state(self, name: str) -> str:
-        """Return the state of an index (see `state_of`) that its terms and snippets are of, or "" for none."""
-        try:
-            return str(json.loads((self.folder(name) / TERMS).read_bytes())["state"])
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return ""
-
-    def forget_terms(self, name: str) -> None:
-        """Remove the terms of an index before what they are of changes."""
-        (self.folder(name) / TERMS).unlink(missing_ok=True)
-
-    def write_terms(self, name: str, statistics: TermStatistics, state: str) -> None:
-        """Write the terms of an index in a state. Raise FolderError or OSError."""
-        values = {"texts": statistics.texts, "stems": statistics.stems, "languages": sorted(statistics.languages)}
-        self._save(self.folder(name) / TERMS, json.dumps({**values, "state": state}))
-
     def _save(self, path: Path, text: str) -> None:
         check_inside(self.root, path)  # a link would be followed
         write_markdown(path, text)
@@ -268,4 +204,5 @@ def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
     centroid, said = ([float(value) for value in values[key]] for key in ("centroid", "said"))
     files, snippets = int(values["files"]), int(values["snippets"])
     description, root = str(values["description"]), str(values["root"])
-    return CatalogueEntry(name, description, root, files, snippets, dict(values["identity"]), centroid, said)
+    identity, state = dict(values["identity"]), str(values.get("state", ""))
+    return CatalogueEntry(name, description, root, files, snippets, identity, centroid, said, state)

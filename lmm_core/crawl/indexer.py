@@ -1,7 +1,7 @@
 """Indexing a folder: only files that have changed are cut, embedded and stored.
 
-The catalogue and the files of snippets are brought up to date after the index. `terms.json` names the state of the
-index that they are of, and is removed before they change, so that the next run completes one that was interrupted.
+The files of snippets and the catalogue are brought up to date after the index. The catalogue names the state of the
+index that the files are of, and none while they change, so that the next run completes one that was interrupted.
 """
 
 from __future__ import annotations
@@ -31,9 +31,8 @@ from ..indexing.encoding import (
     make_encoder,
     texts_to_encode,
 )
-from ..indexing.records import read_records, read_statistics, state_of
+from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
-from ..indexing.statistics import TermStatistics
 from ..indexing.stores import project_store
 from ..logging import ListLogger, LoggerBase
 from ..markdown.blocks import HeadingBlock, header_content
@@ -284,23 +283,17 @@ class _Run:
         before = (await asyncio.to_thread(database.entries)).get(self.name)
         root = database.from_root(self.root)
         identity = self.encoder.identity()
-        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets, identity)
-        same = before is not None and replace(before, centroid=[], said=[]) == entry
-        snippets, state = database.folder(self.name) / SNIPPETS, state_of(self.records.values())
+        state = state_of(self.records.values())
+        entry = CatalogueEntry(self.name, done.description, root, done.files, done.snippets, identity, state=state)
+        snippets = database.folder(self.name) / SNIPPETS
         is_lost = done.snippets > 0 and next(snippets.iterdir(), None) is None
-        if same and not is_lost and database.state(self.name) == state:
+        if before is not None and replace(before, centroid=[], said=[]) == entry and not is_lost:
             return
-        database.forget_terms(self.name)
+        if before is not None:
+            await asyncio.to_thread(database.write, replace(before, state=""))
         await asyncio.to_thread(lambda: sync_snippets(snippets, self.name, self.store.scroll(self.collection)))
-        read = await asyncio.to_thread(read_statistics, self.store, self.collection, self.records.values())
-        statistics = read or TermStatistics()
-        entry = replace(
-            entry,
-            centroid=self._centroid(before),
-            said=await self._embed(done.description or self.name, statistics.language),
-        )
-        await asyncio.to_thread(database.write, entry)
-        await asyncio.to_thread(database.write_terms, self.name, statistics, state)
+        said = await self._embed(done.description or self.name)
+        await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=said))
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
         """Return the mean of the dense vectors, where those that were removed count as average ones."""
@@ -312,9 +305,9 @@ class _Run:
         mean = mean if len(mean) == len(vectors) else [0.0] * len(vectors)
         return [(kept * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
 
-    async def _embed(self, text: str, language: str) -> list[float]:
+    async def _embed(self, text: str) -> list[float]:
         """Return the dense vector of a text, empty without an embedding model."""
         assert self.encoder.encoding is not None
-        [vectors] = await self.encoder.encode([texts_to_encode(self.encoder.encoding, text, "", language)])
+        [vectors] = await self.encoder.encode([texts_to_encode(self.encoder.encoding, text, "")])
         dense = vectors.get(DENSE)
         return [float(value) for value in dense] if isinstance(dense, list) else []  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -24,7 +24,7 @@ from ..retrieve.ranking.spans import Span, best_spans
 from ..retrieve.search import search_spans
 from ..settings.models import Models
 from ..store.vector_store import Where
-from .catalogue import ALL, SHORTLIST, CatalogueEntry, Database, Terms, shortlist, why_unlike
+from .catalogue import ALL, SHORTLIST, CatalogueEntry, Database, shortlist, why_unlike
 
 CANDIDATES = 50  # of each index; more if more results are wanted
 DEEPER = 16  # times as many if most of them are copies of the same texts
@@ -58,7 +58,7 @@ class Indexes:
     async def search(self, query: str, index: str = ALL, k: int = 5, shown: int = SHOWN) -> list[SnippetHit]:
         """Return the `k` snippets that fit a query best, the best first.
 
-        index: its name, or `all` for the five that the catalogue ranks best; shown: characters of each snippet at
+        index: its name, or `all`; shown: characters of each snippet at
         most, those that fit best. Raise CrawlError, StoreError or ModelError."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._wanted, index))
@@ -113,18 +113,18 @@ class Indexes:
         return [entry for entry in entries.values() if entry.snippets and index in (ALL, entry.name)]
 
     async def _shortlist(self, query: str, entries: list[CatalogueEntry]) -> list[CatalogueEntry]:
-        """Return the indexes that are searched."""
-        if len(entries) <= SHORTLIST:
+        """Return the indexes that are searched: all, or the nearest by meaning if there are more than a few."""
+        identity = next((entry.identity for entry in entries if entry.centroid), None)
+        if len(entries) <= SHORTLIST or identity is None:
             return entries
-        project = self.database.project
-        terms = {entry.name: self.database.terms(entry.name) or Terms() for entry in entries}
-        identity = next((entry.identity for entry in entries if entry.centroid), {})
-        encoder = make_encoder(project, self.models, identity, DEFAULT, reads=True)
-        dense: list[float] = []
-        if encoder.embedder is not None:
-            with suppress(ModelError):  # the search itself says so
-                [dense] = await encoder.embedder.embed([query])
-        return shortlist(entries, terms, query, dense, project.embeddings.language)
+        encoder = make_encoder(self.database.project, self.models, identity, DEFAULT, reads=True)
+        if encoder.embedder is None:
+            return entries
+        try:
+            [dense] = await encoder.embedder.embed([query])
+        except ModelError:  # the search itself says so
+            return entries
+        return shortlist(entries, dense)
 
     @asynccontextmanager
     async def _open(self, entries: Sequence[CatalogueEntry], are_all: bool) -> AsyncIterator[list[Library]]:

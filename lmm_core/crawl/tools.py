@@ -38,7 +38,7 @@ Shown = Annotated[
     },
 ]
 Most = Annotated[int, {"description": "How many snippets at most.", "minimum": 1, "maximum": 50}]
-IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for the five that fit best."}]
+IndexName = Annotated[str, {"description": f"The index to search in; {ALL!r} for all, by meaning the five nearest."}]
 Root = Annotated[str, {"description": "The folder to index, from the working folder.", "minLength": 1}]
 NewName = Annotated[str, {"description": "A name for the index: letters, digits, - and _.", "minLength": 1}]
 Description = Annotated[str, {"description": "What the documents are about, in a line.", "maxLength": 2000}]

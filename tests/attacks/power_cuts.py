@@ -5,12 +5,13 @@ files beside them. What is not on the disk for sure may have got there or not, i
 the system writes in an order of its own.
 """
 
+import json
 import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lmm_core.crawl.catalogue import SNIPPETS, TERMS
+from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS
 from lmm_core.indexing.records import FILES
 from lmm_core.store import edge_store
 from lmm_core.store.edge_store import EdgeStore
@@ -73,11 +74,13 @@ class Recorded:
 
     def _leave_files(self, copy):
         """Leave the files beside the collections. Nobody waits for the contents of the run's new snippets."""
-        (self.folder / TERMS).unlink(missing_ok=True)
         shutil.rmtree(self.folder / SNIPPETS, ignore_errors=True)
         shutil.copytree(copy, self.root, dirs_exist_ok=True)
         before = self.place / "start" / self.folder.name / SNIPPETS
-        if (self.folder / SNIPPETS).exists() and not (self.folder / TERMS).exists():
+        catalogue = self.root / CATALOGUE
+        entries = json.loads(catalogue.read_bytes())["indexes"] if catalogue.exists() else {}
+        is_settled = all(entry["state"] for entry in entries.values()) if entries else False
+        if (self.folder / SNIPPETS).exists() and not is_settled:
             for path in (self.folder / SNIPPETS).iterdir():
                 if not (before / path.name).exists() or (before / path.name).read_bytes() != path.read_bytes():
                     path.write_bytes(b"")

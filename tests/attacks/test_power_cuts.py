@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.catalogue import SNIPPETS, TERMS
+from lmm_core.crawl.catalogue import CATALOGUE, SNIPPETS
 from lmm_core.indexing.records import FILES
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
@@ -47,7 +47,7 @@ class Folder:
     def beside(self):
         """The files beside the collections."""
         files = {path.name: path.read_bytes() for path in (self.folder / SNIPPETS).iterdir()}
-        return files | {TERMS: json.loads((self.folder / TERMS).read_bytes())}
+        return files | {CATALOGUE: json.loads((self.root / CATALOGUE).read_bytes())}
 
 
 def fill(kind, texts):

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from lmm_core.crawl.catalogue import SNIPPETS, TERMS, Database
+from lmm_core.crawl.catalogue import SNIPPETS, Database
 from lmm_core.crawl.indexer import index_folder
 from lmm_core.crawl.search import Indexes
 from lmm_core.indexing.records import FILES
@@ -84,7 +84,6 @@ def made(name="docs", database=DATABASE):
         "points": points,
         "records": sorted((one["source"], one["fingerprint"], one["count"]) for one in records if "source" in one),
         "snippets": {path.name: path.read_text() for path in (database.folder(name) / SNIPPETS).iterdir()},
-        "terms": json.loads((database.folder(name) / TERMS).read_bytes()),
         "entry": database.entries()[name],
     }
 

@@ -1,11 +1,11 @@
-"""The catalogue: names, entries, terms, and the indexes that fit a query."""
+"""The catalogue: names, entries, and the indexes that fit a query."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl.catalogue import CATALOGUE, TERMS, CatalogueEntry, Database, Terms, checked_index_name, shortlist
+from lmm_core.crawl.catalogue import CATALOGUE, CatalogueEntry, Database, checked_index_name, shortlist
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.settings.project import Project
 from lmm_core.store.folder_lock import FolderLock
@@ -83,14 +83,6 @@ def test_a_catalogue_from_elsewhere_is_told_of(text):
         made.entries()
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"texts": 1, "stems": ["oak"], "languages": []}', '{"texts": 3'])
-def test_terms_from_elsewhere_are_not_known(text):
-    made = database(entry("one"))
-    assert made.terms("one") is None
-    write(made.folder("one") / TERMS, text)
-    assert made.terms("one") is None
-
-
 def test_two_processes_do_not_write_the_catalogue_at_once(monkeypatch):
     monkeypatch.setattr("lmm_core.store.folder_lock.WAIT", 0.05)
     made = database(entry("one"))
@@ -110,39 +102,16 @@ def test_roots_are_named_from_the_database_so_that_both_can_move():
 # The shortlist
 
 
-def best(entries, query, terms=None, dense=()):
-    return names(shortlist(entries, terms or {one.name: Terms() for one in entries}, query, dense, "en"))
-
-
-def test_an_index_is_chosen_by_its_description():
-    """The specification's `catalogue_lookup`, when only words are compared."""
-    entries = [entry("cooking", "Recipes for soups and bread"), entry("stars", "Planets and galaxies")]
-    assert best(entries, "which planets have rings?")[0] == "stars"
-    assert best(entries, "bread without yeast")[0] == "cooking"
-
-
 @pytest.mark.parametrize("where", ["said", "centroid"])
 def test_an_index_is_chosen_by_a_dense_vector(where):
     """The specification's `catalogue_lookup`: orthogonal descriptions, or centroids."""
     entries = [entry("cooking", **{where: [1.0, 0.0]}), entry("stars", **{where: [0.0, 1.0]})]
-    assert best(entries, "", dense=[0.1, 0.9])[0] == "stars"
-    assert best(entries, "", dense=[0.9, 0.1])[0] == "cooking"
-
-
-def test_an_index_is_chosen_by_what_its_snippets_say():
-    terms = {"one": Terms(2, {"walnut": 1, "cherri": 1}, ["en"]), "two": Terms(2, {"birch": 1, "oak": 1}, ["en"])}
-    assert best([entry("one"), entry("two")], "oaks", terms)[0] == "two"
-
-
-def test_a_word_of_all_descriptions_does_not_hide_who_has_the_rare_one():
-    entries = [entry(name, "Project documentation") for name in "abcdefg"]
-    terms = {name: Terms(21, {"document": 20, "project": 20}, ["en"]) for name in "abcdefg"}
-    terms["g"] = Terms(21, {"document": 20, "project": 20, "walnut": 1}, ["en"])
-    assert best(entries, "documentation about the walnut", terms)[0] == "g"
+    assert names(shortlist(entries, [0.1, 0.9])) == ["stars", "cooking"]
+    assert names(shortlist(entries, [0.9, 0.1])) == ["cooking", "stars"]
 
 
 def test_five_are_chosen():
-    assert best([entry(name) for name in "gfedcba"], "oak") == list("abcde")
+    assert names(shortlist([entry(name) for name in "gfedcba"], [1.0])) == list("abcde")
 
 
 def test_indexing_fills_the_catalogue():
@@ -151,5 +120,3 @@ def test_indexing_fills_the_catalogue():
     [made] = DATABASE.entries().values()
     assert (made.name, made.description, made.root, made.files) == ("trees", "Trees of the garden", "../trees", 1)
     assert made.snippets == 2 and made.centroid == []
-    terms = DATABASE.terms("trees")
-    assert (terms.texts, terms.stems["oak"], list(terms.languages)) == (5, 1, ["en"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.crawl import indexer, walk
-from lmm_core.crawl.catalogue import SNIPPETS, TERMS, VECTORS, Database
+from lmm_core.crawl.catalogue import SNIPPETS, VECTORS, Database
 from lmm_core.crawl.windows import cut_windows
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.indexing import refresh
@@ -112,7 +112,7 @@ def test_where_things_lie():
         "docs",
     ]
     there = sorted(path.name for path in Path(".md_index/docs").iterdir() if not path.name.startswith("."))
-    assert there == ["snippets", "terms.json", "vectors", "vectors.files", "vectors.none"]
+    assert there == ["snippets", "vectors", "vectors.files", "vectors.none"]
 
 
 def test_the_database_is_never_crawled():
@@ -417,7 +417,7 @@ def test_what_goes_back_after_a_run_that_failed_at_any_write_is_what_it_was(chan
     raise AssertionError("more writes than were thought of")
 
 
-@pytest.mark.parametrize("missing", [TERMS, SNIPPETS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
+@pytest.mark.parametrize("missing", [SNIPPETS, VECTORS, VECTORS + FILES, "../catalogue.json", "../docs"])
 def test_what_can_be_made_again_is_made_again(missing):
     fill("docs", trees=page("oak", "elm"), gone=page("fir"))
     index()
@@ -445,7 +445,7 @@ def test_a_server_holds_the_collections_and_the_folder_the_rest(qdrant):
     database = on_server(qdrant)
     assert index(database=database).snippets == 3
     assert collections_of(qdrant) == ["docs.vectors", "docs.vectors.files", "docs.vectors.none"]
-    assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets", "terms.json"]
+    assert sorted(os.listdir(".md_index/docs")) == [".lmm-folder", ".lock", ".queue", "snippets"]
     assert [match.source for match in search("elm", database=database)] == ["trees.md#L7-L9"]
     Path("docs/more.md").unlink()
     assert index(database=database).dropped == 1

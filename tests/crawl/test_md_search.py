@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from lmm_core.crawl import search as searching
-from lmm_core.crawl.catalogue import TERMS, VECTORS
+from lmm_core.crawl.catalogue import VECTORS
 from lmm_core.crawl.search import Indexes, beginning_of
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.retrieve.library import Library
 from lmm_core.settings.models import Models
 from lmm_core.store.folder_lock import FolderLock
 from tests.commands import write
-from tests.crawl.indexed import DATABASE, fill, in_language, index, made, page, search, with_model
+from tests.crawl.indexed import DATABASE, fill, in_language, index, page, search, with_model
 from tests.embedding_server import EmbeddingServer
 
 BIRDS = ["owl", "kite", "rook", "lark", "stork", "heron", "robin", "finch", "crane", "wren", "swift"]
@@ -306,7 +306,6 @@ def test_each_file_is_searched_in_its_language():
         english="# Walls\n\nThe bushes of the garden are watered by those who live there, and they are not many.\n",
     )
     index("docs"), index("more")
-    assert (made("docs")["terms"]["languages"], made("more")["terms"]["languages"]) == (["de"], ["en"])
     told = []
     assert [match.source for match in search("ein Haus", warn=told.append)] == ["named.md#L5-L5"]
     assert [match.source for match in search("Strauch", warn=told.append)] == ["deutsch.md#L1-L4"]
@@ -318,18 +317,9 @@ def test_the_configured_language_is_that_of_files_that_name_none():
     fill("docs", short="# Häuser\n", named="---\nlang: en\n---\n\n# Houses\n")
     german, english = in_language("de"), in_language("en")
     index(database=german)
-    assert made()["terms"]["languages"] == ["de", "en"]
     assert [match.source for match in search("Haus", database=german)] == ["short.md#L1-L1"]
     assert index(database=german).read == 0
     assert index(database=english).written == 1  # the one that names its language stays as it is
-    assert made()["terms"]["languages"] == ["en"]
-
-
-def test_without_its_terms_an_index_is_searched_all_the_same():
-    fill("docs", trees=page("oak"))
-    index()
-    (DATABASE.folder("docs") / TERMS).unlink()
-    assert search("oak")
 
 
 # Open indexes
