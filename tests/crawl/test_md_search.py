@@ -227,13 +227,13 @@ def test_scores_are_those_of_one_index_with_all_pages():
     assert [match.score for match in apart] == pytest.approx([match.score for match in together], abs=1e-5)
 
 
-def test_the_five_best_indexes_are_searched(opens):
+def test_all_indexes_are_searched_where_only_words_are_compared(opens):
     for at in range(7):
         fill(f"index{at}", one=page("oak"), two=page(f"special{at}"))
         index(f"index{at}")
     opens.clear()
     assert search("special6 oak")[0].index == "index6"
-    assert len(opens) == 5 and "index6" in opens
+    assert len(opens) == 7
 
 
 def test_dense_and_sparse_rankings_over_all_indexes_are_fused(hybrid):
