@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -18,6 +19,8 @@ from lmm_core.cli import cli
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.quarto_inputs import find_inputs
 from lmm_core.settings.tables import SECTIONS, section_keys
+from lmm_core.study.asked.recordings import Recordings, recordings_path
+from tests.cli.test_asked_propose import BOOTSTRAP, INTERVALS, ask
 from tests.cli.test_llmd_commands import REPLY
 from tests.commands import copy_course, run, text, write
 from tests.embedding_server import EmbeddingServer
@@ -114,6 +117,31 @@ def test_pandoc_commands_work(pandoc):
     assert commands
     for command in commands:
         assert run(command, pandoc).returncode == 0, command
+
+
+INDENTED = re.compile(r"^ {4,}(lmm .+?)(?:  +#.*)?$", re.M)
+NOT_RUN = {"lmm serve", "lmm serve --workers 2", "lmm models get"}  # they do not end, or download
+
+
+def indented_commands(page):
+    return [command for command in INDENTED.findall(text(page)) if command not in NOT_RUN]
+
+
+@pytest.mark.parametrize("page", [*filter(indented_commands, PAGES)], ids=lambda page: page.stem)
+def test_commands_without_an_output_work(page, monkeypatch):
+    shutil.copy(DOCS / "example.md", "notes.md")
+    write("estimation.md", INTERVALS)
+    for name in ("lecture.docx", "slides.pptx"):
+        assert run(f"lmm pandoc notes.md -o {name}").returncode == 0
+    with EmbeddingServer(reply="The bootstrap draws samples from the sample.\n") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for command in indented_commands(page):
+            if command.startswith("lmm asked"):
+                with closing(Recordings(recordings_path(Path.cwd()))) as recordings:
+                    ask(recordings, *BOOTSTRAP)
+            done = run(command, stdin="y\n")
+            assert done.returncode == 0, f"{command} printed:\n{done.stdout + done.stderr}"
 
 
 SPAN = re.compile(r"^(?: {4,}|\$ )(lmm .*)$|`(lmm [^`]+)`", re.M)
