@@ -33,8 +33,6 @@ from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSectio
 from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
-from .annotations.identify import identities
-from .annotations.lm_markdown import report_stale_lm_markdown
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds
 from .annotations.sections import SectionTexts, annotated_parts, closed_parts
 from .annotations.tally import Tally
@@ -213,8 +211,6 @@ class RagRun:
         self._write(node, set_values(node.properties, values, inputs) if values else {})
         self._stale += [(node.line, key) for key in needs.stale]
         self._kept += bool(needs.kept)
-        if isinstance(node, HeadingNode):
-            report_stale_lm_markdown(node, self.logger)
 
     def _write(self, node: Node, changes: dict[str, Any]) -> None:
         if not self._is_proposed(node):
@@ -338,14 +334,11 @@ class RagRun:
 
     def _may_complete_header(self) -> bool:
         """Return True if the header may be written where no section was annotated."""
-        asks_for_ids = not (self.opts.questions or self.opts.summaries)
         has_ids = any(key in header_content(self._given) for key in ("~title", "~docid"))
-        return asks_for_ids or (has_ids and not self._failed)
+        return has_ids and not self._failed
 
     def _finish(self, tree: HeadingNode) -> list[Block]:
         self._sign(tree)
-        for node, values in identities(tree, self.opts, str(tree.get("docid") or self.docid)):
-            self._write(node, values)
         made = self._originals.fold(tree_to_blocks(tree))
         if [*map(id, made)] == [*map(id, self._blocks)]:
             return self._blocks

@@ -107,20 +107,13 @@ class ModelOptions:
 
 @dataclass(frozen=True, slots=True)
 class ScanOpts:
-    """The annotations that are made, and from how many words on: `[RAG]`.
-
-    Further options are for code. `textid` and `headingid` number text blocks and headings (`docid.3`, `docid.h2`);
-    `textUUID` and `headingUUID` add UUIDs made from these."""
+    """The annotations that are made, and from how many words on: `[RAG]`."""
 
     titles: bool = key(False, "the path of titles of each section")
     questions: bool = key(True, "the questions that a section answers")
     summaries: bool = key(True, "a summary of each section")
     questions_threshold: int = key(15, "words from which on a section gets questions", ge=0)
     summary_threshold: int = key(50, "words from which on a section gets a summary", ge=0)
-    textid: bool = False
-    headingid: bool = False
-    textUUID: bool = False
-    headingUUID: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from lmm_core.markdown.blocks import ends_blank
 from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
-from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.overview import overview
 from lmm_core.scan.check.document import CheckedDocument
 from lmm_core.scan.check.mistakes import find_mistakes
@@ -447,15 +446,6 @@ def test_no_annotation_is_made_again_when_an_edit_is_proposed_or_rejected():
     assert annotator.calls == 0
     annotate(accepted(after), annotator)
     assert [section.titles[-1] for section in annotator.sections] == ["A"]
-
-
-def test_ids_leave_the_edit_whole():
-    after = edited(notes(), "## Two\n\nNew.")
-    opts = ScanOpts(textUUID=True, headingUUID=True)
-    with_ids = annotate(after, opts=opts)
-    assert edits(with_ids) == edits(after)
-    assert known(with_ids) == known(after)
-    assert edits(annotate(with_ids, opts=opts)) == edits(after)
 
 
 def test_the_title_is_that_of_the_old_text():

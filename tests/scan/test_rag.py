@@ -1,8 +1,6 @@
 """The RAG pass: questions and summaries, and who may change them."""
 
 import re
-from base64 import b64encode
-from hashlib import md5
 from itertools import takewhile
 from pathlib import Path
 
@@ -577,26 +575,6 @@ def test_the_empty_document():
     assert scan_rag([], annotator=CountingAnnotator()) == []
 
 
-# Options that number and clean
-
-
-def test_numbers_of_headings_and_texts():
-    made = annotate(TWO, opts=ScanOpts(textid=True, headingid=True))
-    assert section(made, "T").properties["~~headingid"] == "d.h1"
-    assert section(made, "B").properties["~~headingid"] == "d.h3"
-    assert section(made, "B").texts[0].properties["~~textid"] == "d.2"
-
-
-def test_numbers_and_uuids_follow_an_insertion_together():
-    opts = ScanOpts(textUUID=True)
-    once = annotate(TWO, opts=opts)
-    made = annotate(once.replace("# A\n", "# A\n\nnew\n", 1), opts=opts)
-    assert [text.properties["~~textid"] for text in section(made, "A").texts] == ["d.1", "d.2"]
-    uuids = [text.properties["~~textUUID"] for text in (*section(made, "A").texts, *section(made, "B").texts)]
-    assert len(set(uuids)) == 3
-    assert uuids[1] == section(once, "B").texts[0].properties["~~textUUID"]
-
-
 def test_messages_stay():
     text = f"{ONE}\n---\n?: Is #3 right: yes or no?\n---\n\nend\n"
     assert "?: Is #3 right: yes or no?" in annotate(text)
@@ -605,52 +583,18 @@ def test_messages_stay():
 # Documents annotated by LM markdown
 
 BY_LM_MARKDOWN = (
-    f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: %s\n---\n\n# A\n\n{LONG}\n"
+    f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n\n# A\n\n{LONG}\n"
 )
 
 
-def txthash(text):
-    """Return the MD5 in base64 without padding, as LM markdown writes it."""
-    return b64encode(md5(text.encode()).digest()).decode().rstrip("=")
-
-
-FRESH = txthash(LONG)
-
-
-def txthash_reports(logger):
-    return [report for report in logger.reports if "txthash" in report.message]
-
-
-@pytest.mark.parametrize("digest", [FRESH, "older"])
-def test_annotations_of_lm_markdown_are_not_overwritten(digest):
-    made = annotate(BY_LM_MARKDOWN % digest)
-    assert f"---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: {digest}\n---\n" in made
+def test_annotations_of_lm_markdown_are_not_overwritten():
+    made = annotate(BY_LM_MARKDOWN)
+    assert "---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n" in made
     assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
 
 
-def test_fresh_annotations_of_lm_markdown_are_not_reported():
-    logger = ListLogger()
-    annotate(BY_LM_MARKDOWN % FRESH, logger=logger)
-    assert txthash_reports(logger) == []
-
-
-def test_old_annotations_of_lm_markdown_are_reported():
-    logger = ListLogger()
-    annotate(BY_LM_MARKDOWN % "older", logger=logger)
-    assert [report.level for report in txthash_reports(logger)] == ["info"]
-
-
-def test_lm_markdown_hashes_paragraphs_one_by_one():
-    # It cuts at every blank line and joins the pieces by nothing, in lists and code too.
-    text = "- one\n\n- two\n\n```\nx\n\ny\n```\n"
-    digest = txthash("- one- two```\nxy\n```")
-    logger = ListLogger()
-    annotate(f"{HEADER}---\nsummary: Theirs.\n~txthash: {digest}\n---\n\n# A\n\n{text}", logger=logger)
-    assert txthash_reports(logger) == []
-
-
 def test_everything_written_is_yaml():
-    for block in parse_markdown_text(annotate(TWO, opts=ScanOpts(titles=True, textUUID=True, headingUUID=True))):
+    for block in parse_markdown_text(annotate(TWO, opts=ScanOpts(titles=True))):
         if isinstance(block, MetadataBlock):
             assert parse_metadata(block.body).content == block.content
     assert serialize_blocks(parse_markdown_text(annotate(TWO))) == annotate(TWO)

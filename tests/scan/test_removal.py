@@ -16,7 +16,6 @@ from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 often = settings(max_examples=200, deadline=None)
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
 EVERYTHING = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0)
-WITH_IDS = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0, textUUID=True, headingid=True)
 NATIVE = "---\n{}\n---\n"
 DIV = "::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n"
 COMMENT = "<!-- lmm\n{}\n-->\n"
@@ -83,15 +82,15 @@ ONLY_OURS = {
 @pytest.mark.parametrize("name", ONLY_OURS)
 def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
     text = ONLY_OURS[name].replace("\n", newline)
-    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), EVERYTHING), (CountingAnnotator(), WITH_IDS)):
+    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), EVERYTHING)):
         made = annotate(text, annotator, opts, spelling)
         assert annotations_in(made) or opts is None
         assert cleared(made) == text
-        assert cleared(annotate(made, CountingAnnotator(), WITH_IDS, spelling)) == text
+        assert cleared(annotate(made, CountingAnnotator(), EVERYTHING, spelling)) == text
 
 
 @often
-@given(markdown(), st.sampled_from(["div", "native", "comment"]), st.sampled_from([EVERYTHING, WITH_IDS, None]))
+@given(markdown(), st.sampled_from(["div", "native", "comment"]), st.sampled_from([EVERYTHING, None]))
 def test_what_was_written_can_be_taken_out(text, spelling, opts):
     for annotator in (stand_in(), CountingAnnotator()):
         made = annotate(text, annotator, opts, spelling)
@@ -117,7 +116,7 @@ def test_files_of_the_corpora_are_what_they_were():
 
 def is_what_it_was(text):
     spelling = "native" if len(text) % 2 else "div"
-    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), WITH_IDS)):
+    for annotator, opts in ((stand_in(), None), (CountingAnnotator(), EVERYTHING)):
         made = annotate(text, annotator, opts, spelling)
         assert cleared(made) == (cleared(text) if annotations_in(text) else text)
 
@@ -213,7 +212,7 @@ def test_what_is_frozen_is_kept():
 
 def test_titles_and_ids_in_a_frozen_part_are_no_annotations():
     text = f"---\nfrozen: true\n---\n# A\n\n{LONG}\n"
-    assert cleared(annotate(text, opts=WITH_IDS)) == text
+    assert cleared(annotate(text, opts=EVERYTHING)) == text
 
 
 WRITERS = [

@@ -22,13 +22,13 @@ from ...markdown.spelling import take_out, with_body
 from ...markdown.tree import HeadingNode, Node, blocks_to_tree, traverse
 from ..header import report_broken_edits
 from ..system_keys import EMPTY, FLOW_KEYS, TIGHT
-from .identify import IDENTITIES
 from .needs import MAKER
 from .sections import annotated_parts, div_title, flagged_parts
 
 BY_ANNOTATOR = ("questions", "summary")
 PROTECTED = (*BY_ANNOTATOR, "titles")  # by `frozen: true`
 PUBLIC = (*PROTECTED, "title", "docid")
+IDENTITIES = ("~~textid", "~~headingid", "~~textUUID", "~~headingUUID")  # written by earlier versions
 SYSTEM_KEYS = frozenset({*(f"~{name}" for name in PUBLIC), *IDENTITIES, HASHES, MAKER})
 _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:", re.M)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from ...errors import ModelError
 from ...logging import LoggerBase, counted
-from ...markdown.blocks import Block, ErrorBlock, trim_blank_lines
+from ...markdown.blocks import BOM, Block, trim_blank_lines
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
 from ...models.chat import Asker, ChatMessage, Request, Show, run
 from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
@@ -168,61 +168,23 @@ class PromptText:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass
-class _SectionUnit:
-    """A section without its subsections."""
-
-    title: str
-    heading: str
-    texts: list[str] = field(default_factory=list)
-    summary: str = ""
-
-    @property
-    def text(self) -> str:
-        """The heading and the texts, as paragraphs."""
-        return "\n\n".join(filter(None, [self.heading, *self.texts]))
-
-
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
     """Return the text of a node (of a section with its subsections) without metadata, in at most
     `budget` tokens by `count`.
 
-    A text that is too long loses its last sections first; a summary stands for a section that has
-    one. No block is cut.
-    """
-    units = list(_units(node))
-    sizes = [count(unit.text) for unit in units]
-    cut: list[str] = []
-    for at in range(len(units) - 1, -1, -1):
-        if sum(sizes) <= budget:
-            break
-        unit = units[at]
-        if _shorten(unit, budget - sum(sizes[:at]), count):
-            cut.append(unit.title or "(the beginning)")
-        sizes[at] = count(unit.text)
-    return PromptText("\n\n".join(filter(None, (unit.text for unit in units))), tuple(reversed(cut)))
-
-
-def _shorten(unit: _SectionUnit, room: int, count: Count) -> bool:
-    """Leave out the last texts of a section until it fits into `room`; its summary stands for them
-    if none is left. Return True if something is left out."""
-    sizes = [count(text) for text in unit.texts]
-    kept = len(sizes)
-    while kept and count(unit.heading) + sum(sizes[:kept]) > room:
-        kept -= 1
-    unit.texts = unit.texts[:kept] or ([unit.summary] if sizes and unit.summary else [])
-    return kept < len(sizes)
-
-
-def _units(node: Node) -> Iterator[_SectionUnit]:
-    """Yield the sections in a node in their order; one for a single text."""
-    units: dict[int, _SectionUnit] = {}
+    A text that is too long loses its last blocks; headings stay. No block is cut."""
+    pieces: list[str] = []
+    left_out: list[str] = []
+    size, title = 0, ""
     for part in traverse(node):
         if isinstance(part, HeadingNode):
-            heading = trim_blank_lines(part.heading.source.lstrip("\ufeff")) if part.heading else ""
-            summary = part.get("summary")
-            units[id(part)] = _SectionUnit(part.written_title, heading, [], summary if isinstance(summary, str) else "")
-        elif isinstance(part, TextNode) and not isinstance(part.block, ErrorBlock):
-            unit = units.setdefault(id(part) if part is node else id(part.parent), _SectionUnit("", ""))
-            unit.texts.append(strip_metadata(part.content).strip("\n"))
-    yield from units.values()
+            title = part.written_title
+            text = trim_blank_lines(part.heading.source.lstrip(BOM)) if part.heading else ""
+        else:
+            text = strip_metadata(part.content).strip("\n")
+        size += count(text) if text else 0
+        if text and size > budget and isinstance(part, TextNode):
+            left_out.append(title or "(the beginning)")
+        elif text:
+            pieces.append(text)
+    return PromptText("\n\n".join(pieces), tuple(dict.fromkeys(left_out)))
