@@ -31,7 +31,8 @@ _UNSAFE = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
 _BREAKS = re.compile(r"[\n\t]+")
-_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "cyan": "36"}
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+LEVEL_STYLES = {"info": "", "warning": "yellow", "error": "red"}
 
 Level = Literal["info", "warning", "error"]
 
@@ -179,7 +180,7 @@ def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
     if stream is None:  # it is closed
         return
     shown = printable(text)
-    if style and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
+    if style and shown and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
         shown = f"\x1b[{';'.join(_STYLES[word] for word in style.split())}m{shown}\x1b[0m"
     stream.write(shown + ("\n" if nl else ""))
     stream.flush()

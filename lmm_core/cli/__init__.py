@@ -19,37 +19,48 @@ import click
 from .. import __version__
 from ..ending import end_quickly
 from ..errors import ConfigError, LmmError
-from ..logging import make_output_printable, one_line, printable, say
+from ..logging import make_output_printable, one_line, say
 from .registry import COMMANDS, GROUPS, HIDDEN, MORE
 
+# Errors that a look at how the command is used helps with
+_ABOUT_USAGE = (click.MissingParameter, click.NoSuchOption, click.BadOptionUsage, click.BadArgumentUsage)
 
-class _WrongUsage(click.ClickException):
-    """What makes a command impossible, without the line that says how it is used."""
 
-    exit_code = 2
+class _Failure(click.ClickException):
+    """An error as it is printed. usage: how the command is used, if that helps."""
+
+    def __init__(self, message: str, exit_code: int = 1, usage: str = "") -> None:
+        super().__init__(message)
+        self.exit_code, self.usage = exit_code, usage
+
+    def show(self, file: Any = None) -> None:
+        """Print the error on standard error."""
+        if self.usage:
+            say(f"{self.usage}\n", err=True)
+        say("Error: ", err=True, nl=False, style="bold red")
+        say(self.message, err=True)
 
 
 @contextmanager
 def _errors_in_sentences() -> Iterator[None]:
-    """Turn the errors of a command into those that click prints, safe for a terminal.
+    """Turn the errors of a command into those that are printed, safe for a terminal.
 
     Wrong settings are wrong usage; other errors of ours, and those of files, are things that could not be done."""
     try:
-        try:
-            yield
-        except ConfigError as error:
-            raise _WrongUsage(str(error)) from None
-        except LmmError as error:
-            raise click.ClickException(str(error)) from None
-        except OSError as error:
-            if not error.filename:  # of the output, or `| head` has had enough: see `main`
-                raise
-            raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+        yield
+    except ConfigError as error:
+        raise _Failure(str(error), 2) from None
+    except LmmError as error:
+        raise _Failure(str(error)) from None
+    except OSError as error:
+        if not error.filename:  # of the output, or `| head` has had enough: see `main`
+            raise
+        raise _Failure(f"{error.filename}: {error.strerror}") from None
     except click.ClickException as error:
-        for name, value in vars(error).items():
-            if isinstance(value, str):
-                setattr(error, name, printable(value))
-        raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; its message is the help
+            raise
+        context = error.ctx if isinstance(error, _ABOUT_USAGE) else None
+        raise _Failure(error.format_message(), error.exit_code, context.get_usage() if context else "") from None
 
 
 class _GroupedCommands(click.Group):
@@ -85,7 +96,7 @@ class _GroupedCommands(click.Group):
         if args[0] not in {*COMMANDS, "--help"}:
             near = get_close_matches(args[0], COMMANDS.keys() - HIDDEN.keys(), 1)
             hint = f"Did you mean {near[0]!r}?" if near else "lmm --help lists the commands."
-            raise _WrongUsage(f"There is no command {args[0]!r}. {hint}")
+            raise _Failure(f"There is no command {args[0]!r}. {hint}", 2)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ..errors import MarkdownError
-from ..logging import ListLogger, Report, as_json, one_line, put, say
+from ..logging import LEVEL_STYLES, ListLogger, Report, as_json, one_line, put, say
 
 if TYPE_CHECKING:
     from ..markdown.files import MarkdownFile
@@ -35,12 +35,15 @@ class ReportPrinter(ListLogger):
         kind = f"{report.code} " if report.code else "warning: " if report.level == "warning" else ""
         path = one_line(report.path)
         where = f"{path}:{report.line}: " if report.line else f"{path}: " if path else ""
-        say(f"{where}{kind}{report.message}", err=True)
+        style = LEVEL_STYLES[report.level]
+        say(where, err=True, nl=False, style="bold")
+        say(kind, err=True, nl=False, style=style)
+        say(report.message, err=True, style="" if kind else style)
 
 
 def warn(message: str) -> None:
     """Print a warning on standard error."""
-    say(f"warning: {message}", err=True)
+    ReportPrinter().warning(message)
 
 
 def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPrinter) -> None:

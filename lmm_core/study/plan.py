@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, zip_longest
 
@@ -18,6 +18,7 @@ from .study_time import SESSION, StudyTime, read_time
 
 EXERCISE_MINUTES = 10  # for each, including its solution; our choice
 NEAR = 0.3  # of the best section's score: from here on, a section is about a topic
+PAGE = 40  # lines
 NAMED = 12  # sections without time that are named
 _ABOUT = re.compile(
     r"\b(?:only|just|about|on|nur|bloß|über|zu[rm]?|seulement|uniquement|sur|solo|soltanto|solamente|sólo|únicamente|sobre|su)\b"
@@ -66,26 +67,33 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
     time, material = read_time(wish), await library.material()
     steps = list(make_steps(material))
     topic, problems = find_topic(time.rest), list[str]()
-    chosen = _in_turn(steps)
-    if topic:
-        chosen = await _about(library, topic, steps)
-        if not chosen:
-            problems.append(f"Nothing was found about “{topic}”: this is a plan of all sections.")
-            chosen, topic = _in_turn(steps), ""
     if not time.sessions:
-        problems.append(f"No time is named: these are sessions of about {show_minutes(SESSION)}.")
-    there = time.sessions * time.minutes
-    kept, minutes = set[str](), 0.0
-    for step in chosen:
-        if not there or minutes + step.minutes <= there:
-            kept.add(step.id)
-            minutes += step.minutes
-    kept = kept or {step.id for step in chosen[:1]}
-    taken = [step for step, _ in steps if step.id in kept]
-    left = tuple(step for step in chosen if step.id not in kept)
+        topic = topic or time.rest
+        problems.append(f"No time is named: these are sessions of at most {show_minutes(SESSION)}.")
+    steps_in_turn = _in_turn(steps)
+    chosen = await _about(library, topic, steps) if topic else steps_in_turn
+    if not chosen:
+        problems.append(f"Nothing was found about “{topic}”: this is a plan of all sections.")
+        chosen, topic = steps_in_turn, ""
+    available = time.sessions * time.minutes
+    taken = _fitting(chosen, available)
+    left = tuple(step for step in chosen if step.id not in taken)
     if left:
         problems.append(f"There is no time for {counted(len(left), 'section')} ({show_minutes(_sum(left))}).")
-    return StudyPlan(time, topic, divide(taken, time), left, tuple(problems))
+    elif topic and available > 2 * _sum(chosen):
+        problems.append(f"The notes have only {show_minutes(_sum(chosen))} about “{topic}”.")
+    planned = [step for step, _ in steps if step.id in taken]
+    return StudyPlan(time, topic, divide(planned, time), left, tuple(problems))
+
+
+def _fitting(steps: Sequence[Step], available: float) -> set[str]:
+    """Return the ids of the steps that fit into some minutes (0: all do), at least that of the first."""
+    taken, minutes = set[str](), 0.0
+    for step in steps:
+        if not available or minutes + step.minutes <= available:
+            taken.add(step.id)
+            minutes += step.minutes
+    return taken or {step.id for step in steps[:1]}
 
 
 async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
@@ -157,15 +165,16 @@ def _sum(steps: Sequence[Step]) -> float:
 
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
-    """Return a plan as text: what could not be done first, then the documents of each session with their sections."""
+    """Return a plan as text of about a page: what could not be done first, then the documents of each session with
+    their sections, or without them if that would be longer."""
     lines = [wrap(problem, "", width) for problem in plan.problems]
     time, about = plan.time, f" about “{plan.topic}”" if plan.topic else ""
-    there = f" Understood “{time.understood}” as {counted(time.sessions, time.unit)} of {show_minutes(time.minutes)}."
-    lines.append(wrap(f"{show_minutes(plan.minutes)} of work{about}.{there if time.sessions else ''}", "", width))
-    for number, session in enumerate(plan.sessions, 1):
-        lines += ["", f"{time.unit.capitalize()} {number}: {show_minutes(_sum(session))}"]
-        for document, steps in groupby(session, key=lambda step: step.document):
-            lines += _show_document(document, list(steps), width)
+    understood = (
+        f" Understood “{time.understood}” as {counted(time.sessions, time.unit)} of {show_minutes(time.minutes)}."
+    )
+    lines.append(wrap(f"{show_minutes(plan.minutes)} of work{about}.{understood if time.sessions else ''}", "", width))
+    whole, short = ([*_show_sessions(plan, show, width)] for show in (_show_documents, _list_documents))
+    lines += whole if "\n".join(whole).count("\n") < PAGE else short
     if plan.left_out:
         titles = [step.title for step in plan.left_out]
         more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
@@ -173,10 +182,27 @@ def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _show_document(document: str, steps: Sequence[Step], width: int) -> Iterator[str]:
-    exercises = sum(step.exercises for step in steps)
-    solve = f", with {counted(exercises, 'exercise')}" if exercises else ""
-    yield f"  {document}  ({steps[0].place.rpartition(':')[0]}): {show_minutes(_sum(steps))}{solve}"
-    titles = [step.title for step in steps if step.title != document]
-    if titles:
-        yield wrap("; ".join(titles), "    ", width)
+def _show_sessions(plan: StudyPlan, show: Callable[[Sequence[Step], int], Iterable[str]], width: int) -> Iterator[str]:
+    for number, session in enumerate(plan.sessions, 1):
+        yield ""
+        yield f"{plan.time.unit.capitalize()} {number}: {show_minutes(_sum(session))}"
+        yield from show(session, width)
+
+
+def _by_document(session: Sequence[Step]) -> Iterator[list[Step]]:
+    return (list(steps) for _, steps in groupby(session, key=lambda step: step.document))
+
+
+def _show_documents(session: Sequence[Step], width: int) -> Iterator[str]:
+    """Yield a line for each document, and its sections below."""
+    for steps in _by_document(session):
+        exercises, document = sum(step.exercises for step in steps), steps[0].document
+        solve = f", with {counted(exercises, 'exercise')}" if exercises else ""
+        yield f"  {document}  ({steps[0].place.rpartition(':')[0]}): {show_minutes(_sum(steps))}{solve}"
+        if titles := [step.title for step in steps if step.title != document]:
+            yield wrap("; ".join(titles), "    ", width)
+
+
+def _list_documents(session: Sequence[Step], width: int) -> Iterator[str]:
+    documents = (f"{steps[0].document} ({show_minutes(_sum(steps))})" for steps in _by_document(session))
+    yield wrap("; ".join(documents), "  ", width)

@@ -267,3 +267,24 @@ def test_module_is_the_command():
     import sys
 
     assert b"Usage" in run(f"'{sys.executable}' -m lmm_core --help").stdout
+
+
+def test_an_error_that_is_not_about_usage_comes_without_it():
+    assert said(run("lmm rag missing.md")) == "Error: missing.md: no such file or folder\n"
+    assert said(run("lmm rag")).startswith("Usage: lmm rag [OPTIONS] FILES…\n\nError: Missing argument")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pseudo-terminal")
+@pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_errors_and_warnings_have_colours_on_a_terminal(variable, coloured):
+    write("notes.md", f"---\ntitle: A: B\n---\n\n{NOTES}")
+    screen, terminal = os.openpty()
+    for command in ("lmm scan notes.md", "lmm doctor", "lmm serch"):
+        subprocess.run(
+            [BIN / "lmm", *command.split()[1:]], stdout=terminal, stderr=terminal, env={**os.environ, **variable}
+        )
+    shown = os.read(screen, 100_000).decode()
+    assert "invalid YAML: a value holds a colon: put the value in quotes" in shown
+    for words, style in (("unreadable-block ", 31), ("ok", 32), ("..", 2), ("Error: ", "1;31")):
+        assert (f"\x1b[{style}m{words}\x1b[0m" in shown) is coloured
+    assert ("\x1b" in shown) is coloured

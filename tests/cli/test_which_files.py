@@ -20,7 +20,7 @@ from tests.scan.documents.test_document_chat import Terminal, wait_for
 BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak.md]\n"
 EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"
 COMMANDS = [
-    "scan .", "rag . --check", "rag . --dry-run", "chunks .", "convert . --to native --check", "cards . --format md",
+    "scan .", "rag . --check", "chunks .", "convert . --to native --check", "cards . --format md",
     "knit . -o out", "clear . --check", "chat .", "accept .", "reject .", "index . --dry-run",
     "pass lmm_core.scan.knit:knit . --check",
 ]  # fmt: skip

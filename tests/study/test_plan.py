@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.study.plan import Step, divide, find_topic, make_steps
+from lmm_core.study.plan import Step, StudyPlan, divide, find_topic, make_steps, show_plan
 from lmm_core.study.study_time import read_time
 from tests.commands import write
 from tests.indexing import lmm
@@ -113,6 +113,14 @@ def test_a_plan_is_about_what_the_sentence_names_and_fits_its_time(course, monke
 
 def test_what_cannot_be_done_is_said_first(course, monkeypatch):
     assert plan(course, monkeypatch, "one hour on unicorns").startswith("Nothing was found about “unicorns”: this is a")
-    assert plan(course, monkeypatch, "help me").startswith("No time is named: these are sessions of about 2 h.")
+    assert plan(course, monkeypatch, "help me").startswith("No time is named: these are sessions of at most 2 h.")
+    assert plan(course, monkeypatch, "coins").count("about “coins”") == 1  # a topic alone
+    assert plan(course, monkeypatch, "four hours on coins").startswith("The notes have only 1")
     assert plan(course, monkeypatch, "5 minutes").startswith("There is no time for 2 sections (")
     assert "an empty wish" in lmm("toc --plan ' '", status=2)[1]
+
+
+def test_a_plan_of_a_large_course_is_a_page_without_sections():
+    steps = tuple(Step(f"{n}", f"Chapter {n // 4}", f"Section {n}", f"{n // 4}.md:1", 15.0) for n in range(160))
+    shown = show_plan(StudyPlan(read_time("four days"), "", (steps[:80], steps[80:])))
+    assert shown.count("\n") < 20 and "Chapter 0 (1 h); Chapter 1 (1 h)" in shown and "Section" not in shown

@@ -66,7 +66,9 @@ def _print_findings(findings: Sequence[MachineFinding]) -> None:
     """Print what was found, and below it what to do, but the same only once in a row."""
     before = ""
     for finding in findings:
-        say(f"{'ok' if finding.ok else '..' if finding.optional else '--'}  {finding.what:<12}{finding.found}")
+        sign, style = ("ok", "green") if finding.ok else ("..", "dim") if finding.optional else ("--", "red")
+        say(sign, nl=False, style=style)
+        say(f"  {finding.what:<12}{finding.found}")
         for line in finding.advice.splitlines() if finding.advice != before else ():
             say(f"    {'':<12}{line}".rstrip())
         before = finding.advice

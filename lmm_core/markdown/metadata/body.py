@@ -143,7 +143,7 @@ def parse_metadata(body: str) -> Parsed:
         content = _load(rest)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return Parsed(error=_describe(error), error_line=mark.line if mark else 0)
+        return Parsed(error=_describe(error, rest), error_line=mark.line if mark else 0)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Parsed(error=str(error).splitlines()[0])
     if content is None and (not rest.strip() or not first_line(rest)):
@@ -185,9 +185,29 @@ def _dangerous(body: str) -> str:
     return ""
 
 
-def _describe(error: yaml.MarkedYAMLError) -> str:
-    problem = (error.problem or "cannot be read").strip()
-    return f"invalid YAML: {problem}" + (f" ({error.context.strip()})" if error.context else "")
+# What to do about the errors of PyYAML, by words of its two readers
+_ADVICE = {
+    "mapping values": "a value holds a colon: put the value in quotes",
+    "start any token": "a tab, or a value that begins with a sign such as @, % or `: indent with blanks, or put the "
+    "value in quotes",
+    "undefined alias": "a value begins with *: put it in quotes",
+    "end of stream": "a quote is not closed",
+    "escape character": "double quotes hold a backslash: use single quotes",
+    "',' or ']'": "a list is not closed: add ]",
+    "',' or '}'": "a mapping is not closed: add }",
+    "flow node": "a bracket is not closed",
+    "expected ':'": "there is no colon after a key",
+    "sequence entries": "a list begins beside its key: begin it on the next line",
+    "a block mapping": "this line does not continue the one above: look at its indentation and quotes",
+}
+
+
+def _describe(error: yaml.MarkedYAMLError, body: str) -> str:
+    problem = ", ".join(filter(None, [error.problem, error.context]))
+    mark = error.problem_mark
+    if mark and "mapping values" in problem and body.split("\n")[mark.line].count(":") < 2:
+        return "invalid YAML: this line is indented too far, or the one above lacks a colon"
+    return f"invalid YAML: {next((advice for words, advice in _ADVICE.items() if words in problem), problem)}"
 
 
 def split_messages(body: str) -> tuple[list[Message], str]:
