@@ -29,9 +29,9 @@ _ABOUT_USAGE = (click.MissingParameter, click.NoSuchOption, click.BadOptionUsage
 class _Failure(click.ClickException):
     """An error as it is printed. usage: how the command is used, if that helps."""
 
-    def __init__(self, message: str, exit_code: int = 1, usage: str = "") -> None:
+    def __init__(self, message: str, usage: str = "") -> None:
         super().__init__(message)
-        self.exit_code, self.usage = exit_code, usage
+        self.usage = usage
 
     def show(self, file: Any = None) -> None:
         """Print the error on standard error."""
@@ -39,6 +39,12 @@ class _Failure(click.ClickException):
             say(f"{self.usage}\n", err=True)
         say("Error: ", err=True, nl=False, style="bold red")
         say(self.message, err=True)
+
+
+class _WrongUsage(_Failure):
+    """An error of the person who typed the command."""
+
+    exit_code = 2
 
 
 @contextmanager
@@ -49,7 +55,7 @@ def _errors_in_sentences() -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        raise _Failure(str(error), 2) from None
+        raise _WrongUsage(str(error)) from None
     except LmmError as error:
         raise _Failure(str(error)) from None
     except OSError as error:
@@ -57,10 +63,11 @@ def _errors_in_sentences() -> Iterator[None]:
             raise
         raise _Failure(f"{error.filename}: {error.strerror}") from None
     except click.ClickException as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # of click 8.2 and later; its message is the help
+        if isinstance(error, _Failure) or type(error).__name__ == "NoArgsIsHelpError":  # that of click 8.2 is the help
             raise
         context = error.ctx if isinstance(error, _ABOUT_USAGE) else None
-        raise _Failure(error.format_message(), error.exit_code, context.get_usage() if context else "") from None
+        failure = _WrongUsage if isinstance(error, click.UsageError) else _Failure
+        raise failure(error.format_message(), context.get_usage() if context else "") from None
 
 
 class _GroupedCommands(click.Group):
@@ -96,7 +103,7 @@ class _GroupedCommands(click.Group):
         if args[0] not in {*COMMANDS, "--help"}:
             near = get_close_matches(args[0], COMMANDS.keys() - HIDDEN.keys(), 1)
             hint = f"Did you mean {near[0]!r}?" if near else "lmm --help lists the commands."
-            raise _Failure(f"There is no command {args[0]!r}. {hint}", 2)
+            raise _WrongUsage(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
