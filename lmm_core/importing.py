@@ -1,6 +1,6 @@
-"""Files in other formats (Word, slides, web pages, notebooks, PDF) made into documents.
+"""Convert files in other formats (Word, slides, web pages, notebooks, PDF) to documents.
 
-Pandoc reads what it can, markitdown reads PDF. What is read is data: nothing in it can annotate, hide or publish a
+Pandoc reads most, markitdown reads PDF. Their contents are data: nothing in them can annotate, hide or publish a
 part. May import files and markdown.
 """
 
@@ -30,14 +30,13 @@ ENDINGS = (*FORMATS, ".pdf")
 MOST_BYTES = 200 * 2**20
 _SECONDS = 300
 _FROM_PDF = "commonmark+pipe_tables-raw_html"  # what markitdown writes
-# Nothing that an imported text could use to say more than text: no raw HTML or LaTeX, no attributes.
-# What is too much for a table of pipes becomes one of a grid.
+# Text only: no raw HTML or LaTeX, no attributes. A table that pipes cannot hold becomes a grid table.
 _MARKDOWN = (
     "markdown-raw_html-raw_tex-raw_attribute-header_attributes-link_attributes-inline_code_attributes"
     "-fenced_code_attributes-simple_tables-multiline_tables-smart+pipe_tables"
 )
-# Takes off all but text, lists, tables, code, formulas and pictures, and escapes what our parser or pandoc's could
-# take for a block, a div, a comment, a question or TeX. Slides, and paragraphs of @MARK@ and a number, begin a page.
+# Keeps text, lists, tables, code, formulas and pictures alone, and escapes what a parser could take for a block, a div,
+# a comment, a question or TeX. Slides, and paragraphs of @MARK@ and a number, begin a page.
 _FILTER = r"""
 local function page(number)
   return pandoc.RawBlock('markdown', '::: {.lmm .content-hidden}\n``` yaml\npage: ' .. number .. '\n```\n:::')
@@ -80,8 +79,8 @@ return {{
 
 @dataclass(frozen=True)
 class ImportedDocument:
-    """A document made of another file: its text, its pictures by their names in the folder that
-    the text names, and remarks about it."""
+    """A document made from another file: text, pictures by their names in the folder that the text names, and
+    remarks."""
 
     text: str
     pictures: dict[str, bytes]
@@ -91,8 +90,8 @@ class ImportedDocument:
 def import_document(path: Path, folder: str) -> ImportedDocument:
     """Return a file as a document, marked as imported in its header.
 
-    folder: the name of the folder in which its pictures will lie. Raise MarkdownError if it cannot
-    be read, OSError, and ModuleNotFoundError if the extra for PDF is missing."""
+    folder: the name of the folder for its pictures. Raise MarkdownError if it cannot be read, OSError, and
+    ModuleNotFoundError if the extra for PDF is missing."""
     if path.suffix.lower() not in ENDINGS:
         raise MarkdownError(f"lmm import reads {', '.join(ENDINGS)}")
     if path.stat().st_size > MOST_BYTES:
@@ -106,23 +105,20 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
         text = "\n\n".join(f"{mark}{number}\n\n{page}" for number, page in enumerate(pages, 1) if page)
         source, program = ["-f", _FROM_PDF], _version("markitdown")
     else:
-        text, source, program = (
-            "",
-            ["-f", _reader(path), str(path.resolve())],
-            f"pandoc {_pandoc(['--version']).split()[1]}",
-        )
-    with tempfile.TemporaryDirectory() as made:
-        Path(made, "clean.lua").write_text(_FILTER.replace("@MARK@", mark), encoding="utf-8")
+        text, source = "", ["-f", _reader(path), str(path.resolve())]
+        program = f"pandoc {_pandoc(['--version']).split()[1]}"
+    with tempfile.TemporaryDirectory() as workplace:
+        Path(workplace, "clean.lua").write_text(_FILTER.replace("@MARK@", mark), encoding="utf-8")
         options = ["-s", "-t", _MARKDOWN, "--wrap=none", "--markdown-headings=atx", "--eol=lf", "-L", "clean.lua"]
-        text = _pandoc(["--sandbox", *options, f"--extract-media={folder}", *source], text, made)
-        files = [file for file in Path(made, folder).rglob("*") if file.is_file() and not file.is_symlink()]
-        pictures = {file.relative_to(Path(made, folder)).as_posix(): file.read_bytes() for file in files}
+        text = _pandoc(["--sandbox", *options, f"--extract-media={folder}", *source], text, workplace)
+        files = [file for file in Path(workplace, folder).rglob("*") if file.is_file() and not file.is_symlink()]
+        pictures = {file.relative_to(Path(workplace, folder)).as_posix(): file.read_bytes() for file in files}
     origin = {"file": path.name, "sha256": hashlib.sha256(data).hexdigest(), "by": program}
     return ImportedDocument(_with_header(text, dump_entry("~imported", origin)), pictures, remarks)
 
 
 def _with_header(text: str, entry: str) -> str:
-    """Return a document with an entry at the end of its header, which is made if there is none."""
+    """Return a document with an entry at the end of its header, which is added if missing."""
     if text.startswith("---\n"):
         head, _, rest = text[4:].partition("\n---\n")
         return f"---\n{head}\n{entry}---\n{rest}"
@@ -152,7 +148,7 @@ def _pdf_pages(data: bytes) -> Iterator[str]:
 
 
 def _pdf_remarks(pages: list[str]) -> tuple[str, ...]:
-    """Return what is to be said about the pages of a PDF. Raise MarkdownError if none has a text."""
+    """Return remarks on the pages of a PDF. Raise MarkdownError if none has a text."""
     if not any(pages):
         raise MarkdownError("there is no text on any page: these are pictures of text, which lmm import cannot read")
     remark = "headings and pictures of a PDF are not recognized: mark the headings by hand"
@@ -177,12 +173,12 @@ def _reader(path: Path) -> str:
 
 
 def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> str:
-    """Return what pandoc writes. Its sandbox reads no other file and no address. Raise MarkdownError."""
+    """Return pandoc's output. Its sandbox reads no other file and no address. Raise MarkdownError."""
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
         raise MarkdownError("there is no pandoc, which reads this format: pip install pypandoc_binary brings one")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(program), *options],
             input=text.encode(),
             capture_output=True,
@@ -192,7 +188,7 @@ def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> st
         )
     except subprocess.TimeoutExpired:
         raise MarkdownError(f"pandoc took more than {_SECONDS} seconds, and was stopped") from None
-    if done.returncode:
-        problem = " ".join(done.stderr.decode("utf-8", "replace").split())
+    if process.returncode:
+        problem = " ".join(process.stderr.decode("utf-8", "replace").split())
         raise MarkdownError(f"pandoc cannot read it: {problem[:300]}")
-    return done.stdout.decode("utf-8", "replace")
+    return process.stdout.decode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """How this installation was made, and the command that makes it again with more.
 
-The project's public address stands here and nowhere else.
+The project's public address is stored here alone.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class _Origin:
 
 
 def install_command(extra: str = "") -> str:
-    """Return the shell command that installs this package as it was installed here, with an extra of ours.
+    """Return the shell command that installs this package as here, with an extra.
 
-    A checkout or a wheel that is no longer there is replaced by the package's name."""
+    A missing checkout or wheel is replaced by the package's name."""
     origin = _origin()
     if origin.path:
         target = f"{origin.path}{_brackets(extra)}"
@@ -46,27 +46,25 @@ def install_command(extra: str = "") -> str:
 
 
 def requirement(extra: str = "") -> str:
-    """Return the line of a requirements.txt that pins this version of the package.
-
-    It names no file of this machine: others are going to install from it."""
+    """Return the line of a requirements.txt for this version, without files of this machine: others install from it."""
     address = _origin().address
     return f"{PACKAGE}{_brackets(extra)}" + (f" @ {address}" if address else f"=={__version__}")
 
 
 def packaged_folder(installed: str, in_checkout: str, sign: str) -> Path | None:
-    """Return a folder that came with this package, known by a file in it: beside the package where it is
-    installed, else in the source tree; None if it is missing."""
+    """Return a folder of this package, identified by a file in it: beside the installed package, else in the source
+    tree; None if missing."""
     base = Path(__file__).parents[1]
     return next((folder for folder in (base / installed, base / in_checkout) if (folder / sign).is_file()), None)
 
 
 def in_pipx() -> bool:
-    """Return True if pipx has made this environment, which puts none of its programs on PATH but ours."""
+    """Return True in an environment of pipx, which puts only our programs on PATH."""
     return (Path(sys.prefix) / "pipx_metadata.json").is_file()
 
 
 def _origin() -> _Origin:
-    """Read what the installer has written down (PEP 610). An index leaves nothing written."""
+    """Return the origin that the installer recorded (PEP 610); an index records nothing."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -99,7 +97,7 @@ def _brackets(extra: str) -> str:
 
 
 def _quote(word: str) -> str:
-    """Return a word as the shells of this machine read it."""
+    """Return a word quoted for this machine's shells."""
     if sys.platform == "win32":
         return f'"{word}"' if set(word) & set(" []@&()^;,") else word
     return shlex.quote(word)

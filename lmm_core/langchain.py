@@ -1,10 +1,10 @@
-"""Retrievers for LangChain that search in the index; they need the extra `langchain`.
+"""Retrievers for LangChain that search the index; they need the extra `langchain`.
 
     QdrantVectorStoreRetriever.from_config_settings().invoke("Where is the variance explained?")
 
-A retriever finds chunks, a grouped one the texts around them in the companion collection. Each takes the
-clients and models that the functions of `lmm_core.vector_store_qdrant` take. As LangChain expects it,
-what fails raises: StoreError, ModelError, ConfigError.
+A retriever finds chunks, a grouped one the texts around them in the companion collection. They take the clients and
+models of `lmm_core.vector_store_qdrant`. As usual in LangChain, errors are raised: StoreError, ModelError,
+ConfigError.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
 
 
 class _StoreRetriever(BaseRetriever):
-    """The common part of the retrievers: the collection that is searched, and how."""
+    """The common part of the retrievers: the searched collection, and how to search it."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -67,7 +67,7 @@ class _StoreRetriever(BaseRetriever):
             self.client, self.collection_name, self.embedding_model, ConsoleLogger()
         )
         points = await self._search(query, encoder)
-        self._encoder = encoder  # of a collection that is there
+        self._encoder = encoder  # kept once the collection exists
         return [_document(point) for point in points]
 
     @abstractmethod
@@ -77,16 +77,16 @@ class _StoreRetriever(BaseRetriever):
 class QdrantVectorStoreRetriever(_StoreRetriever):
     """A retriever that finds chunks of a collection.
 
-    In the documents, `page_content` is the text, and `metadata` the payload and the score. The collection
-    has to have been made with the same `embedding_model`."""
+    In the documents, `page_content` is the text, and `metadata` has the payload and the score. The collection must
+    have been made with the same `embedding_model`."""
 
     limit: int = 6
 
     def __init__(
         self, client: Client, collection_name: str, embedding_model: Model, limit: int = 6, **kwargs: Any
     ) -> None:
-        given: dict[str, Any] = {"client": client, "embedding_model": embedding_model, "limit": limit}
-        super().__init__(collection_name=collection_name, **given, **kwargs)
+        fields: dict[str, Any] = {"client": client, "embedding_model": embedding_model, "limit": limit}
+        super().__init__(collection_name=collection_name, **fields, **kwargs)
 
     @classmethod
     def from_config_settings(cls, config: Config = None, limit: int = 6) -> Self:
@@ -99,11 +99,10 @@ class QdrantVectorStoreRetriever(_StoreRetriever):
 
 
 class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
-    """A retriever that finds the texts of a companion collection which the best chunks are parts of.
+    """A retriever that finds the texts in a companion collection around the best chunks.
 
-    `group_collection` is the companion collection, `max_companion_docs` the greatest number of texts. If
-    the section around a text's own has a summary, the text begins with it, and `context_summary` in
-    `metadata` is the summary alone."""
+    `group_collection` is the companion collection, `max_companion_docs` the greatest number of texts. A text begins
+    with the summary of the section around it, if there is one, which is also `context_summary` in `metadata`."""
 
     group_collection: str
     max_companion_docs: int = 4
@@ -112,9 +111,9 @@ class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
         self, client: Client, collection_name: str, group_collection: str, embedding_model: Model,
         max_companion_docs: int = 4, **kwargs: Any,
     ) -> None:  # fmt: skip
-        given: dict[str, Any] = {"client": client, "embedding_model": embedding_model}
-        given |= {"group_collection": group_collection, "max_companion_docs": max_companion_docs}
-        super().__init__(collection_name=collection_name, **given, **kwargs)
+        fields: dict[str, Any] = {"client": client, "embedding_model": embedding_model}
+        fields |= {"group_collection": group_collection, "max_companion_docs": max_companion_docs}
+        super().__init__(collection_name=collection_name, **fields, **kwargs)
 
     @classmethod
     def from_config_settings(cls, config: Config = None, max_companion_docs: int = 4) -> Self:
@@ -131,15 +130,15 @@ class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
 
 
 class AsyncQdrantVectorStoreRetriever(QdrantVectorStoreRetriever):
-    """The same retriever, under the name that asynchronous code looks for (`await retriever.ainvoke(…)`)."""
+    """The same retriever, under the name for asynchronous code (`await retriever.ainvoke(…)`)."""
 
 
 class AsyncQdrantVectorStoreRetrieverGrouped(QdrantVectorStoreRetrieverGrouped):
-    """The same grouped retriever, under the name that asynchronous code looks for."""
+    """The same grouped retriever, under the name for asynchronous code."""
 
 
 def _document(point: ScoredPoint) -> Document:
-    """Return a point as a document, its text under the summary of the section around, if it has one."""
+    """Return a point as a document, its text below the summary of the section around it."""
     metadata = {key: value for key, value in point.payload.items() if key != "page_content"}
     parts = (metadata.get(CONTEXT_SUMMARY), point.payload.get("page_content"))
     return Document(

@@ -1,11 +1,10 @@
-"""Loggers that report what went wrong, and the two functions that print.
+"""Loggers for what went wrong, and the two functions that print.
 
-Functions that may meet broken YAML, a full disk or a dead network take a logger as their
-last argument and go on where they can. The caller chooses what happens to a report:
-printed, collected or raised.
+Functions that may meet broken YAML, a full disk or a dead network take a logger as their last argument and go on where
+they can. The caller decides what happens to a report: printed, collected or raised.
 
-`say` prints everything that a person reads, and `put` everything that is data. Texts come
-from notes, file names, models and the network, and must not be able to steer a terminal.
+`say` prints for people, `put` prints data. Texts from notes, file names, models and the network must not be able to
+steer a terminal.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ from typing import Any, Literal
 
 from .errors import LmmError, ReportedError
 
-# Characters that could deceive a reader: control characters except tab and line feed, lone
-# surrogates, unusual line ends, and characters that are invisible or reorder others
-# (https://trojansource.codes). Joiners, direction marks and variation selectors stay, because
-# writing systems need them.
+# Characters that could deceive a reader (https://trojansource.codes): control characters except tab and line feed, lone
+# surrogates, unusual line ends, invisible ones and those that reorder others. Joiners, direction marks and variation
+# selectors stay, because writing systems need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -39,9 +37,8 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass(slots=True, frozen=True)
 class Report:
-    """A message for the user. `path` and `line` (from 1) say where; line 0 means no line.
-
-    `code` is a short word for what was found, if it is one of the mistakes that `lmm scan` finds."""
+    """A message for the user. path, line: the place (line from 1; 0 for none); code: of a mistake that `lmm scan`
+    finds."""
 
     level: Level
     message: str
@@ -53,8 +50,8 @@ class Report:
         where = one_line(self.path) + (f":{self.line}" if self.line and self.path else "")
         if self.line and not self.path:
             where = f"line {self.line}"
-        said = f"{self.code} {self.message}" if self.code else self.message
-        return f"{where}: {said}" if where else said
+        text = f"{self.code} {self.message}" if self.code else self.message
+        return f"{where}: {text}" if where else text
 
 
 class LoggerBase(ABC):
@@ -69,7 +66,7 @@ class LoggerBase(ABC):
         self.report(Report("error", message, line=line))
 
     def warning(self, message: str, line: int = 0) -> None:
-        """Report that something was done which may not be what the user meant."""
+        """Report something done that the user may not have meant."""
         self.report(Report("warning", message, line=line))
 
     def info(self, message: str, line: int = 0) -> None:
@@ -104,7 +101,7 @@ class ListLogger(LoggerBase):
 
 
 class KeepingLogger(ListLogger):
-    """A logger that collects its reports and hands them on to another."""
+    """A logger that collects its reports and passes them to another."""
 
     def __init__(self, logger: LoggerBase) -> None:
         super().__init__()
@@ -134,7 +131,7 @@ class ExceptionConsoleLogger(ExceptionLogger):
 class LocatedLogger(LoggerBase):
     """A logger that adds the file to each report.
 
-    locate: returns the path and line (from 1) for a line of the text being worked on."""
+    locate: returns path and line (from 1) for a line of the text."""
 
     def __init__(self, logger: LoggerBase, locate: Callable[[int], tuple[str, int]]) -> None:
         self.logger = logger
@@ -151,7 +148,7 @@ def in_file(logger: LoggerBase, path: object) -> LoggerBase:
 
 
 def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
-    """Report an error of the system, with its file, or of ours, each of whose lines is a report."""
+    """Report an error of the system with its file, or one of ours, each line as a report."""
     if isinstance(error, OSError):
         logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return
@@ -163,7 +160,7 @@ def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
 
 
 def make_output_printable() -> None:
-    """Make the output take all texts: characters that its encoding does not have are shown as `?`."""
+    """Let the output take all texts: characters missing in its encoding become `?`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Python assumes ASCII for a terminal that does not say what it is; today, that is UTF-8
@@ -172,22 +169,29 @@ def make_output_printable() -> None:
 
 
 def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
-    """Print a text for a person. Nothing else in the program prints for people.
+    """Print a text for a person; everything for people goes through here.
 
-    err: print to standard error; nl: end the line; style: names of `_STYLES`, applied on a
-    terminal unless NO_COLOR is set."""
+    err: to standard error; nl: end the line; style: names of `_STYLES`, applied on a terminal unless NO_COLOR is
+    set."""
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # it is closed
         return
+<<<<<<< HEAD
     shown = printable(text)
     if style and shown and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
         shown = f"\x1b[{';'.join(_STYLES[word] for word in style.split())}m{shown}\x1b[0m"
     stream.write(shown + ("\n" if nl else ""))
+=======
+    line = printable(text)
+    if style and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
+        line = f"\x1b[{';'.join(_STYLES[word] for word in style.split())}m{line}\x1b[0m"
+    stream.write(line + ("\n" if nl else ""))
+>>>>>>> eb4bb3ab (Top-level modules: plainer words; arguments are checked once)
     stream.flush()
 
 
 def put(text: str | bytes) -> None:
-    """Print data: byte for byte to a file or pipe, but made printable on a terminal."""
+    """Print data: byte for byte to a file or pipe, made printable on a terminal."""
     if sys.stdout is None or sys.stdout.isatty():
         say(text if isinstance(text, str) else text.decode("utf-8", "replace"), nl=False)
         return
@@ -197,27 +201,23 @@ def put(text: str | bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text without the characters that steer a terminal, deceive a reader or cannot be encoded."""
+    """Return a text without characters that steer a terminal, deceive a reader or cannot be encoded."""
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub("", text)
 
 
 def one_line(text: str, most: int = 0) -> str:
-    """Return a printable text on one line, to be named in a sentence.
-
-    most: longest result in characters; 0 for no limit."""
-    shown = _BREAKS.sub(" ", printable(text))
-    return shown if not most or len(shown) <= most else shown[: most - 1] + "…"
+    """Return a printable text on one line. most: characters, 0 for no limit."""
+    line = _BREAKS.sub(" ", printable(text))
+    return line if not most or len(line) <= most else line[: most - 1] + "…"
 
 
 def visible(line: str) -> str:
-    """Return a line with every invisible character as an escape (`\\x1b`).
-
-    Diffs are shown this way, since such characters could hide what a change does."""
+    """Return a line with invisible characters as escapes (`\\x1b`), so that diffs hide no change."""
     return "".join(sign if sign.isprintable() or sign == "\t" else ascii(sign)[1:-1] for sign in line)
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON in which every unsafe character is escaped; the JSON stays equal."""
+    """Return a value as JSON with unsafe characters escaped."""
     return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(value, ensure_ascii=False, indent=indent))
 
 

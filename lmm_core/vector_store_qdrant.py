@@ -47,22 +47,21 @@ def encoder_from(client: Client, collection_name: str, model: Model) -> Encoder:
 async def ainitialize_collection(
     client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None
 ) -> bool:
-    """Make a collection, unless it is there; see `initialize_collection`."""
-    told = logger or ConsoleLogger()
+    """Create a collection if it is missing; see `initialize_collection`."""
+    reports = logger or ConsoleLogger()
 
     async def work() -> bool:
-        encoder = await aencoder_from(client, collection_name, model, told)
+        encoder = await aencoder_from(client, collection_name, model, reports)
         await collection.ainitialize_collection(as_store(client), collection_name, encoder)
         return True
 
-    return await reported(work(), False, told)
+    return await reported(work(), False, reports)
 
 
-@validated
 def initialize_collection(client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None) -> bool:
-    """Make a collection, unless it is there. Return True if it can be used.
+    """Create a collection if it is missing. Return True if it can be used.
 
-    False, which is reported: it is there and was made otherwise, or the store or the model failed."""
+    False, which is reported: it was made otherwise, or the store or the model failed."""
     return run(ainitialize_collection(client, collection_name, model, logger))
 
 
@@ -71,23 +70,21 @@ async def aupload(
     client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
 ) -> list[Point]:
     """Embed chunks, write them and return the points; see `upload`."""
-    told = logger or ConsoleLogger()
+    reports = logger or ConsoleLogger()
 
     async def work() -> list[Point]:
-        encoder = await aencoder_from(client, collection_name, model, told)
+        encoder = await aencoder_from(client, collection_name, model, reports)
         return await collection.aupload(as_store(client), collection_name, encoder, chunks)
 
-    return await reported(work(), [], told)
+    return await reported(work(), [], reports)
 
 
-@validated
 def upload(
     client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
 ) -> list[Point]:
-    """Embed chunks and write them in place of those with the same ids.
+    """Embed chunks and write them over those with the same ids.
 
-    The collection is made if it is not there. Return the points, or none if the store or the model
-    failed, which is reported."""
+    A missing collection is created. Return the points; none if the store or the model failed, which is reported."""
     return run(aupload(client, collection_name, model, chunks, logger))
 
 
@@ -103,17 +100,16 @@ async def aquery(
     logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
     """Return the chunks that match a text best; see `query`."""
-    told = logger or ConsoleLogger()
+    reports = logger or ConsoleLogger()
 
     async def work() -> list[ScoredPoint]:
-        encoder = await aencoder_from(client, collection_name, model, told)
-        found = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
-        return _with_fields(found, payload)
+        encoder = await aencoder_from(client, collection_name, model, reports)
+        points = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
+        return _with_fields(points, payload)
 
-    return await reported(work(), [], told)
+    return await reported(work(), [], reports)
 
 
-@validated
 def query(
     client: Client,
     collection_name: str,
@@ -126,8 +122,8 @@ def query(
 ) -> list[ScoredPoint]:
     """Return the chunks that match a text best, best first.
 
-    payload: True for all fields, False for none, or the names of some; where: a filter by fields.
-    The list is empty if the store or the model failed, which is reported."""
+    payload: True for all fields, False for none, or names; where: a filter by fields. The list is empty if the store
+    or the model failed, which is reported."""
     return run(aquery(client, collection_name, model, querytext, limit, payload, where, logger))
 
 
@@ -143,20 +139,19 @@ async def aquery_grouped(
     where: Where | None = None,
     logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the texts that the best chunks are parts of; see `query_grouped`."""
-    told = logger or ConsoleLogger()
+    """Return the texts around the best chunks; see `query_grouped`."""
+    reports = logger or ConsoleLogger()
 
     async def work() -> list[ScoredPoint]:
-        store, encoder = as_store(client), await aencoder_from(client, collection_name, model, told)
-        found = await collection.aquery_grouped(
+        store, encoder = as_store(client), await aencoder_from(client, collection_name, model, reports)
+        points = await collection.aquery_grouped(
             store, collection_name, companion_name, encoder, querytext, limit, where
         )
-        return _with_fields(found, payload)
+        return _with_fields(points, payload)
 
-    return await reported(work(), [], told)
+    return await reported(work(), [], reports)
 
 
-@validated
 def query_grouped(
     client: Client,
     collection_name: str,
@@ -168,15 +163,17 @@ def query_grouped(
     where: Where | None = None,
     logger: LoggerBase | None = None,
 ) -> list[ScoredPoint]:
-    """Return the texts of a companion collection that the best chunks are parts of.
+    """Return the texts of a companion collection around the best chunks, each once, with its best chunk's score.
 
-    Each comes once, with the score of its best chunk; the arguments are those of `query`."""
+    The arguments are those of `query`."""
     return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, payload, where, logger))
 
 
 def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
-    """Return points with all fields of their payloads, none, or those that are named."""
+    """Return points with all fields of their payloads, none, or the named ones."""
     if payload is True:
         return points
     names = frozenset(payload or ())
-    return [replace(one, payload={key: one.payload[key] for key in one.payload if key in names}) for one in points]
+    return [
+        replace(point, payload={key: point.payload[key] for key in point.payload if key in names}) for point in points
+    ]
