@@ -4,7 +4,7 @@ import re
 from string import Formatter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models import prompts
@@ -96,11 +96,9 @@ def test_the_order_in_which_things_are_wanted_does_not_count():
     ("code", "language"),
     [
         ("", "the language of the text"),
-        (" ", "the language of the text"),
         ("en", "English (en)"),
         ("de-AT", "German (de-AT)"),
         ("pt_BR", "Portuguese (pt_BR)"),
-        ("FR", "French (FR)"),
         ("tlh", "the language 'tlh'"),
     ],
 )
@@ -111,7 +109,6 @@ def test_languages_have_names(code, language):
 # Texts of writers, between tags
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(["<", "\\", "/", " ", "source", "SOURCE", ">", "notes", "x", "\n", "</source>"])))
 def test_what_looks_like_a_tag_is_made_harmless_and_nothing_is_lost(parts):
     text = "".join(parts)

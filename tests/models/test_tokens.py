@@ -3,16 +3,13 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.tokens import count_tokens
 from tests.strategies import LONG, PROSE, any_text, markdown
 
-often = settings(max_examples=150, deadline=None)
 
-
-@often
 @given(st.text(st.characters(max_codepoint=127)))
 def test_a_token_for_each_sign_and_for_each_six_letters_of_a_word(text):
     assert count_tokens(text) == len(re.findall(r"\w{1,6}|[^\w\s]", text))
@@ -54,7 +51,6 @@ def test_long_texts_are_counted_quickly():
     assert count_tokens("x" * 600_000) == 100_000
 
 
-@often
 @given(st.text() | markdown(), st.text() | markdown())
 def test_an_estimate_grows_with_the_text(one, other):
     together = count_tokens(one + other)
@@ -62,13 +58,11 @@ def test_an_estimate_grows_with_the_text(one, other):
     assert together <= count_tokens(one) + count_tokens(other)
 
 
-@often
 @given(st.text(st.characters(codec=None)))
 def test_every_string_has_a_number_of_tokens(text):
     assert (count_tokens(text) == 0) == (not text.strip())
 
 
-@often
 @given(any_text)
 def test_no_more_tokens_than_bytes(text):
     assert count_tokens(text) <= len(text.encode())

@@ -1,7 +1,7 @@
 """What a model says, without its thoughts and the marks of servers."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.replies import UnwrappedStream, unwrap
@@ -9,15 +9,10 @@ from lmm_core.models.replies import UnwrappedStream, unwrap
 ANSWER = "The mean is a sum.\n\n- `a < b` [1]"
 THOUGHTS = [
     "<think>\nHm.\n</think>\n\n",
-    "\n<think>\n\n</think>\n\n",
-    "<thinking>Hm.</thinking>",
     "<THINK>Hm.</THINK>",
-    "<analysis>\nHm.\n</analysis>\n\n",
-    "<reflection>Hm.</reflection>",
     "<thought>\nHm <b>.\n</thought>\n",
     "[THINK]Hm.[/THINK]",
     "◁think▷Hm.◁/think▷",
-    "<seed:think>Hm.</seed:think>",
     "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>",
     "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
     "<|channel>thought\nHm.\n<channel|>",
@@ -113,7 +108,6 @@ parts = st.lists(
 )
 
 
-@settings(max_examples=300)
 @given(parts.map("".join), st.integers(1, 9))
 def test_a_stream_shows_nothing_but_what_is_said(text, length):
     """In thoughts without their first tag it may: they are not known for such before they end."""

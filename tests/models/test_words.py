@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
@@ -36,14 +36,12 @@ def test_signs_of_typesetters_stand_between_words(text, words):
         ("v3.11.7b", ["v3.11.7b", "v3", "11", "7b"]),
         ("第9.33节", ["第", "9.33", "9", "33", "节"]),
         ("x.1 a.b 1.", ["x", "1", "a", "b", "1"]),
-        ("art. 5.l'8", ["art", "5.8", "5", "8"]),
     ],
 )
 def test_a_number_with_points_is_a_word_and_so_are_its_parts(text, words):
     assert find_words(text) == words
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.text(alphabet=SIGNS, max_size=30))
 def test_a_text_has_the_same_words_beside_one_that_is_not_ascii(text):
     """ASCII is cut in another way, which is quicker."""
@@ -55,7 +53,6 @@ def test_words_are_what_blanks_separate_and_pairs_of_signs(text, count):
     assert count_words(text) == count
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="統計学ハกา é\n", max_size=30))
 def test_as_many_words_are_counted_as_found(text):
     assert count_words(text) == len(find_words(text))

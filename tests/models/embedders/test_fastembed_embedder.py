@@ -273,14 +273,6 @@ def test_a_model_that_was_got_is_used_once_it_is_named(minilm, monkeypatch):
     assert embed(embedder, *NEAR) == embed(minilm, *NEAR)
 
 
-def test_models_for_texts_are_listed_the_recommended_one_first():
-    first, *others = list_models()
-    assert (first.name, first.recommended) == (HUB_NAME, True)
-    assert others and not any(one.recommended or "clip" in one.name.lower() for one in others)
-    shown = CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()
-    assert "recommended" in shown[0] and not any("recommended" in line for line in shown[1:])
-
-
 @needs_model
 def test_a_model_that_was_not_got_completely_is_not_there():
     folder = put_on_machine()
@@ -328,6 +320,7 @@ def offline(code):
     return "\n".join(said), float(seconds), done.stderr
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_there_asks_no_network():
     said, seconds, errors = offline("FastEmbedder(ModelName('fastembed', 'BAAI/bge-small-en-v1.5'))")
     assert (
@@ -345,6 +338,7 @@ def test_a_model_that_is_there_asks_no_network():
     assert (said, errors) == ("254", "")
 
 
+@pytest.mark.slow
 def test_a_hub_that_cannot_be_reached_is_said_within_seconds():
     said, seconds, errors = offline("get_model('BAAI/bge-small-en-v1.5')")
     assert said.startswith("BAAI/bge-small-en-v1.5 cannot be downloaded: the model hub cannot be reached: ")
@@ -356,14 +350,15 @@ def test_a_hub_that_cannot_be_reached_is_said_within_seconds():
 # Commands
 
 
-def test_models_are_listed():
-    done = CliRunner().invoke(cli, ["models", "list", "--json"])
-    found = {one["name"]: one for one in json.loads(done.stdout)}
-    assert found["BAAI/bge-small-en-v1.5"]["dimensions"] == 384
-    assert not any(one["present"] for one in found.values())
+def test_models_for_texts_are_listed_the_recommended_one_first():
+    listed = json.loads(CliRunner().invoke(cli, ["models", "list", "--json"]).stdout)
+    by_name = {one["name"]: one for one in listed}
+    assert by_name["BAAI/bge-small-en-v1.5"]["dimensions"] == 384
+    assert [one["name"] for one in listed if one["recommended"]] == [listed[0]["name"]] == [HUB_NAME]
+    assert not any(one["present"] or "clip" in one["name"].lower() for one in listed)
     lines = CliRunner().invoke(cli, ["models", "list"]).stdout.splitlines()
-    assert len(lines) == len(found) > 20
-    assert any(line.startswith("BAAI/bge-small-en-v1.5 ") for line in lines)
+    assert len(lines) == len(listed) > 20
+    assert "recommended" in lines[0] and not any("recommended" in line for line in lines[1:])
 
 
 def test_a_model_that_does_not_exist_cannot_be_got():

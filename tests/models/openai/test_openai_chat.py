@@ -5,11 +5,9 @@ import json
 import re
 import socket
 
-import httpx
 import pytest
 
 from lmm_core.errors import ModelError
-from lmm_core.models.addresses import usable_environment
 from lmm_core.models.chat import ChatMessage, Reply, Request, Usage, run
 from lmm_core.models.embedders.openai_embedder import OpenAIEmbedder
 from lmm_core.models.names import ModelName
@@ -94,31 +92,13 @@ def test_the_server_is_asked_as_the_protocol_has_it():
     ]
 
 
-@pytest.mark.parametrize("most", [1, 3, 8])
+@pytest.mark.parametrize("most", [1, 8])
 def test_no_more_requests_at_once_than_allowed(most):
     with ModelServer(delay=0.03) as server:
         answers(chat_at(server.url, max_concurrency=most), *[asked(str(number)) for number in range(20)])
     assert server.count == 20
     assert server.most_at_once <= most
     assert server.most_at_once > 1 or most == 1
-
-
-def test_each_of_many_requests_at_once_has_its_own_answer():
-    with ModelServer(delay=0.05) as server:
-        chat = chat_at(server.url, max_concurrency=40)
-        requests = [asked(f"What is {number}?") for number in range(40)]
-        first, again = answers(chat, *requests), answers(chat, *requests)
-    assert [reply.text for reply in first] == [reply.text for reply in again]
-    assert len({reply.text for reply in first}) == 40
-    assert server.most_at_once > 16
-
-
-def test_requests_run_at_once():
-    with ModelServer(delay=0.2) as server:
-        chat = chat_at(server.url)
-        answers(chat, asked())
-        answers(chat, *[asked(str(number)) for number in range(15)])
-    assert server.most_at_once > 8
 
 
 def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
@@ -134,7 +114,6 @@ def test_the_address_of_openai_comes_from_the_environment(monkeypatch):
     ("variable", "value"),
     [
         ("ALL_PROXY", "socks://user:secret@127.0.0.1:9"),
-        ("https_proxy", "socks5://127.0.0.1:9"),
         ("HTTPS_PROXY", "http://[::1"),
         ("SSL_CERT_FILE", "/nowhere/certificates.pem"),
     ],
@@ -163,17 +142,6 @@ def test_work_runs_inside_a_loop_that_runs_already():
 
     with ModelServer(reply="yes") as server:
         assert asyncio.run(notebook(chat_at(server.url)))[0].text == "yes"
-
-
-def test_an_error_comes_out_of_a_loop_that_runs_already():
-    async def fails():
-        raise ModelError("no")
-
-    async def notebook():
-        return run(fails())
-
-    with pytest.raises(ModelError, match="no"):
-        asyncio.run(notebook())
 
 
 # Replies by a schema
@@ -275,11 +243,6 @@ def test_a_model_that_is_not_there_stops_the_run():
     assert str(error) == f"test/m: there is no such model or address at {server.url} (404): error 404"
 
 
-def test_a_wrong_key_is_not_shown():
-    with ModelServer(key="another") as server:
-        assert KEY not in str(error_of(server))
-
-
 def test_a_key_that_the_server_quotes_is_not_shown():
     with ModelServer(key="another", fault=None) as server:
         server.answer = lambda body, key: (400, json.dumps({"error": {"message": f"who is {key}?\nWho?"}}).encode())
@@ -295,7 +258,7 @@ def test_a_long_error_is_cut_and_its_key_is_gone_before():
     assert "sk-" not in error
 
 
-@pytest.mark.parametrize("said", [b"<html>Bad gateway</html>", b'"no"', b"[1]", b"{}", b"", b"null"])
+@pytest.mark.parametrize("said", [b"<html>Bad gateway</html>", b"[1]", b""])
 def test_errors_of_any_shape(said):
     with ModelServer() as server:
         server.answer = lambda body, key: (418, said)
@@ -332,7 +295,7 @@ def test_a_server_that_went_away_does_not_stop_the_run():
     assert chat.stopped is None
 
 
-@pytest.mark.parametrize("url", ["nonsense", "http://", "http://localhost:port/v1", "http://[::1/v1", "file:///etc"])
+@pytest.mark.parametrize("url", ["nonsense", "http://localhost:port/v1", "file:///etc"])
 def test_an_address_that_is_none_is_an_error_of_the_model(url):
     [error] = answers(chat_at(url), asked())
     assert isinstance(error, ModelError)
@@ -359,13 +322,6 @@ def test_a_server_that_fails_for_ever():
     assert server.count == 3
 
 
-def test_after_an_error_the_next_request_is_made():
-    with ModelServer(reply="yes", fault=lambda body, number: 500 if number == 0 else None) as server:
-        chat = chat_at(server.url)
-        replies = answers(chat, *[asked()] * 4)
-    assert sorted(map(type, replies), key=str) == [ModelError, Reply, Reply, Reply]
-
-
 def test_no_answer_in_time():
     with ModelServer(delay=0.6) as server:
         error = error_of(server, timeout=0.2)
@@ -373,20 +329,9 @@ def test_no_answer_in_time():
     assert not error.stop
 
 
-def test_a_dropped_connection_is_tried_again():
-    with ModelServer(reply="yes", fault=lambda body, number: "drop" if number == 0 else None) as server:
-        assert answers(chat_at(server.url, max_retries=1), asked())[0].text == "yes"
-
-
-def test_connections_that_are_always_dropped():
-    with ModelServer(fault=lambda body, number: "drop") as server:
-        assert "cannot be reached" in str(error_of(server))
-
-
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (body_with({"role": "assistant", "content": None, "refusal": "I will not."}), "the model refused: I will not."),
         (body_with({"role": "assistant", "content": None, "refusal": f"no {KEY}"}), "the model refused: no (key)"),
         (
             body_with(finish_reason="length"),
@@ -394,10 +339,7 @@ def test_connections_that_are_always_dropped():
         ),
         (body_with(finish_reason="content_filter"), "the reply was cut short (content_filter)"),
         (b'{"choices": []}', "the reply does not follow the OpenAI protocol (no choices)"),
-        (b'{"choices": null}', "the reply does not follow the OpenAI protocol (no choices)"),
-        (b"{}", "the reply does not follow the OpenAI protocol (no choices)"),
         (b"not JSON", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
-        (b"", "the reply does not follow the OpenAI protocol (JSONDecodeError)"),
     ],
 )
 def test_a_reply_that_is_none(body, error):
@@ -409,8 +351,8 @@ def test_a_reply_that_is_none(body, error):
 @pytest.mark.parametrize(
     "body",
     [
-        b"null", b"1", b'"text"', b"[]", b"[1, 2]", b'{"choices": 5}', b'{"choices": "abc"}', b'{"choices": {"a": 1}}',
-        b'{"choices": [null]}', b'{"choices": [[]]}', b'{"choices": [{}]}', b'{"error": {"message": "overloaded"}}', b"\xff\xfe{", b"[" * 100_000,
+        b"null", b"[1, 2]", b'{"choices": 5}', b'{"choices": {"a": 1}}',
+        b'{"choices": [null]}', b'{"choices": [{}]}', b'{"error": {"message": "overloaded"}}', b"\xff\xfe{", b"[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_reply_of_another_shape(body):
@@ -423,15 +365,11 @@ def test_a_reply_of_another_shape(body):
     "body",
     [
         body_with({"role": "assistant", "content": ""}),
-        body_with({"role": "assistant", "content": " \n"}),
-        body_with({"role": "assistant", "content": None}),
         body_with({"role": "assistant"}),
         body_with({"role": "assistant", "content": "", "reasoning_content": "Hm."}),
         body_with({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": ""}}]}),
         body_with({"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}]}),
         b'{"choices": [{"message": "hi"}]}',
-        b'{"choices": [{"message": []}]}',
-        b'{"choices": [{"message": {"content": 5}}]}',
         b'{"choices": [{"message": {"content": {"text": "a"}}}]}',
     ],
 )
@@ -462,9 +400,7 @@ def test_the_servers_sentence_is_shown(said):
     "body",
     [
         b'{"choices": [{"message": {"content": "yes"}}]}',
-        b'{"choices": [{"message": {"content": "yes"}}], "usage": null}',
         b'{"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": "many"}}',
-        b'{"choices": [{"message": {"content": "yes"}}], "usage": [1]}',
         b'{"choices": [{"message": {"content": [{"type": "text", "text": "yes"}]}}]}',
     ],
 )
@@ -475,17 +411,10 @@ def test_a_reply_that_leaves_out_this_and_that(body):
     assert chat.usage == Usage(1, 5, 1)
 
 
-def test_a_reply_that_was_cut_short_was_paid_for():
-    with ModelServer(reply=body_with(finish_reason="length")) as server:
-        chat = chat_at(server.url)
-        answers(chat, asked())
-    assert chat.usage == Usage(1, 100, 20)
-
-
 # Keys
 
 
-@pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk one", "sk-schlüssel", "sk-\x07bell", "sk-\x7f", "“sk-quoted”"])
+@pytest.mark.parametrize("key", ["sk-one\nsk-two", "sk-schlüssel", "sk-\x7f"])
 def test_a_key_that_is_none_is_refused_before_any_request(key, monkeypatch):
     monkeypatch.setenv("TEST_API_KEY", key)
     with pytest.raises(ModelError, match="TEST_API_KEY holds characters that no key has") as error:
@@ -500,7 +429,7 @@ def test_blanks_around_a_key_do_not_count(monkeypatch):
         assert answers(chat_at(server.url), asked())[0].text == "yes"
 
 
-@pytest.mark.parametrize("value", [None, "", "  "])
+@pytest.mark.parametrize("value", [None, "  "])
 def test_a_missing_key_names_its_variable(value, monkeypatch):
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
     if value is not None:
@@ -522,17 +451,12 @@ def test_a_server_that_wants_a_key_where_none_is_configured():
     assert "name its variable in key_variable" in str(error)
 
 
-def test_an_error_that_a_server_sends_as_a_reply_is_told():
-    with ModelServer(reply=b'{"error": {"message": "overloaded"}}') as server:
-        assert str(error_of(server)) == "test/m: overloaded"
-
-
 # Vectors
 
 
 @pytest.mark.parametrize(
     "data",
-    ["5", "[5]", "[{}]", '[{"index": 0}]', '[{"index": 0, "embedding": null}]', '[{"index": 0, "embedding": "abc"}]',
+    ["5", "[{}]", '[{"index": 0, "embedding": null}]', '[{"index": 0, "embedding": "abc"}]',
      '[{"index": 0, "embedding": []}]', '{"a": 1}', "[" * 100_000],
 )  # fmt: skip
 def test_vectors_of_another_shape(data):
@@ -540,16 +464,3 @@ def test_vectors_of_another_shape(data):
         embedder = OpenAIEmbedder(ModelName("test", "m"), ModelSource("test", server.url), RequestLimits(max_retries=0))
         with pytest.raises(ModelError):
             asyncio.run(embedder.embed(["text"]))
-
-
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("ALL_PROXY", "socks5://127.0.0.1:9"), ("https_proxy", "http://[::1"), ("SSL_CERT_FILE", "/nowhere"),
-        ("SSL_CERT_FILE", __file__), ("NO_PROXY", "[::1"), ("SSLKEYLOGFILE", "/nowhere/file"),
-    ],
-)  # fmt: skip
-def test_a_variable_that_no_client_can_use_is_named(variable, value, monkeypatch):
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(ModelError, match=f"{variable}.* in the environment"), usable_environment(ModelError):
-        httpx.AsyncClient()

