@@ -176,17 +176,10 @@ def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
     stream = sys.stderr if err else sys.stdout
     if stream is None:  # it is closed
         return
-<<<<<<< HEAD
-    shown = printable(text)
-    if style and shown and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
-        shown = f"\x1b[{';'.join(_STYLES[word] for word in style.split())}m{shown}\x1b[0m"
-    stream.write(shown + ("\n" if nl else ""))
-=======
     line = printable(text)
-    if style and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
+    if style and line and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
         line = f"\x1b[{';'.join(_STYLES[word] for word in style.split())}m{line}\x1b[0m"
     stream.write(line + ("\n" if nl else ""))
->>>>>>> eb4bb3ab (Top-level modules: plainer words; arguments are checked once)
     stream.flush()
 
 
