@@ -68,7 +68,7 @@ MOST_LINES = {
     "langchain": 148,
     "llmd": 2026,
     "lmm_core": 162,
-    "logging": 226,
+    "logging": 219,
     "markdown": 4073,
     "models": 4307,
     "quarto": 3106,
