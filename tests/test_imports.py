@@ -74,7 +74,7 @@ MOST_LINES = {
     "quarto": 3106,
     "quarto-ext": 94,
     "retrieve": 4179,
-    "scan": 5015,
+    "scan": 4847,
     "serving": 1586,
     "settings": 1933,
     "store": 1959,

@@ -1,8 +1,6 @@
-"""The passes over a document: functions from blocks to blocks, with options as arguments.
+"""The passes over a document: functions from blocks to blocks, which read no settings and no files.
 
-A pass reads no settings and no files; `documents` runs them on the files of a project. Each name is loaded
-when it is first used, because annotating and talking need what belongs to models.
-"""
+`documents` runs them on the files of a project."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,6 @@
-"""Boxes: divs (callouts, tabs, columns, margin notes) that are left empty when a part inside them
-is left out of the notes.
+"""Divs (callouts, tabs, columns, margin notes) that become empty when a part inside them is left out.
 
-They are left out as well, since an empty box tells readers that something is missing. A box that
-the writer left empty stays.
+They are left out as well: an empty box tells readers that something is missing. Boxes that the writer left empty stay.
 """
 
 from __future__ import annotations

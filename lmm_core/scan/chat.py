@@ -1,8 +1,6 @@
-"""The chat pass: questions in metadata blocks, answered in the block.
+"""The chat pass: answer questions in metadata blocks.
 
-`?` starts a chat, `+` continues it; `~chat` records both sides. What is recorded is not asked
-again.
-"""
+`?` starts a chat, `+` continues it; `~chat` records both sides. Recorded messages are not asked again."""
 
 from __future__ import annotations
 
@@ -25,10 +23,7 @@ from .header import report_broken_edits
 
 @dataclass
 class Chat:
-    """A chat in a block: the entries recorded so far, and the texts still to be said.
-
-    The first `by_hand` of the `pending` texts were typed into `~chat` itself, and belong there.
-    """
+    """A chat in a block: the recorded entries, and the pending texts, the first `by_hand` of which stand in `~chat`."""
 
     block: MetadataBlock
     node: Node
@@ -60,9 +55,8 @@ def scan_messages(
 ) -> list[Block]:
     """Return the document with its questions and messages answered.
 
-    `asker` is the model (see `chat_model_from_config`), `system` the writer's system message, `tokens`
-    the most that a request may have. What the model cannot answer is reported, and asked again in the next run.
-    """
+    asker: the model (see `chat_model_from_config`); system: the writer's system message; tokens: the limit of a
+    request. Failures are reported and asked again in the next run."""
     return ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 
 
@@ -110,7 +104,7 @@ class ChatRun(ModelRun[Chat]):
             self.answered.append(request)
 
     def _request(self, chat: Chat, excerpt: PromptText) -> Request:
-        """Return the request for the whole chat so far: the first question beside the text, the rest after it."""
+        """Return the request for the whole chat: the first question with the text, the rest after it."""
         spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
         messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
@@ -136,7 +130,7 @@ class ChatRun(ModelRun[Chat]):
 
 
 def _note(excerpt: PromptText) -> list[Entry]:
-    """Return a note that names the sections that the model has not seen, if there are any."""
+    """Return a note that names the sections that the model has not seen."""
     if not excerpt.left_out:
         return []
     names = ", ".join(excerpt.left_out[:5]) + (", …" if len(excerpt.left_out) > 5 else "")

@@ -204,10 +204,8 @@ def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditReques
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, known: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """Return the region with another new version, and the value of `~~edit` for it.
-
-    The edit gets a new name if the version contains the old one.
-    """
+    """Return the region with another new version, and its value of `~~edit`, with a new name if the version contains
+    the old one."""
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**known, "id": ident}
@@ -251,10 +249,8 @@ def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
 
 
 def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """Return the start and the end of the blocks that the metadata block at `at` annotates.
-
-    Metadata blocks that directly follow it are left out; those further inside are not.
-    """
+    """Return the start and the end of the blocks that the metadata block at `at` annotates, without further metadata
+    directly after it."""
     start = at + 1
     while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
         start += 1

@@ -19,13 +19,10 @@ _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 
 
 def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: LoggerBase | None = None) -> list[Block]:
-    """Return the document with `~title` and `~docid` in its header if the writer gave none. A
-    missing header is made, and errors in the text are reported.
+    """Return the document with `~title` and `~docid` in its header, unless the writer gave them, and report errors.
 
-    The title is that of the first heading, else `name` (the file's name without its ending);
-    `docid` is the path relative to the project's root. Empty values are not written. An empty
-    document stays empty.
-    """
+    The title is the first heading, else `name` (the file's name without its ending); `docid` is the path from the
+    project's root. Empty values are not written, and an empty document stays empty."""
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
     if report_broken_edits(blocks, logger) or not _can_have_header(blocks, logger):
@@ -48,7 +45,6 @@ def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: Logge
 
 
 def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Return True if a header stands, or may be put, at the start."""
     first = blocks[0] if blocks else None
     if first is None or isinstance(first, ErrorBlock) or (len(blocks) == 1 and blank(first.source.lstrip("\ufeff"))):
         return False

@@ -1,7 +1,4 @@
-"""Knitting: the lecture notes without metadata and RAG-only material.
-
-Which parts are RAG-only is defined in `markdown.visibility`.
-"""
+"""Knitting: the lecture notes without metadata and RAG-only material (see `markdown.visibility`)."""
 
 from __future__ import annotations
 
@@ -40,13 +37,10 @@ from .references import find_references_to, replace_references_to
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
-    """Return the blocks of the notes: no metadata blocks, no RAG-only parts, and in the header only
-    the writer's keys.
+    """Return the blocks of the notes: without metadata blocks and RAG-only parts, the header with the writer's keys.
 
-    Broken metadata blocks are left out with a warning, and references to parts left out are
-    reported. Footnotes and link definitions in a part left out stay if the rest refers to them. The
-    old text of an edit that is not decided is used.
-    """
+    Broken blocks and references to left-out parts are reported. Footnotes and link definitions that the notes need
+    stay. Undecided edits show their old text."""
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
     blocks = close_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
@@ -80,7 +74,7 @@ def _readable(block: Block, labels: Set[str]) -> Block:
 
 
 def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
-    """Return the blocks that stay, with the definitions that they need from those that go."""
+    """Return the blocks that stay, with the definitions that they need from the others."""
     if kept and (needed := _needed_definitions(kept, gone)):
         if not ends_blank(kept[-1].source):
             kept.append(TextBlock("\n"))
@@ -91,7 +85,7 @@ def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
 
 
 def _end_here(block: Block) -> Block:
-    """Return a block that has become the last one, without the blank lines after it."""
+    """Return a block that has become the last one, without blank lines after it."""
     text = block.source.rstrip(" \t\r\n")
     end = block.source.find("\n", len(text)) + 1
     return replace(block, source=block.source[:end] if end else block.source)
@@ -140,7 +134,6 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
 
 
 def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
-    """Report it if more is left out than a RAG-only part."""
     if one.rest:
         logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + one.line)
     elif one.table:
@@ -187,7 +180,7 @@ _Lost = tuple[list[tuple[int, str]], frozenset[str]]
 
 
 def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
-    """Return the references to parts left out, line and message of each, and the labels of these parts."""
+    """Return the references to left-out parts, by line, and the labels of these parts."""
     found = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
     parts = [
         (block, "" if is_out else _rest(block, rules))
@@ -203,7 +196,7 @@ def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
 
 
 def _rest(block: Block, rules: KnitRules) -> str:
-    """Return the part of a block's source that stays, with empty lines for what goes."""
+    """Return the part of a block's source that stays, with empty lines for the rest."""
     if not isinstance(block, TextBlock):
         return block.source
     return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
@@ -243,7 +236,6 @@ _DEFINITION = re.compile(
 
 
 def _needed_definitions(kept: list[Block], gone: str) -> list[Block]:
-    """Return the footnotes and link definitions in `gone` that the blocks kept refer to."""
     text = serialize_blocks(kept).lower() if "]:" in gone else ""
     needed = [
         found[0].rstrip()

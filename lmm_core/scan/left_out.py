@@ -26,9 +26,9 @@ from .knit import slug
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
-    """A piece of a document as it is rendered: `text` at `line` (from 1). is_out: it is left out of the
-    notes. is_metadata: it is a value of metadata, which has no place on a page. slug: the name of a
-    heading in links."""
+    """A piece of a document as it is rendered.
+
+    line: from 1; is_out: left out of the notes; is_metadata: a value of metadata; slug: of a heading, for links."""
 
     line: int
     text: str
@@ -57,7 +57,7 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
 
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
-    """Yield the pieces of a text without the metadata in it, then the values of that metadata."""
+    """Yield the pieces of a text without metadata, then the values of the metadata in it."""
     source, first = block.source, source_line(block)
     if not has_marks(source):  # as most texts
         yield SourcePiece(first + count_lead(source), source, is_out)
@@ -86,7 +86,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    """Yield the texts of a block's values; of the header's, those that knitting takes out."""
+    """Yield the texts of a block's values; of the header's, only those that knitting removes."""
     keys = [key for key in block.content if key not in MESSAGE_KEYS]
     if isinstance(block, HeaderBlock):
         keys = [key for key in keys if str(key).startswith("~")]
@@ -95,7 +95,6 @@ def _values(block: MetadataBlock) -> Iterator[str]:
 
 
 def _prose(metadata: dict[str, object]) -> Iterator[str]:
-    """Yield the texts in the values of metadata, private keys and those without prose left out."""
     for key, value in metadata.items():
         name = str(key)
         if not name.startswith("~~") and name.strip("~=") not in NO_PROSE:

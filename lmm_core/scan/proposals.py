@@ -1,9 +1,7 @@
-"""The proposals pass: requests for edits, and questions of sections, that come from what students asked.
+"""The proposals pass: write requests for edits, and questions of sections, from the questions of students.
 
-A request is an ordinary one (`=:`) in a block of its own, which `lmm chat` answers and the writer
-decides. Beside it, `~~asked` holds the hashes of the questions that it quotes, so that nobody
-proposes them a second time.
-"""
+A request is an ordinary one (`=:`) in a block of its own. Beside it, `~~asked` holds the hashes of the questions that
+it quotes, so that they are not proposed again."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ QUESTIONS = "questions"
 
 @dataclass(frozen=True)
 class ProposedEdit:
-    """A request for an edit: before the heading at `line`, or at the end of the document if that is None.
+    """A request for an edit before the heading at `line`, or at the end of the document (None).
 
     asked: the questions that it quotes."""
 
@@ -54,10 +52,9 @@ def propose(
 ) -> list[Block]:
     """Return the document with requests for edits, and with questions of its sections.
 
-    What it holds already is not written again; requests for the same place come into one block.
-    Questions are added to those of the writer or, where there are none, to `~questions`; a part
-    for which the writer wants none, or that is frozen, gets none, which is reported. spelling:
-    of new blocks in a document that has none. Raise MarkdownError if a block does not fit in."""
+    Nothing is written twice; requests for the same place share a block. Questions extend the writer's, else
+    `~questions`; frozen sections and those with `questions=:` get none, which is reported. spelling: of new blocks in a
+    document without any. Raise MarkdownError if a block does not fit in."""
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)
@@ -90,7 +87,6 @@ def _place(one: ProposedEdit) -> tuple[bool, int]:
 def _put(
     made: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
 ) -> None:
-    """Put a block with requests into a document."""
     at = len(made) if line is None else _index_of(made, line)
     if at is None:
         logger.warning(
@@ -129,7 +125,7 @@ def _is_heading(node: Node, line: int) -> bool:
 
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
-    """Return a new block with requests. Raise MarkdownError if they cannot be read back out of it."""
+    """Return a new block with requests. Raise MarkdownError if they cannot be read back."""
     marks = list(dict.fromkeys(question_mark(question) for one in edits for question in one.asked))
     body = "".join(_entry(one.request, newline) for one in edits) + dump_entry(ASKED_KEY, marks, True, newline)
     block = make_block(body, spelling, newline)
@@ -165,7 +161,6 @@ def _with_questions(
 def _add_questions(
     made: list[Block], node: Node, proposed: ProposedQuestions, spelling: Spelling, logger: LoggerBase
 ) -> None:
-    """Add questions to a section, as the value that counts is written."""
     key = find_key(node.properties, QUESTIONS) or f"~{QUESTIONS}"
     value = node.properties.get(key)
     if key == f"{QUESTIONS}=" and not value:
@@ -191,7 +186,7 @@ def _add_questions(
 
 
 def _extended(value: Any, questions: Sequence[str]) -> Any:
-    """Return the value of a key with further questions, or None if it holds them all."""
+    """Return a key's value with further questions, or None if it has them all."""
     there = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
     known = " ".join(there.split()).casefold()
     new = [one for one in questions if " ".join(one.split()).casefold() not in known]

@@ -1,9 +1,7 @@
-"""The RAG pass: questions and a summary for each section, a summary for the whole.
+"""The RAG pass: questions and a summary for each section, and a summary of the document.
 
-A section is shown to the annotator as its own text and the summaries of its subsections, so that it
-is annotated after them. Annotations are written with hashes of their sources, so that only those
-whose source has changed are made again.
-"""
+The annotator is shown a section's own text and its subsections' summaries, so it works bottom-up. Hashes of the sources
+are stored, so that only annotations of changed texts are replaced."""
 
 from __future__ import annotations
 
@@ -68,13 +66,10 @@ def scan_rag(
 ) -> list[Block]:
     """Return the document with its annotations.
 
-    `annotator` is the extractive stand-in by default. `docid` is used for ids if the header has
-    none. `spelling` is that of new blocks in a document that has none. `rules` say which divs are
-    RAG-only, which go into no summary. `verbatim` says that the blocks are the text itself rather
-    than a substitute for Pandoc's elements; then the new text is checked to have the same blocks.
-    `refresh` makes the system's annotations again even if their text is the same. What the
-    annotator cannot do is reported and left as it is.
-    """
+    annotator: by default the stand-in; docid: if the header has none; spelling: of new blocks in a document without
+    any; rules: for RAG-only divs, which go into no summary; verbatim: the blocks are the text itself and not a
+    substitute for Pandoc's elements, so the new text is checked to have the same blocks; refresh: replace annotations
+    of unchanged texts. Failures are reported."""
     run = RagRun(
         opts or ScanOpts(), annotator or stand_in(), docid, spelling, rules or KnitRules(), verbatim,
         refresh, logger or ConsoleLogger(),
@@ -89,9 +84,7 @@ def scan_rag(
 class PlannedRequest:
     """A request that a run would make.
 
-    `tokens` is the number of tokens to be sent, as far as is known. `certain` is False if the
-    request depends on the annotations of the subsections.
-    """
+    tokens: to be sent, as far as known; certain: False if it depends on the annotations of the subsections."""
 
     line: int
     titles: tuple[str, ...]
@@ -102,15 +95,11 @@ class PlannedRequest:
 
 @dataclass
 class RagRun:
-    """One run over a document, in three steps: `start`, `ask` and `finish`.
+    """A run over a document in three steps: `start`, `ask` (if any section is `open`) and `finish`.
 
-    The second step waits for the annotator, and is not needed if nothing is `open`. The fields up
-    to `logger` are the arguments of `scan_rag`.
-
-    name: of the document, if its header is to be completed (see `scan`), which is done with the first
-    annotation and never alone; is_included: tells whether other files include this one, which then gets
-    neither a header nor anything in its own.
-    """
+    The fields up to `logger` are the arguments of `scan_rag`. name: of the document, to complete its header (see
+    `scan`) together with the first annotation; is_included: tells whether other files include this one, which then gets
+    no header."""
 
     opts: ScanOpts
     annotator: Annotator
@@ -145,9 +134,7 @@ class RagRun:
     def start(self, blocks: Sequence[Block]) -> None:
         """Take a document and do everything that needs no annotator.
 
-        A document whose header is a list, or whose edit markers do not fit together, is left as it
-        is: the header pass reports it. The old texts of edits that are not decided are used.
-        """
+        A document with a list as header, or with broken edit markers, is left alone: the header pass reports it."""
         self._given = list(blocks)
         self._blocks = blocks = self._complete_header()
         self._originals = restore_originals(blocks)
@@ -168,7 +155,6 @@ class RagRun:
                 waiting.add(id(node.parent))
 
     def _complete_header(self) -> list[Block]:
-        """Return the document with what the header pass writes."""
         if self.name is None:
             return self._given
         completed = scan(self._given, self.name, self.docid, self.logger)
@@ -176,7 +162,7 @@ class RagRun:
         return self._given if self._keeps_header else completed
 
     def _begin(self, node: Node) -> list[str]:
-        """Return the keys that the annotator has to be asked for. A section without any is finished here."""
+        """Return the keys to ask the annotator for. A section without any is finished here."""
         needs = self._finder.needs_of(node)
         if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
             self._keeps_header = True
@@ -195,7 +181,7 @@ class RagRun:
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
 
     def _is_proposed(self, node: Node) -> bool:
-        """Return True if a node's metadata stands (or would stand) in an edit that is not decided."""
+        """Return True if a node's metadata is (or would be) in an undecided edit."""
         inside = self._originals.regions
         if node.metadata:
             return id(node.metadata[-1]) in inside
@@ -264,11 +250,9 @@ class RagRun:
             raise
 
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
-        """Annotate a section. Return True if it is then as it should be.
+        """Annotate a section. Return True if it is then complete.
 
-        below: what became of its open subsections.
-
-        A section above one that failed waits: asked now, it would be asked again in the next run.
+        below: the results of its open subsections. A section above a failed one waits, so that it is asked only once.
         """
         done = all(below)
         if not self._is_left_out(node):
@@ -333,7 +317,6 @@ class RagRun:
         return self._given if is_header_alone and not self._may_complete_header() else finished
 
     def _may_complete_header(self) -> bool:
-        """Return True if the header may be written where no section was annotated."""
         has_ids = any(key in header_content(self._given) for key in ("~title", "~docid"))
         return has_ids and not self._failed
 
@@ -372,7 +355,6 @@ class RagRun:
             )
 
     def _report_stale(self, stale: Sequence[tuple[int, str]]) -> None:
-        """Say once for all of them that annotations may no longer fit, and what to do."""
         first, key = stale[0]
         what, they, places = f"~{key} was corrected by hand and its text has", "it still fits", ""
         if len(stale) > 1:
@@ -383,10 +365,8 @@ class RagRun:
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into the header or the sections.
 
-        The header names a model rather than the stand-in, and the stand-in only while something of
-        it is there. Sections annotated by the stand-in name it if the header does not, and all
-        sections name their annotator if there is no header to do so.
-        """
+        The header names a model rather than the stand-in, which it names only while its annotations are there. A
+        section names the stand-in if the header does not, and any annotator if there is no header."""
         if not self.open:
             return
         name = self.annotator.name
@@ -426,7 +406,7 @@ class RagRun:
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
     """Yield the lines of sections that failed for the same reason, and the message for the first of them.
 
-    What a message quotes from a reply is no part of the reason."""
+    Words quoted from a reply do not count."""
     groups: dict[str, tuple[list[int], str]] = {}
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         lines, _ = groups.setdefault(_QUOTED.sub("", str(error)), ([], str(error)))
@@ -443,6 +423,5 @@ def _is_annotated(node: Node) -> bool:
 
 
 def _pick(annotation: Annotation, wanted: list[str], nothing: Any) -> dict[str, Any]:
-    """Return the wanted annotations, and `nothing` for each empty one."""
     said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
     return {key: said[key] or nothing for key in wanted}

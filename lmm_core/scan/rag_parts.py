@@ -1,8 +1,6 @@
-"""Parts of texts that are RAG-only or say so of themselves, set apart so that each is indexed by
-its own type.
+"""Set parts of texts that have a type, or their own place in notes or index, apart for the index.
 
-The rules are those of knitting.
-"""
+The rules are those of knitting."""
 
 from __future__ import annotations
 
@@ -30,22 +28,19 @@ NESTED = 24  # how many levels of parts in parts are set apart
 
 @dataclass(slots=True)
 class Excerpt(TextBlock):
-    """A text that stood in another one, or the rest of such a text.
+    """A part of a text block, or the rest of one.
 
-    `type` is the type of the div that it is. `gaps` are pairs of a position in the source and the
-    number of lines of the file that are missing before it.
-    """
+    type: of the div that it is; gaps: pairs of a position and the number of lines of the file missing before it."""
 
     type: str | None = None
     gaps: tuple[tuple[int, int], ...] = ()
 
 
 def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks, with parts of texts as texts of their own.
+    """Return the blocks, with parts that have a type, or say whether they are in the notes or index, as texts of their
+    own.
 
-    A part is set apart if it has a type, or says whether it is in the notes or in the index. It
-    follows the rest of its text and keeps its metadata.
-    """
+    A part follows the rest of its text and keeps its metadata."""
     extracted: list[Block] = []
     around: list[MetadataBlock] = []
     for block in close_parts(blocks, rules):
@@ -107,12 +102,11 @@ def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> 
 
 
 def _is_separate(rules: KnitRules) -> Goes:
-    """Return the function that decides whether a part of a text is a text of its own."""
     return lambda part: is_apart(part_properties(part, rules))
 
 
 def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
-    """Yield a part as a text, and the parts inside it, each with its metadata; nothing for a metadata block."""
+    """Yield a part and the parts inside it as texts, each with its metadata; nothing for a metadata block."""
     if one.part is None:
         return
     line = first + one.line
@@ -136,7 +130,7 @@ def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
 
 
 def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
-    """Return the metadata of a text that holds as well for a part of it that is set apart."""
+    """Return the metadata of a text that also holds for a part of it."""
     said: dict[str, Any] = {}
     for block in around:
         said |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}

@@ -1,9 +1,7 @@
-"""References from the notes to parts that are left out of them: found, and made readable.
+"""Find references to left-out parts, and make them readable.
 
-A reference without its target would show as `?@sec-…`, or lead nowhere. The words of a link stay,
-without the link. A cross-reference has no words of its own and becomes `[…]`, the sign for an
-omission in any language; the title of its target is left out, too.
-"""
+Without its target, a reference would show as `?@sec-…`, or lead nowhere. A link becomes its words; a cross-reference
+becomes `[…]`."""
 
 from __future__ import annotations
 

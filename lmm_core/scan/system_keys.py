@@ -1,8 +1,7 @@
-"""Keys that the system writes, and when it may write them again.
+"""Keys that the system writes, and when it may replace them.
 
-`~key` is written together with a pair of hashes in `~~hash`: that of its source and that of its
-value. If the value no longer has that hash, somebody has corrected it, and it is kept.
-"""
+`~key` is written with the hashes of its source and its value (`~~hash`). If the value's hash differs, somebody has
+corrected it, and it stays."""
 
 from __future__ import annotations
 
@@ -63,11 +62,9 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
 def set_values(
     properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the changes that set (or, for `DELETED`, remove) `~key`s and their hashes.
+    """Return the changes that set (or, for `DELETED`, remove) `~key`s and their hashes; {} if nothing changes.
 
-    Each value was made from `input_hashes[key]`. None stands for an empty reply: no value is
-    written, but a hash that remembers it. The result is empty if nothing has to change.
-    """
+    Each value was made from `input_hashes[key]`. None is an empty reply: only its hash is written."""
     changes: dict[str, Any] = {}
     hashes = read_hashes(properties)
     for key, value in values.items():
@@ -84,10 +81,7 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the node's nearest block, or into a new one.
-
-    A block in which nothing is left stays (see `emptied_blocks`), since more may be written into it.
-    """
+    """Write changes into the node's nearest block, or into a new one. A block left empty stays (see `emptied_blocks`)."""
     there = node.properties
     kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not kept:
@@ -111,10 +105,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks with `TIGHT` in those that `settle` will put a blank line before.
-
-    That is done to native blocks of the writer's in which something has changed.
-    """
+    """Return the blocks with `TIGHT` in edited native blocks of the writer's that get a blank line before them."""
     old = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:
@@ -134,11 +125,9 @@ def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int,
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
-    """Return, for each node, the spelling of the metadata block nearest to it, or `default` if the
-    document has none.
+    """Return the spelling of the metadata block nearest to each node, or `default` if there is none.
 
-    The header does not count, and the block before wins a tie.
-    """
+    The header does not count; the block before wins a tie."""
     places = [(at, found) for at, node in enumerate(nodes) if (found := _spelling(node))]
     if not places:
         return [default] * len(nodes)
@@ -152,7 +141,7 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
 
 
 def _spelling(node: Node) -> Spelling | None:
-    """Return the spelling of the metadata at a node, even if that cannot be read."""
+    """Return the spelling of the metadata at a node, even if it cannot be read."""
     if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
         first = trim_blank_lines(node.block.source.lstrip(BOM))[:1]
         return "native" if first == "-" else "comment" if first == "<" else "div"

@@ -1,5 +1,3 @@
-"""Annotations of sections: what they are made from, which ones a section needs, and whether they
-are current.
+"""Annotations of sections: their sources, which ones a section needs, and how they are taken out.
 
-May import `files`, `markdown`, `models` and the other modules of `scan`.
-"""
+May import `files`, `markdown`, `models` and the other modules of `scan`."""

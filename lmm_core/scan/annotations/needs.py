@@ -29,11 +29,9 @@ def maker_of(node: Node, tree: HeadingNode) -> str:
 class SectionNeeds:
     """The annotations that a section needs.
 
-    `values` are keys to be written as they are (or, for `DELETED`, removed). `wanted` are keys to
-    ask the annotator for; `instead` names the values that they replace although the text is the
-    same. `stale` are corrected keys whose text has changed. `kept` are keys written by a model,
-    which only a model may write again.
-    """
+    values: keys to write as they are, or to remove (`DELETED`); wanted: keys to ask the annotator for; instead: the
+    hashes of the values that they replace although the text is the same; stale: corrected keys whose text has changed;
+    kept: keys that only a model may write again."""
 
     node: Node
     texts: SectionTexts
@@ -61,7 +59,7 @@ class SectionNeeds:
 
 @dataclass(frozen=True)
 class NeedsFinder:
-    """Finds the needs of a document's sections, for one run.
+    """Finds the needs of a document's sections in one run.
 
     closed: the `id`s of the sections that get no annotations."""
 
@@ -82,7 +80,6 @@ class NeedsFinder:
         return needs
 
     def _sort_key(self, node: Node, key: str, threshold: int, needs: SectionNeeds) -> None:
-        """Put a key where it belongs among the needs."""
         pair = hash_pair(node.properties, key)
         state = key_state(node.properties, key, needs.source if pair else "")
         by_stand_in = self.maker(node) == STAND_IN_NAME
@@ -103,7 +100,7 @@ class NeedsFinder:
             needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
 
     def _is_said_below(self, node: Node) -> bool:
-        """Return True if a section is nothing but one subsection, which is annotated in its place."""
+        """Return True if a section consists of one subsection, which is annotated in its place."""
         part = self.texts.only_part(node)
         return part is not None and id(part) not in self.closed
 

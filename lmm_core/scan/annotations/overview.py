@@ -18,12 +18,10 @@ from .sections import SectionTexts, annotated_parts, closed_parts, div_title, so
 
 @dataclass(slots=True)
 class SectionOverview:
-    """One section in an overview.
+    """A section in an overview.
 
-    `words` counts the words of its own text. `missing` are annotations that a run would make,
-    `outdated` those that it would make again, `stale` those that were corrected by hand before the
-    text changed.
-    """
+    words: in its own text; missing: annotations that a run would make; outdated: those that it would replace; stale:
+    those that were corrected by hand before the text changed."""
 
     line: int
     level: int

@@ -1,8 +1,6 @@
-"""Removal: taking what the system wrote out of a document again.
+"""Remove the system's annotations from a document, and restore the writer's text to the byte.
 
-The writer's text is left as it was before, down to the blank lines. What somebody has corrected by
-hand is kept, with its hash.
-"""
+Values that were corrected by hand stay, with their hashes."""
 
 from __future__ import annotations
 
@@ -35,11 +33,9 @@ _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:",
 
 @dataclass
 class Removal:
-    """Takes annotations, titles and ids out of a document.
+    """Removes annotations, titles and ids from a document.
 
-    `corrected` takes out, too, what was corrected by hand or is frozen. `count` is the number of
-    values that were taken out.
-    """
+    corrected: also removes what was corrected by hand or is frozen; count: the number of values removed."""
 
     corrected: bool
     logger: LoggerBase
@@ -77,8 +73,7 @@ class Removal:
         return made
 
     def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> bool:
-        """Put a block with changes into `edited`, None if nothing is left in it. Return False if it cannot be edited,
-        which is reported."""
+        """Put a block with changes into `edited` (None if it becomes empty). Return False if it cannot be edited."""
         try:
             body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
         except MarkdownError as error:
@@ -92,7 +87,6 @@ class Removal:
     # Which values go
 
     def _find_leaving(self, node: Node) -> Iterator[str]:
-        """Yield the names of the values that go from a node."""
         hashes = read_hashes(node.properties)
         for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
             values = [block for block in node.metadata if f"~{name}" in block.content]
@@ -118,7 +112,6 @@ class Removal:
     # What changes in the blocks
 
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
-        """Return the changes of a block."""
         there, leaving = block.content, self._leaving[id(node)]
         gone = {*IDENTITIES, *(f"~{name}" for name in leaving)} & there.keys()
         if MAKER in there and not self._is_signature_needed(node):
@@ -135,21 +128,19 @@ class Removal:
         return changes
 
     def _is_signature_needed(self, node: Node) -> bool:
-        """Return True if something is left that the signature in a node's metadata is about."""
+        """Return True if annotations remain that the signature in a node's metadata is about."""
         if node is not self._tree:
             return self._has_left(node)
         unsigned = (part for part in annotated_parts(self._tree) if not part.properties.get(MAKER))
         return self._has_left(node) or any(map(self._has_left, unsigned))
 
     def _has_left(self, node: Node) -> bool:
-        """Return True if values of an annotator are left in a node's metadata."""
         hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
         return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in BY_ANNOTATOR)
 
     # What is not touched
 
     def _report_kept(self, blocks: Sequence[Block]) -> None:
-        """Report what holds annotations and is left as it is."""
         for block in blocks:
             if isinstance(block, ErrorBlock) and _SYSTEM_KEY.search(block.source):
                 self.logger.error(f"this block is left as it is: {block.message}", block.error_line)
@@ -169,7 +160,6 @@ def _holds_system_keys(text: str) -> bool:
 
 
 def _line_of(block: MetadataBlock, key: str) -> int:
-    """Return the line of a key in a block."""
     start = source_line(block) + block.source.count("\n", 0, block.start)
     try:
         return start + key_spans(block.body)[key][0]

@@ -1,7 +1,7 @@
 """Sections as annotators see them: their own texts, the summaries of their subsections, and the hash of both.
 
-A fenced div that begins with a heading gets questions as a section does (in the lessons of the Carpentries, all
-headings stand in such divs); it stays part of the text of the section around it."""
+A fenced div that begins with a heading gets questions as a section does (all headings in the lessons of the Carpentries
+are in such divs), but remains part of the section around it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def annotated_parts(tree: HeadingNode, post: bool = False) -> list[Node]:
 
 
 def div_title(node: Node) -> str:
-    """Return the heading that a text begins with which is one fenced div, "" for all others.
+    """Return the heading at the start of a text that is one fenced div, "" for other texts.
 
-    A set of tabs begins with the title of its first tab, which is not its own."""
+    The first heading in a set of tabs is the title of a tab."""
     if not isinstance(node, TextNode) or node.block is None or ":::" not in node.block.source:
         return ""
     text = node.content
@@ -45,7 +45,7 @@ def div_title(node: Node) -> str:
 def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
     """Return the annotations that a part may get, each with the least number of words for it.
 
-    A document gets questions if no section does; a div is summed up by the section around it."""
+    A document without sections gets questions itself; a div gets no summary of its own."""
     keys = []
     if opts.questions and not (isinstance(node, HeaderNode) and node.sections):
         keys.append(("questions", opts.questions_threshold))
@@ -69,11 +69,7 @@ class SectionContent:
 
 
 class SectionTexts:
-    """The texts of a document as annotators see them.
-
-    Metadata and RAG-only divs are left out, as are subsections that are RAG-only or have `skip:
-    true`.
-    """
+    """The texts of a document without metadata, RAG-only parts and parts with `skip: true`."""
 
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
         self.node_texts: dict[int, str] = {}
@@ -92,7 +88,7 @@ class SectionTexts:
             self.own_words[id(section)], self.words[id(section)] = own, words
 
     def _add_text(self, node: TextNode, rules: KnitRules) -> int:
-        """Take in a text, and return the number of its words with those that are left out of it."""
+        """Add a text. Return the number of its words, including parts that are left out."""
         content = node.content
         text = strip_divs(content, rules)
         self.node_texts[id(node)] = text.strip("\n")
@@ -120,7 +116,7 @@ class SectionTexts:
         return content
 
     def _inside(self, div: Node) -> str:
-        """Return what stands in a div behind its heading."""
+        """Return the content of a div after its heading."""
         text = self.node_texts[id(div)]
         found = _TITLED_DIV.match(text)
         return text[found.end() : text.rfind("\n") + 1].strip("\r\n") if found else ""
@@ -138,9 +134,7 @@ class SectionTexts:
         return AnnotatorSection(tuple(titles), "", (), language, lead, types)
 
     def only_part(self, section: Node) -> HeadingNode | None:
-        """Return the subsection that is all there is of a section, or None.
-
-        What is to be said of both is said of the subsection."""
+        """Return the only subsection of a section without text of its own, or None. It is annotated in place of both."""
         if not isinstance(section, HeadingNode) or id(section) in self.with_own_text:
             return None
         parts = [part for part in section.sections if not is_hidden(part)]
@@ -152,10 +146,9 @@ class SectionTexts:
 
 
 def normalize(text: str) -> str:
-    """Return a text with LF as line ends and white space in prose collapsed to single blanks, so that a hash of it
-    does not change when lines are wrapped anew.
+    """Return a text with LF as line ends and single spaces in prose, so that its hash survives rewrapping.
 
-    Blank lines stay as paragraph breaks; fenced and indented code stays exact."""
+    Paragraph breaks and code stay as they are."""
     parts = split_fences(text.replace("\r\n", "\n"))
     normal = [part.rstrip("\n") if code else _normal_prose(part) for code, part in parts]
     return "\n\n".join(part for part in normal if part)

@@ -13,9 +13,8 @@ NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY or see docs/models.md"
 
 @dataclass
 class Tally:
-    """The sections of a run: annotated, left without because nothing was found, or failed.
-
-    names: those of the annotators that were asked."""
+    """The number of sections that were annotated, for which nothing was found, or that failed; and the annotators'
+    names."""
 
     written: int = 0
     empty: int = 0

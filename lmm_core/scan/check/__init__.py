@@ -1,4 +1,3 @@
-"""Checks of a document for slips that would show what is meant to be left out.
+"""Checks of a document for mistakes that would show hidden material.
 
-May import `files`, `markdown` and `models`.
-"""
+May import `files`, `markdown` and `models`."""

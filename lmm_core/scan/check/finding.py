@@ -33,9 +33,7 @@ CODES = ERRORS | WARNINGS
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something in a document that is probably a mistake.
-
-    `line` counts from 1; `code` is one of `CODES`."""
+    """A probable mistake in a document: its line (from 1), its code (see `CODES`) and a message."""
 
     line: int
     code: str

@@ -1,8 +1,7 @@
-"""Lines that look like a mark of ours and are none, so that what they are to leave out would be shown, or what they
-ask would not be read. Each kind is a row of `RULES`: the finding, how such a line looks, when it is one, and what to
-do. `find_stray_colons` and `find_types_elsewhere` have their own, since they go by words that differ from document to
-document, or by lines further up.
-"""
+"""Find lines that look like metadata, divs or questions but are not read as such.
+
+Each kind is a row of `RULES`. `find_stray_colons` and `find_types_elsewhere` depend on the document's types or on
+earlier lines, so they are functions of their own."""
 
 from __future__ import annotations
 
@@ -70,10 +69,10 @@ class Place(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A kind of such lines.
+    """A kind of line.
 
-    needle: what a text has that holds one; pattern: of the line, from the line end before it; test: returns the line
-    after what is about it, 0 if it is none; advice: with the names of the pattern's groups."""
+    needle: a text without it has no such line; pattern: starts at the line end before the line; test: returns the line
+    after the finding, 0 for none; advice: may use the names of the pattern's groups."""
 
     code: str
     needle: str
@@ -107,7 +106,7 @@ def _native_under_text(place: Place) -> int:
 
 
 def _comment(place: Place) -> int:
-    """Take a comment named `lmm`, or nearly so and with a key of ours, or with our keys alone."""
+    """Match a comment named `lmm`, or nearly so with one of our keys, or with our keys alone."""
     text, at, found = place.text, place.at, place.found
     end = text.padded.find("-->", found.end())
     inside = text.padded[found.end() : end if end >= 0 else None]
@@ -135,15 +134,15 @@ def _holds_ours(body: str) -> bool:
 
 
 def _are_ours(body: str) -> bool:
-    """Return True if YAML holds keys of ours alone, and one that decides who sees a part."""
+    """Return True if YAML has only keys of ours, one of which decides who sees a part."""
     keys = set(parse_metadata(body).content or {}) if any(key in body for key in DECIDING) else set()
     return all(map(is_block_key, keys)) and not DECIDING.isdisjoint(keys)
 
 
 def _keys_in_no_block(place: Place) -> int:
-    """Take keys between rules of any kind, and a paragraph of our keys alone, one of which decides who sees a part.
+    """Match keys between rules of any kind, and paragraphs of our keys one of which decides who sees a part.
 
-    The key that stands between rules has to decide, too, unless it stands directly below or above one."""
+    A key between rules must decide, too, unless it is next to one of them."""
     text, at = place.text, place.at
     if at not in text.prose or place.found["key"] in place.allowed or text.is_indented_code(at):
         return 0
@@ -167,7 +166,7 @@ def _keys_in_no_block(place: Place) -> int:
 
 
 def _is_asked(place: Place) -> int:
-    """Take a line that begins like a question, message or edit; but not in code spans and tables."""
+    """Match a line that begins like a question, message or edit, outside code spans and tables."""
     text, at = place.text, place.at
     if at not in text.prose or ("|" in place.line and _TABLE.search(text.source)):
         return 0
@@ -220,7 +219,7 @@ def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Find
 
 
 def _fences(text: CheckedText) -> dict[int, bool]:
-    """Return the lines on which divs open (True) and close (False)."""
+    """Return the lines on which divs open (True) or close (False)."""
     found: dict[int, bool] = {}
     for line, part, source in text.parts:
         if source.lstrip(" \t").startswith(":::"):
@@ -261,7 +260,6 @@ def find_types_elsewhere(
 
 
 def _is_shown(text: CheckedText, at: int) -> bool:
-    """Return True for a line of prose that is no div's."""
     colons = _COLONS.match("\n" + text.lines[at])
     return at in text.prose and not text.is_indented_code(at) and not (colons and len(colons["colons"]) > 2)
 
@@ -273,7 +271,7 @@ def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Findin
 
 
 def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield what a line has of attributes, as written, with the words that may be types."""
+    """Yield the attributes in a line, as written, with the words that may be types."""
     bare = _CODE_SPAN.sub("", line)
     for braces in _BRACES.finditer(bare):
         yield braces[0], _TYPED.findall(braces[1])

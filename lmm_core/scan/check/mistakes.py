@@ -23,9 +23,9 @@ FOR_INDEX = {*ERRORS} - {"unreadable-block", "no-fence", "broken-edit", "header-
 def find_mistakes(
     document: CheckedDocument, problems: Iterable[Problem] = (), rules: KnitRules | None = None
 ) -> list[Finding]:
-    """Return what is probably wrong in a document, by line.
+    """Return the probable mistakes in a document, by line.
 
-    problems: those of the parser; rules: of the project, with the types of its documents."""
+    problems: found by the parser; rules: of the project, with the types of its documents."""
     found = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     found += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
     found += _find_refused_options(document.blocks)
@@ -54,7 +54,7 @@ def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
 
 
 def _once(found: Sequence[Finding]) -> list[Finding]:
-    """Return the findings, each once; what is reported in another way is not reported again."""
+    """Return each finding once, without those that another finding explains."""
     first: dict[tuple[int, str], Finding] = {}
     for finding in found:
         first.setdefault((finding.line, finding.code), finding)

@@ -1,10 +1,7 @@
-"""Near misses: words that are nearly keys, classes or attributes of ours, so that a part meant to
-be left out would be shown.
+"""Find misspelled keys, classes and attributes, which would publish a part that is meant to be left out.
 
-The keys of metadata blocks, the classes and attributes of divs, and the header's keys for the whole
-page are compared. A key has to have a value that fits, so that `unit: cm` is not taken for `knit`.
-Lines that are nearly a mark of ours (`check.marks`) belong to them.
-"""
+The value has to fit as well, so that `unit: cm` is not taken for `knit`. Lines that are nearly marks are in
+`check.marks`."""
 
 from __future__ import annotations
 
@@ -56,10 +53,10 @@ UNDERLINED = "an underlined heading starts no section, so that its text is not l
 
 
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
-    """Return the words and lines that are nearly keys, classes, attributes or marks of ours, each with its line.
+    """Return the misspelled keys, classes, attributes and marks, by line.
 
-    `rules` name the types of the project; those of the document itself count as well. A part with
-    `knit: true` of its own is not compared, nor are the words that the rules allow."""
+    rules: name the project's types (the document's own count as well) and the words to allow. Parts with `knit: true`
+    are not checked."""
     found = find_slips(CheckedDocument(blocks), rules)
     return sorted((finding for finding in found if finding.code != "no-block"), key=lambda finding: finding.line)
 
@@ -81,7 +78,6 @@ def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]
 
 
 def _kept_texts(blocks: Sequence[Block]) -> set[int]:
-    """Return the lines on which the texts begin that are in the notes by `knit: true`."""
     return {
         after.line
         for block, after in pairwise(blocks)
@@ -90,7 +86,6 @@ def _kept_texts(blocks: Sequence[Block]) -> set[int]:
 
 
 def _keeps(properties: Properties) -> bool:
-    """Return True if metadata says itself that its part is in the notes."""
     return in_notes(properties, KnitRules()) is True
 
 
@@ -121,7 +116,6 @@ class _NearMissFinder:
                 yield Finding(line + line_of(key, source), *found)
 
     def _block_key(self, key: str, value: Any) -> tuple[str, str] | None:
-        """Return code and message about a key of a block; None if it is nearly none of ours."""
         if key == "knit" and not isinstance(value, bool):
             return "knit-value", _no_switch(value)
         if key in self.types and value is True:
@@ -130,7 +124,7 @@ class _NearMissFinder:
         return ("near-miss", _unknown(key, meant)) if meant else None
 
     def _key(self, key: str, value: Any) -> str:
-        """Return the key of ours that an unknown key is meant for; "" for none."""
+        """Return the key of ours that an unknown key is meant for, or ""."""
         name = key.lstrip("~").removesuffix("=")
         if name in self.allowed:
             return ""
@@ -150,7 +144,6 @@ class _NearMissFinder:
                 yield Finding(block.line + line_of(name, block.source), "near-miss", message)
 
     def _header_key(self, key: str, value: Any) -> tuple[str, str] | None:
-        """Return code and message about a key of the header; None if it is nearly none of ours."""
         if isinstance(value, bool) and nearest(key, ("knit",)):
             return "near-miss", _unknown(key, "knit")
         if isinstance(value, Mapping) and is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
@@ -212,7 +205,7 @@ class _NearMissFinder:
             )
 
     def _class(self, name: str) -> str:
-        """Return the type that a class is meant for; "" for none. Braces that Pandoc cannot read are a class to it."""
+        """Return the type that a class is meant for, or "". To Pandoc, braces that it cannot read are a class."""
         words = [word for word in re.findall(r"[\w-]+", name) if word in self.types]
         return words[0] if words and not name.replace("-", "").isalnum() else self._type(name)
 
@@ -229,7 +222,7 @@ class _NearMissFinder:
                 yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
-        """Return the type that a word is nearly; "" if it is a type itself, or near none."""
+        """Return the type that a word is nearly, or ""."""
         return (
             "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
         )
@@ -255,7 +248,6 @@ def line_of(key: str, source: str) -> int:
 
 
 def _holds_metadata(source: str) -> bool:
-    """Return True if a div holds a code block of YAML with a key of ours."""
     found = _CODE.search(source)
     content = parse_metadata(found["body"]).content if found else None
     return any(key.startswith("~") or key in (*SWITCHES, *TEXTS) for key in content or ())

@@ -19,10 +19,10 @@ _QUOTED = re.compile(r"[ \t>]*")
 
 
 class CheckedText:
-    """The text blocks between two headings or metadata blocks. first: the line of the document at which they begin.
+    """The text blocks between two headings or metadata blocks.
 
-    Lines count from 0. `padded` is the source after a line end, so that a pattern which begins with a line end is
-    searched for from line to line."""
+    first: their first line in the document (from 1); other lines count from 0. padded: the source after a line end, for
+    patterns that begin with one."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.first = source_line(blocks[0])
@@ -70,8 +70,8 @@ class CheckedText:
 
     @cached_property
     def _regions(self) -> dict[int, int]:
-        """A number for each line outside code: its own for prose, -1 where code begins, and where a comment begins
-        that goes on, that of the comment's last line."""
+        """Map each line outside code to itself, the first line of code to -1, and that of a long comment to its last
+        line."""
         found: dict[int, int] = {}
         end, comment = "", -1
         starts = {*accumulate((block.source.count("\n") for block in self._blocks), initial=0)}
@@ -119,7 +119,7 @@ class CheckedText:
         return self.is_indented_code(at) and column(self.lines[at]) - self._item_column(at) >= 4
 
     def _item_column(self, at: int) -> int:
-        """Return the column at which the text of the item, footnote or definition around a line begins; else 0."""
+        """Return the column of the text of the item, footnote or definition around a line, 0 for none."""
         wanted = column(self.lines[at])
         for place in range(at - 1, max(at - _REACH, 0) - 1, -1):
             line = self.lines[place].expandtabs(4)

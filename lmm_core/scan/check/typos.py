@@ -1,9 +1,7 @@
-"""Find what has to be corrected in documents before they are published.
+"""Find mistakes that have to be corrected before documents are published.
 
-After a block that cannot be read, and with a word that is nearly one of ours, material is
-published that should be left out. In each document, the types of all documents of a project
-count.
-"""
+Blocks that cannot be read and misspelled words would publish hidden material. The types of all documents of a project
+count in each."""
 
 from __future__ import annotations
 
@@ -38,10 +36,9 @@ def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitR
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
-    """Return a line for each thing that has to be corrected before some documents are published.
+    """Return a line for each mistake to correct before documents are published, and how to allow a word.
 
-    documents: each after the name to show. The lines name code that is published
-    anyway, blocks that cannot be read, and words that are nearly ours, with how to allow one."""
+    documents: each after the name to show."""
     errors: list[str] = []
     near: list[str] = []
     for name, document in documents:
@@ -53,10 +50,9 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
-    """Return the lines of code cells in left-out parts that Quarto publishes all the same.
+    """Return the lines of cells in left-out parts that Quarto publishes all the same.
 
-    These are cells of Observable: the browser runs them, and Quarto puts their code into the
-    page before any filter runs."""
+    These are cells of Observable: Quarto puts their code into the page before any filter runs."""
     if not any("{ojs" in block.source for block in blocks):
         return []
     pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]

@@ -9,17 +9,17 @@ LMM = "lmm"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that is nearest to another word and not equal to it; "" for none.
+    """Return the known word nearest to a word that is not known itself, or "".
 
-    One slip counts as near (a letter too many, too few, another one, two that have changed places), two in a word of
-    eight letters or more, and letter case does not count."""
+    Near means one slip (a letter more, fewer, replaced, or swapped), or two in words of eight letters or more; case
+    does not count."""
     found = [(distance, one) for one in known if (distance := _slips(word, one)) is not None]
     return min(found)[1] if found and word not in {one for _, one in found} else ""
 
 
 @lru_cache(1000)
 def _slips(word: str, known: str) -> int | None:
-    """Return the number of slips between two words; None if it is more than such a word allows."""
+    """Return the number of slips between two words, None if there are too many."""
     one, other = word.lower(), known.lower()
     allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
     if abs(len(one) - len(other)) > allowed:

@@ -1,4 +1,1 @@
-"""Passes over the documents of a project: files are read, worked on with the project's settings, and written.
-
-Each name is imported from its module.
-"""
+"""Run passes on the files of a project: read a file, work with the project's settings, write the result."""

@@ -34,9 +34,7 @@ def docid_in(header: Mapping[str, Any]) -> str:
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
-    """Return a document's project with the settings of its header.
-
-    None means that a setting in the header is wrong, which is reported."""
+    """Return a document's project with the settings of its header; None if one of them is wrong, which is reported."""
     try:
         return for_document(project, header_content(blocks))
     except ConfigError as error:
@@ -52,9 +50,9 @@ def new_rag_run(
     logger: LoggerBase,
     finder: Callable[[Path], bool] | None = None,
 ) -> RagRun:
-    """Return a run of the RAG pass with the options of a project; it has not started.
+    """Return a run of the RAG pass with a project's options, not started.
 
-    path: of the document, None if it is not known; finder: see `included_finder`."""
+    path: of the document, None if unknown; finder: see `included_finder`."""
     from ..rag import RagRun
 
     docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")

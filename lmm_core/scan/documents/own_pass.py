@@ -18,10 +18,9 @@ Pass = Callable[[list[Block]], Any]
 
 
 def load_pass(name: str) -> Pass:
-    """Return the function that `module:function` names.
+    """Return the function that `module:function` names, looking in the working folder first, as `python -m` does.
 
-    Modules are looked for in the working folder first, as `python -m` does. Raise PassError;
-    errors in the module itself are raised as they are."""
+    Raise PassError, and any error of the module itself."""
     module, _, function = name.partition(":")
     if not module or not function:
         raise PassError(f"{name!r}: a pass is named as module:function")
@@ -45,8 +44,8 @@ def load_pass(name: str) -> Pass:
 def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> list[Block]:
     """Return the document that a pass, which may be asynchronous, makes of another.
 
-    If a model fails, that is reported, and the document stays as it is. Raise PassError if the
-    pass does not return a list of blocks; errors in the pass are raised as they are."""
+    If a model fails, report it and return the document unchanged. Raise PassError if the result is no list of blocks,
+    and any error of the pass itself."""
     try:
         made = function(list(blocks))
         if inspect.iscoroutine(made):

@@ -1,8 +1,4 @@
-"""Run the passes on files, for the command, the REPL and scripts.
-
-These functions read a file, take the arguments of a pass from header and configuration, and write
-the result back. The passes themselves (`lmm_core.scan`) know neither files nor settings.
-"""
+"""Run the passes on files, for the commands, the REPL and scripts: read, use header and configuration, write."""
 
 from __future__ import annotations
 
@@ -45,9 +41,8 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 def markdown_scan(path: str | Path, save: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save: True writes the file, False writes nothing, a path writes there. Return the
-    blocks, or None if the file cannot be read or written (it is not UTF-8, has changed
-    meanwhile, …), which is reported."""
+    save: True writes the file, False writes nothing, a path writes there. Return the blocks, or None if the file cannot
+    be read or written, which is reported."""
     return run_on_file(Path(path), _scan, save, logger)
 
 
@@ -62,17 +57,15 @@ def markdown_rag(
 ) -> list[Block] | None:
     """Complete the header and annotate the sections.
 
-    opts, annotator: by default those that header and configuration name. The other arguments
-    and the result are those of `scan_rag` and `markdown_scan`. Raise ConfigError."""
+    opts, annotator: by default those of header and configuration. See `scan_rag` and `markdown_scan` for the rest.
+    Raise ConfigError."""
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
     return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
 @dataclass(frozen=True, slots=True)
 class RagPlan:
-    """The requests that annotating a document would make.
-
-    annotator: its name."""
+    """The requests that annotating a document would make, and the annotator's name."""
 
     annotator: str = ""
     requests: Sequence[PlannedRequest] = ()
@@ -82,11 +75,9 @@ class RagPlan:
 class RagWork:
     """The work of `markdown_rag` on the blocks of files.
 
-    opts: in place of those in header and configuration; changes: options by name, which
-    replace single ones of these; annotator: in place of the model that header and
-    configuration name; refresh: write again what a model wrote; asks: False to ask no model,
-    but to write something wherever one would be asked, which only tells that the file would
-    change; tallies: what became of the sections of each file."""
+    opts: replace those of header and configuration; changes: replace single options; annotator: replaces the configured
+    model; refresh: replace a model's annotations; asks: False asks no model and writes a placeholder, to find out
+    whether files would change; tallies: by file."""
 
     models: Models
     opts: ScanOpts | None = None
@@ -125,7 +116,7 @@ class RagWork:
         return RagPlan(run.annotator.name, run.planned())
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
-        """Return a run with nothing asked yet, or None if no annotator can be used, which is reported."""
+        """Return a started run, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, self._project_of(file.path), logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
@@ -171,9 +162,7 @@ def convert_work(to: Spelling) -> Work:
 
 @dataclass
 class AnnotationClearing:
-    """The work that takes what the system wrote out of files; its arguments are those of `Removal`.
-
-    details: how much was taken out of each file."""
+    """The work of removing annotations from files (see `Removal`). details: the number removed, by file."""
 
     corrected: bool = False
     details: dict[Path, str] = field(default_factory=dict, init=False)
@@ -236,10 +225,9 @@ async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownF
 
 
 async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> list[Block]:
-    """Do some work on the blocks of a file, and return the new ones; nothing is written.
+    """Do some work on a file's blocks and return the new ones, without writing them.
 
-    Errors in the file are reported with their lines. Raise MarkdownError, also if the markers of edits do not
-    fit together."""
+    Errors in the file are reported. Raise MarkdownError, also if the markers of edits do not match."""
     path, located = file.path, in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)

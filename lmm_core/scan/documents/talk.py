@@ -35,9 +35,7 @@ _GONE = "its block is gone or has changed meanwhile; what came of it"
 
 @dataclass
 class DocumentChat:
-    """The chats and (unless `edits` is False) edits of one document, in the steps of `ChatRun`.
-
-    A document that asks nothing needs no model."""
+    """The chats and (unless `edits` is False) edits of one document, in the steps of `ChatRun`."""
 
     models: Models
     project: Project
@@ -47,9 +45,7 @@ class DocumentChat:
     runs: list[ChatRun | EditRun] = field(default_factory=list)
 
     def start(self, blocks: Sequence[Block]) -> bool:
-        """Find what has to be asked. Return True if there is something, and a model to ask.
-
-        A model that cannot be asked is reported."""
+        """Find the questions. Return True if there are any, and a model to ask; failing to get one is reported."""
         if report_broken_edits(blocks, self.logger) or not any(map(self._asks, blocks)):
             return False
         try:
@@ -70,7 +66,6 @@ class DocumentChat:
         return any(run.open for run in self.runs)
 
     def _asks(self, block: Block) -> bool:
-        """Tell whether a block asks for something."""
         if not isinstance(block, MetadataBlock):
             return False
         _, by_hand, new = pending_messages(block)
@@ -109,10 +104,10 @@ class ConversationWork:
     screen: Screen | None = None
 
     async def finish(self, path: Path, logger: LoggerBase) -> bool:
-        """Ask what a file asks, and write the answers into it as it is by then.
+        """Ask what a file asks, and merge the answers into the file as it is by then.
 
-        What was answered is written even if the work is stopped. Return True if the file was
-        written. Raise OSError, MarkdownError and ConfigError."""
+        Answers are written even if the work is stopped. Return True if the file was written. Raise OSError,
+        MarkdownError and ConfigError."""
         file, talk = self._begin(path, logger)
         if talk is None:
             return False

@@ -1,5 +1,3 @@
-"""The exchange with a model through metadata blocks: questions, requests for edits, and their
-results.
+"""Questions and requests for edits in metadata blocks, and their results.
 
-May import `files`, `markdown`, `models` and the other modules of `scan`.
-"""
+May import `files`, `markdown`, `models` and the other modules of `scan`."""

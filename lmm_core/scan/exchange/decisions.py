@@ -42,11 +42,9 @@ class Decision:
 
 
 def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """Return the document with new versions in place of old texts: of all edits, or of the one at
-    `line` (from 1).
+    """Return the document with the new versions of all edits, or of the one at `line` (from 1).
 
-    Metadata inside an old text moves to the same headings and paragraphs of the new one.
-    """
+    Metadata inside an old text moves to the same headings and paragraphs of the new one."""
     return _decide(blocks, line, True, logger or ConsoleLogger())
 
 
@@ -90,14 +88,13 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
 
 
 def _refusal(edit: Edit, owner: int | None) -> str:
-    """Return why an edit cannot be decided."""
     if owner is None:
         return f"edit {edit.ident}: no block above names it under ~~edit; decide it by hand"
     return f"edit {edit.ident} not accepted: in the new text, {_problem_in(edit.new)}"
 
 
 def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
-    """Return the blocks with a blank line after each new text, so that what follows does not become part of it."""
+    """Return the blocks with a blank line after each new text, so that it does not swallow the next block."""
     old = {id(block) for block in before}
     for at in range(1, len(made)):
         previous = made[at - 1]
@@ -107,7 +104,6 @@ def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
 
 
 def _is_separate(source: str, following: Block) -> bool:
-    """Return True if a block that directly follows a text is a block of its own."""
     if ends_blank(source):
         return True
     found = parse_markdown_text(source + following.source)
@@ -115,8 +111,7 @@ def _is_separate(source: str, following: Block) -> bool:
 
 
 def _problem_in(text: str) -> str:
-    """Return why a text cannot stand alone: it leaves something open that would swallow what
-    follows, or holds a marker of an edit; "" if it can."""
+    """Return why a text cannot stand alone (it leaves something open, or holds an edit's marker), or ""."""
     problems: list[Problem] = []
     markers = broken_edits(parse_markdown_text(text, problems))
     return next((problem.message for problem in [*problems, *markers]
@@ -124,7 +119,7 @@ def _problem_in(text: str) -> str:
 
 
 def _owner(made: Sequence[Block], edit: Edit) -> int | None:
-    """Return the position of the metadata block above that an edit belongs to, or None."""
+    """Return the position of the metadata block that an edit belongs to, or None."""
     at = len(made) - 1
     while at >= 0 and isinstance(made[at], MetadataBlock):
         block = made[at]
@@ -144,7 +139,7 @@ def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | 
 def _decided(
     made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
 ) -> str | None:
-    """Return the text that takes the place of the edit, without the white space after it; None for no text."""
+    """Return the text that replaces the edit, without white space after it; None for no text."""
     block = made[owner]
     known = _known(block)
     if accept:
@@ -161,8 +156,7 @@ def _decided(
 def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
     """Return a text with the white space that followed it before the edit.
 
-    If something was written under the edit since, a blank line separates the two.
-    """
+    A blank line separates it from what was written under the edit since."""
     if text is None:
         return TextBlock("")
     newline = newline_of(owner.source)
@@ -174,14 +168,15 @@ def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bo
 
 
 def _decided_block(block: Block) -> Block:
-    """Return the block above an edit, which from now on records that the edit was made."""
+    """Return the block above an edit, which now records that the edit was made."""
     assert isinstance(block, MetadataBlock)
     return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
 
 
 def _without_request(block: Block) -> Block:
-    """Return the block above an accepted edit without its requests and their record, or an empty text if nothing
-    is left in it. Requests added since the model answered stay, and the record with them."""
+    """Return the block above an accepted edit without its requests and record, or an empty text.
+
+    Requests added since the model answered stay."""
     assert isinstance(block, MetadataBlock)
     requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
     if any(digest(request.text) not in (_known(block).get("asked") or []) for request in requests):
@@ -192,7 +187,6 @@ def _without_request(block: Block) -> Block:
 
 
 def _with_former_space(block: Block, before: str) -> Block:
-    """Return a block with the white space that it ended with before the edit."""
     return replace(block, source=block.source.rstrip(" \t\r\n") + before) if blank(before) else block
 
 
@@ -202,7 +196,6 @@ def trailing_space(source: str) -> str:
 
 
 def _known(block: Block) -> dict[str, Any]:
-    """Return the value of `~~edit` in a block."""
     found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
     return found if isinstance(found, dict) else {}
 
@@ -221,8 +214,8 @@ def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
 
 
 def _find_places(old: Sequence[Block], new: Sequence[Block]) -> tuple[list[tuple[int, MetadataBlock]], list[str]]:
-    """Return the old metadata blocks, each with the position of the new block that it annotates, and
-    the sources of those with keys of the writer's that annotate none."""
+    """Return the old metadata blocks, each with the position of the new block that it annotates, and the sources of the
+    writer's blocks that annotate none."""
     places: list[tuple[int, MetadataBlock]] = []
     unplaced: list[str] = []
     waiting: list[MetadataBlock] = []

@@ -35,13 +35,10 @@ class ChatQuestion(Protocol):
 
 
 def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
-    """Return the block of each question, by the question's `id`, in a document that may have
-    changed.
+    """Return the block of each question, by the question's `id`, in a document that may have changed.
 
-    A block matches if it has the same source, or the same messages (with or without more after
-    them) and the same value under `key`. One before the same text is preferred, and no block is
-    that of two questions.
-    """
+    A block matches with the same source, or with the same first messages and value of `key`; preferably before the same
+    text. No block is returned twice."""
     free = _annotating(blocks)
     texts = {id(one): _text_at(one.node) for one in asked}
     found: dict[int, MetadataBlock] = {}
@@ -56,7 +53,7 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
 
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
-    """Return all metadata blocks but those inside edits, each with the text that it precedes."""
+    """Return all metadata blocks outside edits, each with the text that follows."""
     originals = restore_originals(blocks)
     return [
         (block, _text_at(node))
@@ -67,7 +64,6 @@ def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
 
 
 def _text_at(node: Node) -> str:
-    """Return the heading or text of a node; "" for the document, or if the node has none."""
     block = node_block(node)
     return trim_blank_lines(block.source) if block is not None else ""
 

@@ -23,12 +23,10 @@ Entry = tuple[Speaker, str]
 
 
 def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
-    """Return the chat that a block continues: its recorded entries, the texts typed into `~chat`
-    itself that have no answer, and the messages that are not recorded.
+    """Return a block's recorded entries, the unanswered texts typed into `~chat`, and the messages that are not
+    recorded.
 
-    A question that is not the recorded one starts a new chat; of several questions the last one
-    counts.
-    """
+    A question other than the recorded one starts a new chat; the last of several questions counts."""
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
     starts = [at for at, (starts, _) in enumerate(typed) if starts]
@@ -40,7 +38,7 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
-    """Remove from the record what the user typed last and nobody answered, and return it."""
+    """Remove the user's last entries without an answer, and return their texts."""
     texts: list[str] = []
     while recorded and recorded[-1][0] == "user":
         texts.insert(0, recorded.pop()[1])
@@ -63,10 +61,7 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a recorded chat: `- user: …`, `- model: …`.
-
-    An older spelling is read as well: texts by turns, the user's first.
-    """
+    """Return the entries of a recorded chat: `- user: …`, `- model: …`, or (older) texts by turns."""
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):
@@ -85,11 +80,9 @@ def _entry(speaker: str, text: Any) -> Entry:
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
-    """Return the document without chats: questions, messages and answers.
+    """Return the document without questions, messages and answers.
 
-    With `edits`, requests for edits go as well, but for those that wait for a decision. Blocks with
-    nothing left in them are removed.
-    """
+    edits: also removes requests for edits, unless they wait for a decision. Blocks left empty are removed."""
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)

@@ -35,11 +35,8 @@ class Screen(Protocol):
 
 @dataclass(frozen=True)
 class Talk:
-    """The way in which the model is asked.
-
-    `system` is the writer's system message, "" for the default one. `tokens` is the most that a
-    request may have. `chat` and `edit` are the prompts for questions and for new versions.
-    """
+    """How the model is asked: the writer's system message ("" for ours), the most tokens of a request, and the prompts
+    for questions and new versions."""
 
     asker: Asker
     system: str = ""
@@ -71,9 +68,7 @@ class Talk:
 
 
 def _around(node: Node) -> str:
-    """Return the summary that stands nearest around a paragraph, as a request shows it, or "".
-
-    None is made for it: what the model is shown costs what it says."""
+    """Return the nearest summary around a paragraph, for a request, or ""."""
     summary = "" if isinstance(node, HeadingNode) else nearest_summary(reversed(node.ancestors))
     return f"\n\nThe section around it, in short:\n\n{enclose('around', summary)}" if summary else ""
 
@@ -82,11 +77,8 @@ def _around(node: Node) -> str:
 class ModelRun(ABC, Generic[Asked]):
     """The common part of the runs that ask a model about a document.
 
-    `start` finds what is `open`, `ask` asks about it, and `apply` writes the answers into the
-    document, or into what an editor has made of it meanwhile; what has lost its place there is
-    `unmerged`. `screen` shows the answers, `failed` holds failures with their lines, `answered` the
-    requests that were answered.
-    """
+    `start` fills `open`, `ask` asks, `apply` writes the answers into the document as it is by then; those whose place
+    is gone are `unmerged`. failed: errors by line; answered: requests with an answer."""
 
     talk: Talk
     logger: LoggerBase
@@ -126,11 +118,9 @@ class ModelRun(ABC, Generic[Asked]):
 async def ask_model(
     asker: Asker, request: Request, question: str, screen: Screen | None, tags: bool = True
 ) -> str:  # fmt: skip
-    """Return the model's answer unchanged. Raise ModelError, a CutOffError if it breaks off.
+    """Return the model's answer, showing it meanwhile if the screen is free. Raise ModelError.
 
-    It is shown as it comes, under the question, if the screen is free. `tags` is False for the new
-    version of a text, which may be empty, or enclosed in the prompt's tags.
-    """
+    tags: False for a new version of a text, which may be empty or enclosed in the prompt's tags."""
     show = screen.begin(question) if screen else None
     watch = AnswerWatch(request, tags)
 
@@ -169,10 +159,9 @@ class PromptText:
 
 
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
-    """Return the text of a node (of a section with its subsections) without metadata, in at most
-    `budget` tokens by `count`.
+    """Return the text of a node without metadata, with subsections, in at most `budget` tokens by `count`.
 
-    A text that is too long loses its last blocks; headings stay. No block is cut."""
+    A text that is too long loses its last blocks; headings stay, and no block is cut."""
     pieces: list[str] = []
     left_out: list[str] = []
     size, title = 0, ""
