@@ -23,10 +23,10 @@ from .process import run_filter
 
 
 def index(document: FilterDocument) -> FilterOutput:
-    """Send a document to the index, and return it as it is.
+    """Send a document to the index, and return it unchanged.
 
-    Report it if the store or a model fails. Raise FilterError if the document is knitted already,
-    or has no identity."""
+    Failures of the store or a model are reported. Raise FilterError if the document is knitted already, or has no
+    identity."""
     _refuse_knitted(document)
     blocks = _blocks(document)
     docid = _identity(document, blocks)
@@ -44,10 +44,7 @@ def _refuse_knitted(document: FilterDocument) -> None:
 
 
 def _blocks(document: FilterDocument) -> list[Block]:
-    """Return the blocks of the document with its annotations.
-
-    They come from the text that an earlier filter has left, else from the source, else from the
-    file as it is, else from Pandoc's elements."""
+    """Return the document's blocks: from an earlier filter's text, else the source, the file, or Pandoc's elements."""
     if (text := left_text(document)) is not None:
         return parse_markdown_text(text)
     if document.source is not None:
@@ -67,7 +64,7 @@ def _hand_on(document: FilterDocument) -> FilterOutput:
 
 
 def _identity(document: FilterDocument, blocks: list[Block]) -> str:
-    """Return the id of a document: its path, or the `docid` in its header if it has none."""
+    """Return the id of a document: its path, else the `docid` in its header."""
     if document.path is not None:
         return docid_of(document.path)
     header = blocks[0] if blocks else None

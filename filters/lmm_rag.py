@@ -23,7 +23,6 @@ def annotate(document: FilterDocument) -> FilterOutput:
 
 
 def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
-    """Return the blocks, annotated."""
     project = document.project_for(blocks)
     if project is None:
         report_errors(blocks, document.logger)
@@ -49,7 +48,6 @@ def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
 
 
 def _say_who(document: FilterDocument, tally: Tally) -> None:
-    """Say that no model was asked, if that is so, and what was therefore left out."""
     if tally.names == {STAND_IN_NAME}:
         document.logger.info(f"annotated{tally.who}")
     if tally.left_out:

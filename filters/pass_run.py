@@ -15,10 +15,9 @@ Pass = Callable[[list[Block]], list[Block]]
 
 
 def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutput:
-    """Run a pass on a document, and return the output. The pass is not run if nothing would keep
-    what it makes.
+    """Run a pass on a document and return the output, unless nothing would keep the result.
 
-    result: a noun for what the pass makes (`annotations`)."""
+    result: a noun for it (`annotations`)."""
     if document.source is None:
         return _apply_to_elements(document, work)
     call = document.call

@@ -1,7 +1,4 @@
-"""The process of a filter: read the document, run the filter's work on it, write the result.
-
-A filter gets Pandoc's JSON on standard input and answers with JSON on standard output.
-"""
+"""The process of a filter: Pandoc's JSON on standard input, the filter's work, JSON on standard output."""
 
 from __future__ import annotations
 
@@ -20,10 +17,9 @@ if TYPE_CHECKING:
 
 
 def run_filter(name: str, work: Work) -> int:
-    """Run a filter on standard input, and return its exit status.
+    """Run a filter on standard input, and return its exit status: 1 if pandoc has to stop and write nothing.
 
-    The status is 1 when pandoc has to stop, and then writes nothing. name: of the command, for
-    messages."""
+    name: of the command, for messages."""
     end_quickly()
     gc.disable()  # a document's elements are needed to the end, and looking through them takes a third of the time
     data = sys.stdin.buffer.read()

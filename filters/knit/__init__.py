@@ -1,3 +1,1 @@
-"""The parts of `lmm-knit` that work on Pandoc's elements, and its checks.
-
-May import `lmm_core`, and of the filters `errors` and `pandoc`."""
+"""`lmm-knit` on Pandoc's elements, and its checks. May import `lmm_core`, and of the filters `errors` and `pandoc`."""

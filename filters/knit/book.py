@@ -1,8 +1,7 @@
 """Knit a book in one file: Quarto joins the chapters for Word, PDF and EPUB.
 
-Each chapter's header then stands in a code block of class `quarto-title-block`, behind a
-mark that names the chapter's file. The header's settings hold for its chapter.
-"""
+Each chapter's header is then in a code block of class `quarto-title-block`, after a mark with the chapter's file name.
+Its settings hold for its chapter."""
 
 from __future__ import annotations
 
@@ -23,10 +22,9 @@ _MARK = "<!-- quarto-file-metadata:"
 def knit_book(
     elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
 ) -> tuple[list[pf.Element], list[pf.Element]]:
-    """Return the elements of the notes, chapter by chapter, and those that are left out.
+    """Return the elements of the notes, and those that are left out, chapter by chapter.
 
-    A chapter whose header says `knit: false` keeps Quarto's marks alone. header: what the document
-    says of itself as a whole."""
+    A chapter with `knit: false` in its header keeps only Quarto's marks. header: of the whole document."""
     kept, left_out = list[pf.Element](), list[pf.Element]()
     for chapter in _chapters(elements):
         own = _header_of(chapter)
@@ -41,7 +39,7 @@ def knit_book(
 
 
 def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
-    """Yield the elements from one mark to the next, or all elements if there is no mark."""
+    """Yield the elements from one mark to the next."""
     chapter: list[pf.Element] = []
     for element in elements:
         if _is_mark(element) and not (chapter and _is_mark(chapter[-1])):
@@ -52,7 +50,6 @@ def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
 
 
 def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
-    """Return the header of a chapter, or None if it has none."""
     for element in chapter:
         if isinstance(element, pf.CodeBlock) and TITLE_BLOCK in element.classes:
             first = parse_markdown_text(element.text + "\n")[0]

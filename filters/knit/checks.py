@@ -70,10 +70,9 @@ def report_dangling(document: FilterDocument) -> None:
 
 
 def check_quarto_file(document: FilterDocument, text: Source) -> None:
-    """Check the file of a page, of which Quarto hands over nothing but elements.
+    """Check the file of a page, for which Quarto hands over elements only.
 
-    Report its errors. Raise FilterError, which stops the render, for faults in the file or in what
-    it includes."""
+    Report its errors. Raise FilterError, which stops the render, for faults in the file or in what it includes."""
     _refuse_faults(document)
     logger = LocatedLogger(document.logger, text.locate)
     report_errors(text.blocks, logger)
@@ -85,9 +84,8 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
 
 
 def _refuse_faults(document: FilterDocument) -> None:
-    """Raise FilterError for blocks that cannot be read or have lost their places, for words that are nearly ours,
-    and for a reader that sees nothing to leave out, in the file and in what it includes: without a project,
-    nobody has looked before."""
+    """Raise FilterError for unreadable or lost blocks, misspelled words, and a reader that sees no divs, in the file
+    and in what it includes: without a project, nothing has been checked before."""
     from lmm_core.quarto.leaks.causes import explain_reader
     from lmm_core.quarto.native_blocks import find_native
     from lmm_core.settings.quarto_inputs import with_included

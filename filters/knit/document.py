@@ -53,7 +53,7 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text and let pandoc read that, because pandoc does not see the blocks that we see."""
+    """Knit the text and let pandoc read the result, because pandoc does not see the same blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))
@@ -75,7 +75,6 @@ def _knit_without_source(document: FilterDocument) -> FilterOutput:
 
 
 def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
-    """Knit Pandoc's elements."""
     from ..pandoc.elements import blocks_of
     from .book import knit_book
 
@@ -87,7 +86,6 @@ def _knit_ast(document: FilterDocument, ast: dict[str, Any]) -> FilterOutput:
 
 
 def _mend_references(doc: pf.Doc, left_out: Sequence[pf.Element]) -> None:
-    """Make references readable whose target is among the elements that are left out."""
     from .references import identifiers, make_readable
 
     if gone := identifiers(left_out):

@@ -22,17 +22,16 @@ class Knitting:
         self.left_out: list[pf.Element] = []
 
     def knit(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
-        """Return the elements of the notes; those that lose something inside are changed.
-
-        header: what the document says of itself as a whole."""
+        """Return the elements of the notes; those that lose something inside are changed. header: of the whole
+        document."""
         return self._knit_each(self._staying(elements, header))
 
     def _knit_each(self, elements: Sequence[pf.Element]) -> list[pf.Element]:
-        """Return elements without what goes inside of them, and without the boxes of which nothing stays."""
+        """Return elements without their left-out content, and without boxes that become empty."""
         return [element for element in elements if not self._knit_inside(element)]
 
     def _knit_inside(self, element: pf.Element) -> bool:
-        """Leave out what goes inside an element. Return True if it is a box of which nothing stays."""
+        """Knit the content of an element. Return True if it is a box that becomes empty."""
         is_left_empty = False
         for holder in find_containers(element):
             before = list(holder.content)
@@ -45,7 +44,7 @@ class Knitting:
         return is_left_empty
 
     def _staying(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
-        """Return the elements of a list that stay, without a look at what is inside them."""
+        """Return the elements of a list that stay, without looking inside them."""
         blocks: list[Block] = [header] if header is not None else []
         element_of: dict[int, pf.Element] = {}
         kept: set[int] = set()
@@ -68,7 +67,7 @@ class Knitting:
 
 
 def _block_of(element: pf.Element) -> Block:
-    """Return the block that stands for an element; of a text only the place matters."""
+    """Return the block that stands for an element; text blocks are empty."""
     if (metadata := metadata_of(element)) is not None:
         return metadata
     return HeadingBlock("", 0, element.level) if isinstance(element, pf.Header) else TextBlock("\n")
@@ -80,7 +79,7 @@ def _is_quartos(element: pf.Element) -> bool:
 
 
 def _is_emptied(element: pf.Element) -> bool:
-    """Return True if an element that has lost something is a box without content (see `lmm_core.scan.boxes`)."""
+    """Return True if an element that has lost content is an empty box (see `lmm_core.scan.boxes`)."""
     if not isinstance(element, pf.Div | pf.BlockQuote):
         return False
     is_titled = has_titles(attributes_of(element))
@@ -88,5 +87,4 @@ def _is_emptied(element: pf.Element) -> bool:
 
 
 def _is_left_out(element: pf.Element, rules: KnitRules) -> bool:
-    """Return True for a div that is RAG-only by its classes or attributes."""
     return isinstance(element, pf.Div) and in_notes(div_properties(attributes_of(element), rules), rules) is False

@@ -28,7 +28,7 @@ def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
 
 
 def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
-    """Return what replaces citations; None if none of the labels is gone."""
+    """Return the replacement of citations, None if all labels are still there."""
     stay = [one for one in cite.citations if one.id not in gone]
     if len(stay) == len(cite.citations):
         return None
@@ -39,7 +39,7 @@ def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
 
 
 def _words(citations: Sequence[pf.Citation]) -> list[pf.Element]:
-    """Return the words that replace citations of labels that are gone, with those before and after each."""
+    """Return the words that replace citations of left-out labels."""
     made: list[pf.Element] = []
     for one in citations:
         before = list(one.prefix)

@@ -11,9 +11,7 @@ SECONDS = 300.0  # some hundred times what the largest page of a course takes
 
 
 def limit_time(name: str, seconds: float = SECONDS) -> None:
-    """End this process with status 1 after a number of seconds, whatever it is doing then.
-
-    name: of the filter, for the message."""
+    """End this process with status 1 after a number of seconds. name: of the filter, for the message."""
     timer = threading.Timer(seconds, _end, (name, seconds))
     timer.daemon = True
     timer.start()

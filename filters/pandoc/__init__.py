@@ -1,4 +1,4 @@
-"""A document between pandoc and a filter, in the order of its way.
+"""A document between pandoc and a filter.
 
-`call` knows what pandoc asks for, `source` finds the text, `document` reads, and `write_text` or
-`write_elements` hands on. May import `lmm_core`, and of the filters `errors` alone."""
+`call` describes pandoc's call, `source` finds the text, `document` reads, `write_text` and `write_elements` write. May
+import `lmm_core`, and of the filters `errors` alone."""

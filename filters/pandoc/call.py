@@ -18,13 +18,10 @@ Meta = dict[str, Any]
 
 @dataclass(frozen=True)
 class FilterCall:
-    """One call of a filter by pandoc.
+    """A call of a filter by pandoc.
 
-    name: the filter's command.
-    target: the format that pandoc writes.
-    run: pandoc's command line, or None if it cannot be seen.
-    done: the number of our filters that have come before in this run.
-    in_quarto: Quarto renders the document."""
+    name: the filter's command; target: the format that pandoc writes; run: pandoc's command line, None if unknown;
+    done: how many of our filters have run before; in_quarto: Quarto renders the document."""
 
     name: str
     target: str
@@ -35,9 +32,7 @@ class FilterCall:
 
     @property
     def to_markdown(self) -> bool:
-        """True if pandoc writes its own markdown.
-
-        Never in Quarto, which has work of its own to do on the elements before it writes."""
+        """True if pandoc writes its own markdown. Never in Quarto, which works on the elements before it writes."""
         return base_format(self.target) == "markdown" and not self.in_quarto
 
     @property
@@ -120,14 +115,13 @@ def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
 def is_from_quarto(meta: Mapping[str, Any]) -> bool:
     """Return True if Quarto renders this document.
 
-    Quarto's environment alone is not enough: a code cell of one of its documents may run pandoc,
-    too. Quarto puts its version into the metadata for HTML alone."""
+    The environment alone does not tell: a code cell may run pandoc, too. Quarto's version is in the metadata for HTML
+    only."""
     keys = {"quarto-version", "quarto_pandoc_reader_opts", ASKED}
     return not keys.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 
 
 def _count_done(meta: Mapping[str, Any], run: PandocRun | None) -> int:
-    """Return how many filters of ours have come before, by the mark of the last one."""
     mark = meta.get(CHAIN)
     said = plain(mark) if mark is not None else ""
     count, _, process = said.partition(" ") if isinstance(said, str) else ("", "", "")

@@ -1,7 +1,4 @@
-"""Read the document of a filter's call.
-
-Its text comes from an earlier filter of the run, else from pandoc's source files, else from Pandoc's elements.
-"""
+"""Read the document of a filter's call: from an earlier filter's text, pandoc's source files, or its elements."""
 
 from __future__ import annotations
 
@@ -40,13 +37,9 @@ _LOST = "which may come from metadata blocks inside the text. Pandoc has merged 
 class FilterDocument:
     """A document as a filter has read it.
 
-    ast: Pandoc's JSON.
-    data: the same as it came, "" if that is not known.
-    source: the text that pandoc has read the elements from. None if it is not known, or if
-    another filter or Quarto has changed the elements since.
-    input_text: without a source, the text of the input files, if these are known.
-    blocks, problems: those of the source. Problems are about what is not closed in it.
-    logger: names the file for a line of the source."""
+    ast: Pandoc's JSON; data: the same as text, "" if unknown; source: the text of the elements, None if unknown or if
+    another filter or Quarto has changed them; input_text: without a source, the text of the input files, if known;
+    blocks, problems: of the source; logger: names the file for a line of the source."""
 
     call: FilterCall
     ast: dict[str, Any]
@@ -82,9 +75,8 @@ class FilterDocument:
         return replace(rules, div_types=div_types, keep=rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
-        """Return the project, with the settings of the document's header and of the options.
-
-        Return None after reporting if the header has a wrong setting."""
+        """Return the project with the settings of the document's header and of the options; None if the header has a
+        wrong setting, which is reported."""
         project = project_of(blocks, replace(self.project, rules=self.rules), self.logger)
         spelling: Any = self.options.spelling  # of the header, unless the command line says another
         return replace(project, spelling=spelling) if project and spelling else project
@@ -92,9 +84,7 @@ class FilterDocument:
 
 @dataclass(frozen=True)
 class FilterOutput:
-    """The document that a filter hands on.
-
-    ast: Pandoc's JSON; text: in it if it goes out verbatim, else None."""
+    """The document that a filter writes: Pandoc's JSON, and the text in it if that goes out verbatim."""
 
     ast: dict[str, Any]
     text: str | None = None
@@ -103,9 +93,8 @@ class FilterOutput:
 def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> FilterDocument:
     """Return the document that pandoc hands to a filter.
 
-    name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise
-    FilterError if pandoc must not go on with it, OSError, MarkdownError or ConfigError if a
-    file cannot be read."""
+    name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise FilterError if pandoc must
+    stop, and OSError, MarkdownError or ConfigError if a file cannot be read."""
     text = data.decode("utf-8")
     ast = json.loads(text)
     call, ast["meta"] = read_call(name, target, ast["meta"])
@@ -132,7 +121,6 @@ def _path_of(text: Source | None) -> Path | None:
 
 
 def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
-    """Report unknown options. Raise FilterError for a spelling that does not exist."""
     for option in options.unknown:
         known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
         logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
@@ -141,8 +129,7 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
-    """Return the document with the blocks of its source; the first filter of a run reports what is
-    not closed in it."""
+    """Return the document with the blocks of its source. The first filter of a run reports unclosed ones."""
     problems: list[Problem] = []
     blocks = parse_markdown_text(source.text, problems)
     logger = LocatedLogger(document.logger, source.locate)
@@ -152,7 +139,6 @@ def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
 
 
 def _report_refused(document: FilterDocument) -> None:
-    """Report the options that the document sets and may not, with their lines if these are known."""
     if document.source is not None:
         report_refused(document.blocks, document.logger)
     told = {name for options in said_by(document.blocks) for name in options}
@@ -165,10 +151,10 @@ def _report_refused(document: FilterDocument) -> None:
 
 
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
-    """Return the options with those of the Quarto project, which the document's header adds classes to.
+    """Return the options with those of the Quarto project, to which the document's header adds classes.
 
-    Quarto hands over the `lmm:` of a header in place of the project's. Types to keep count unless the
-    document alone names them. Raise FilterError if the project's settings cannot be read."""
+    Quarto hands over a header's `lmm:` in place of the project's. Types to keep count unless the document alone names
+    them. Raise FilterError if the project's settings cannot be read."""
     from lmm_core.errors import QuartoError
 
     try:
@@ -196,7 +182,7 @@ def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _kept_by_document(text: Source | None) -> set[str]:
-    """Return the types that a document would keep, by its blocks and by the files that its header names."""
+    """Return the types that a document would keep, by its blocks and the files that its header names."""
     from lmm_core.settings.quarto_project import with_named
 
     if text is None:
@@ -209,10 +195,8 @@ def _kept_by_document(text: Source | None) -> set[str]:
 
 
 def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
-    """Return a document's elements, and its blocks: the header and those that stand for the elements, with the
-    markdown that pandoc writes for each.
-
-    Raise FilterError if the places of metadata blocks are lost."""
+    """Return a document's elements, and its blocks: the header, and one for each element with the markdown that pandoc
+    writes for it. Raise FilterError if the places of metadata blocks are lost."""
     from .elements import Elements, markdown_of_each
 
     require_places(document)
@@ -245,7 +229,7 @@ def require_places(document: FilterDocument) -> None:
 
 
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
-    """Raise FilterError if the metadata comments of a document have not come through to the filter."""
+    """Raise FilterError if metadata comments did not come through to the filter."""
     from .elements import find_elements, is_comment
 
     run = document.call.run
@@ -269,7 +253,6 @@ def _holds_comment(block: Block) -> bool:
 
 
 def _has_native(blocks: Sequence[Block]) -> bool:
-    """Return True if there are native blocks besides the header."""
     return any(
         (isinstance(b, MetadataBlock) and b.spelling == "native" and not isinstance(b, HeaderBlock))
         or (isinstance(b, ErrorBlock) and b.source.lstrip().startswith("-"))

@@ -1,8 +1,6 @@
 """Pandoc's elements: panflute's tree, the metadata blocks in it, and its elements as blocks.
 
-Divs of class `lmm`, comments (and raw blocks of format `lmm`, which an earlier filter
-of ours leaves) are the metadata, headers the sections, everything else text.
-"""
+Divs of class `lmm`, comments, and raw blocks of format `lmm` (from an earlier filter of ours) are metadata."""
 
 from __future__ import annotations
 
@@ -83,9 +81,8 @@ def find_elements(element: pf.Element) -> Iterator[pf.Element]:
 
 
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
-    """Return the metadata block held in an element, or None.
-
-    An error block is a div of class `lmm`, or a comment, that holds no YAML mapping."""
+    """Return the metadata block in an element, or None; an error block for a div of class `lmm` or a comment without a
+    YAML mapping."""
     if isinstance(element, pf.RawBlock):
         return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not is_metadata(element):
@@ -157,9 +154,8 @@ def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
 
 
 def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
-    """Return the markdown of each top-level element, or None if it cannot be told apart.
-
-    The document that it is given is not to be used any more."""
+    """Return the markdown of each top-level element, or None if it cannot be told apart. The document must not be used
+    afterwards."""
     count, marked = len(doc.content), []
     for element in doc.content:
         marked += [pf.RawBlock(_MARK, format="markdown"), element]
@@ -169,7 +165,6 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
 
 
 def _block_of(element: pf.Element, text: str) -> Block:
-    """Return the block that stands for an element. text: its markdown, or "" if that is not known."""
     if (found := metadata_of(element)) is not None:
         return found
     if isinstance(element, pf.Header):
@@ -188,9 +183,8 @@ class Elements:
 
     @classmethod
     def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
-        """Return the blocks for the elements of a document.
-
-        texts: the markdown of each element; without it, text blocks hold no text."""
+        """Return the blocks for the elements of a document. texts: the markdown of each element, else text blocks are
+        empty."""
         found = cls(doc)
         for at, element in enumerate(doc.content):
             block = _block_of(element, texts[at] if texts else "")

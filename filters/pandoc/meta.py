@@ -72,8 +72,7 @@ def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
 class FilterOptions:
     """The options under `lmm:` in the metadata, or as `-M lmm-…`.
 
-    `unknown` names those that do not exist, `refused` those that only the person who runs
-    pandoc may set, and that the document has tried to."""
+    unknown: names that do not exist; refused: options in the document that only the person who runs pandoc may set."""
 
     keep: list[str] = field(default_factory=list)
     div_types: list[str] = field(default_factory=list)
@@ -89,8 +88,7 @@ class FilterOptions:
 def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
     """Return the options of a filter.
 
-    meta: the document's metadata; by_person: what the person who runs pandoc sets, by name
-    (see `PandocRun.lmm_options`)."""
+    meta: the document's metadata; by_person: options of the person who runs pandoc (see `PandocRun.lmm_options`)."""
     found = plain_options(meta)
     values = {name: value for name, value in found.items() if name in BY_DOCUMENT}
     values |= {name: value for name, value in by_person.items() if name in BY_PERSON}

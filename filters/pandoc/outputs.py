@@ -44,7 +44,7 @@ def refuse_overwriting(call: FilterCall) -> None:
 
 
 def _refuse_losing_text(run: PandocRun) -> None:
-    """Raise FilterError if pandoc would write less, or more, over its input than it has read."""
+    """Raise FilterError if pandoc would write more or less over its input than it has read."""
     if any(filter_name(name) == "lmm-knit" for name in run.filters):
         raise FilterError(
             f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
@@ -63,10 +63,8 @@ def _refuse_losing_text(run: PandocRun) -> None:
 
 
 def refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError if an output holds another text than the one to be written.
-
-    That is a text that no run of ours has written, and that shares fewer than half of its lines
-    with the new one."""
+    """Raise FilterError if an output holds another text: one that no run of ours has written, and that shares less than
+    half of its lines with the new one."""
     if not holds_markdown(output) or is_ours(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
@@ -85,11 +83,10 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def put_output_aside(call: FilterCall, text: str | None) -> None:
-    """Keep copies of the markdown or the input that pandoc is about to write over, and of its new text.
+    """Keep copies of the file that pandoc is about to write over, and of its new text.
 
-    Pandoc empties the file before it writes, and may be ended in between. text: what goes out
-    verbatim, or None. Raise RecoveryError if that fails for a file that is an input, so that pandoc
-    leaves it alone."""
+    Pandoc empties the file before it writes, and may be killed in between. text: written verbatim, or None. Raise
+    RecoveryError if that fails for an input, so that pandoc leaves it alone."""
     run, output = call.run, call.output
     if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
         return

@@ -22,9 +22,7 @@ from .runs.run import PandocRun, base_format
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one or several files, joined as pandoc joins them: with a blank line between two.
-
-    starts: the line, from 1, at which each file starts."""
+    """The text of one or several files, joined by a blank line as pandoc does. starts: the first line of each file."""
 
     text: str
     files: Sequence[MarkdownFile]
@@ -56,8 +54,7 @@ class Source:
 
 
 def _display_path(path: Path) -> str:
-    """Return a path as the person who runs us knows it: Quarto goes into the folder of each
-    page, and is run from the project's."""
+    """Return a path as the user knows it: Quarto is run from the project's folder, and changes into the page's."""
     for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
         if path.absolute().is_relative_to(folder):
             return os.path.relpath(path, folder)
@@ -76,10 +73,9 @@ def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
 
 
 def input_source(call: FilterCall) -> Source | None:
-    """Return the text of the input files, or None if they are not known.
+    """Return the text of the input files, or None if they are unknown.
 
-    The elements may have been changed since. Raise FilterError if the file that
-    `lmm-source` names is missing, OSError or MarkdownError if one cannot be read."""
+    Raise FilterError if the file that `lmm-source` names is missing, OSError or MarkdownError if one cannot be read."""
     paths = _input_paths(call)
     if paths is None or not all(path.is_file() for path in paths):
         return None
@@ -102,9 +98,9 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
 
 
 def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if the elements are those that pandoc reads from a text.
+    """Return True if pandoc reads the elements from a text.
 
-    Raise FilterError if they are not since the file changed, and pandoc would write over it."""
+    Raise FilterError if the file has changed since, and pandoc would write over it."""
     if call.in_quarto or (call.done and not needs_text(call)):
         return False
     if call.done or is_direct(call) or _is_read_again(call, ast, text):
@@ -118,9 +114,9 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 
 def needs_text(call: FilterCall) -> bool:
-    """Return True if pandoc's reader does not see all the blocks and divs that we see, so that only the text tells.
+    """Return True if pandoc's reader does not see all our blocks and divs, so that the text is needed.
 
-    Pandoc's markdown does: for it alone an opening line may end in colons, HTML in a div is read, and so on."""
+    Only Pandoc's markdown allows colons at the end of an opening line, reads HTML in a div, and so on."""
     reader = call.run.reader if call.run is not None else "markdown"
     return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
@@ -134,7 +130,7 @@ def is_direct(call: FilterCall) -> bool:
 
 
 def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if pandoc, run again without filters, gives the same elements."""
+    """Return True if pandoc without filters gives the same elements."""
     run = call.run
     if run is None or call.options.source:
         paths = [str(file.path.resolve()) for file in text.files]

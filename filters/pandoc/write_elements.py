@@ -27,10 +27,9 @@ Json = dict[str, Any]
 
 
 def write_elements(document: FilterDocument, ast: Json, text: str | None = None) -> FilterOutput:
-    """Return an output for a target other than markdown: elements without metadata.
+    """Return an output for a target other than markdown: elements, with metadata only for a next filter of ours.
 
-    Metadata goes along while another filter of ours follows. ast: has the blocks and the
-    document's metadata; text: of the document, for the next filter of ours."""
+    ast: has the blocks and the document's metadata; text: of the document, for the next filter."""
     from .elements import blocks_of, mark_metadata, strip_metadata
 
     doc = document.load(ast)
@@ -41,15 +40,13 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
 
 
 def hand_on(document: FilterDocument, ast: Json) -> FilterOutput:
-    """Return an output with the blocks and the metadata of some JSON.
-
-    Our keys leave the metadata with the last filter of ours."""
+    """Return an output with the blocks and the metadata of some JSON; the last filter removes our keys."""
     meta = document.call.mark(document.call.clean(ast["meta"]))
     return FilterOutput({**document.ast, "blocks": ast["blocks"], "meta": meta})
 
 
 def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> FilterOutput:
-    """Leave the text for the next filter of ours: among elements, it is not to be seen."""
+    """Leave the text for the next filter of ours."""
     if not document.call.is_followed:
         return output
     meta = {**output.ast["meta"], TEXT: {"t": "MetaString", "c": text}}
@@ -83,8 +80,8 @@ def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
 def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Json:
     """Return Pandoc's JSON with our keys of a header in place of the old ones.
 
-    For markdown they stand in a header before the text, as we write them: pandoc would write
-    metadata with `-s` only, and escape what looks like markup in our values."""
+    For markdown they are in a header before the text: pandoc would write metadata with `-s` only, and escape our
+    values."""
     ours = {key: value for key, value in header.content.items() if key.startswith("~")}
     theirs = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
     if not document.call.to_markdown or document.call.is_followed:
@@ -98,7 +95,6 @@ def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Js
 
 
 def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
-    """Return the header that pandoc writes for metadata, or an empty one."""
     from .elements import to_markdown
 
     if meta:
@@ -113,12 +109,10 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
 
 
 def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
-    """Return Pandoc's JSON of blocks, all metadata blocks as divs, and the old texts in place of
-    edits that are not decided.
+    """Return Pandoc's JSON of blocks with metadata as divs, and undecided edits as their old texts.
 
-    Nothing is parsed again if no block is native and none has changed. Return None if pandoc does
-    not see the blocks that we see, so that only the text tells them: something is not closed, or
-    its reader knows no divs."""
+    Nothing is parsed again if no block is native or changed. Return None if pandoc does not see the same blocks:
+    something is not closed, or its reader knows no divs."""
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
     unfolded = restore_originals(blocks).blocks
@@ -130,7 +124,7 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
 
 
 def _count_metadata(document: FilterDocument, ast: Json) -> int:
-    """Return the number of divs and comments with metadata. Raw blocks of format `lmm` are text in a source."""
+    """Return the number of divs and comments with metadata."""
     from .elements import RAW, is_metadata
 
     doc = document.load({**ast, "blocks": [block for block in ast["blocks"] if block["t"] in ("Div", "RawBlock")]})
@@ -138,7 +132,7 @@ def _count_metadata(document: FilterDocument, ast: Json) -> int:
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
-    """Return what pandoc has read, or reads from a text with divs in place of native blocks."""
+    """Return Pandoc's JSON, read again with divs in place of native blocks if there are any."""
     run, text = document.call.run, serialize_blocks(document.blocks)
     is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
     converted = serialize_blocks(convert(unfolded, "div"))
@@ -149,8 +143,8 @@ def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
 
 
 def _loses_metadata(document: FilterDocument, block: Block) -> bool:
-    """Return True if a metadata block inside a div, a quote, a list item or the like does not come
-    through pandoc's reader: a native one, or a comment where comments are left out."""
+    """Return True if pandoc's reader loses a metadata block inside a div, quote or list: a native one, or a comment
+    where comments are stripped."""
     if not isinstance(block, TextBlock) or "--" not in block.source:
         return False
     run = document.call.run
@@ -159,8 +153,7 @@ def _loses_metadata(document: FilterDocument, block: Block) -> bool:
 
 
 def _document_keys(meta: Json) -> Json:
-    """Return the keys for Pandoc itself (references, authors, …), which may stand in native blocks
-    behind the header."""
+    """Return the keys for Pandoc (references, authors, …) in native blocks after the header."""
     return {key: value for key, value in meta.items() if key in DOCUMENT_KEYS}
 
 

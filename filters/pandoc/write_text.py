@@ -16,10 +16,9 @@ from .outputs import as_pandoc_writes, refuse_another_text
 
 
 def write_text(document: FilterDocument, text: str) -> FilterOutput:
-    """Return an output that is a text and nothing else, as raw blocks of markdown.
+    """Return an output that is a text, as raw blocks of markdown.
 
-    Raise FilterError if pandoc would write over another text, MarkdownError if it would write
-    over the source, and that has changed since it was read."""
+    Raise FilterError if pandoc would write over another text, MarkdownError if it would write over a changed source."""
     call, source = document.call, document.source
     if source is not None and call.overwrites_source:
         for file in source.files:
@@ -43,10 +42,7 @@ def _warn_of_ineffective(document: FilterDocument) -> None:
 
 
 def _with_line_ends(call: FilterCall, text: str) -> str:
-    """Return a text with the line ends that pandoc expects.
-
-    Under `--eol` it writes line ends itself, and under `native` on Windows, where that is the
-    default."""
+    """Return a text with LF where pandoc writes line ends itself: under `--eol`, and on Windows by default."""
     eol = call.run.value("eol") if call.run is not None else None
     if eol in ("crlf", "lf") or (os.name == "nt" and eol != "lf"):
         return text.replace("\r\n", "\n")
@@ -56,8 +52,8 @@ def _with_line_ends(call: FilterCall, text: str) -> str:
 def _raw_parts(call: FilterCall, text: str) -> list[str]:
     """Return the texts of the raw blocks that pandoc writes as a text.
 
-    From version 3 on, pandoc drops newlines where a raw block ends in several, and writes one for
-    each block that is one newline."""
+    From version 3 on, pandoc drops newlines at the end of a raw block, but writes one for each block that is a newline.
+    """
     ends = len(text) - len(text.rstrip("\n"))
     major = call.run.major if call.run is not None else int(os.environ.get("PANDOC_VERSION", "3")[0])
     if major < 3 or ends < 2 or call.is_followed:
@@ -70,7 +66,7 @@ def _raw_parts(call: FilterCall, text: str) -> list[str]:
 def save_text(document: FilterDocument, text: str) -> FilterDocument:
     """Write a text to the file that `lmm-save` names: the input, or an output that may be written.
 
-    Report it if that fails. Return the document, with its source as it is on disk now."""
+    Failure is reported. Return the document with its new source."""
     path = Path(document.options.save)
     source = document.source
     files = source.files if source is not None else []

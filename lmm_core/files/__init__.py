@@ -1,4 +1,3 @@
-"""Files and folders on disk: found, written whole or not at all, and removed only if ours.
+"""Find files, replace them atomically, and remove only folders of ours.
 
-Imports the standard library, `errors` and `logging`; `pathspec` when a .gitignore is read.
-"""
+Imports the standard library, `errors` and `logging`; `pathspec` when a .gitignore is read."""

@@ -7,10 +7,7 @@ from pathlib import Path
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Create a file.
-
-    Raise FileExistsError if it exists, and OSError (naming the file) if it cannot be written;
-    nothing of it is left behind then."""
+    """Create a file. Raise FileExistsError, or OSError (naming the file) after removing what was written."""
     file = path.open("xb")
     try:
         with file:
@@ -21,9 +18,9 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Create files, named by their paths in a folder, and the folders that they need.
+    """Create files, by their paths in a folder, and the folders that they need.
 
-    Raise OSError as `create_file` does; all that was made is removed again then."""
+    Raise OSError after removing everything that was created."""
     made: list[Path] = []
     try:
         for name, data in files.items():
@@ -37,9 +34,7 @@ def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder and its parents, and return those that were missing, outermost first.
-
-    Raise OSError if one cannot be created."""
+    """Create a folder and its parents, and return those that were missing, outermost first. Raise OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

@@ -1,8 +1,4 @@
-"""The rules of `.gitignore` files, read as git reads them.
-
-Git itself is not run and its index is not read: a file that a rule names counts as ignored
-even if it is tracked.
-"""
+"""The rules of `.gitignore` files. Git is not run: a matching file is ignored even if it is tracked."""
 
 from __future__ import annotations
 
@@ -22,37 +18,35 @@ _BACKSLASH = re.compile(r"\\\w")  # what it stands before in a pattern is a sign
 class Rules:
     """The patterns of one .gitignore.
 
-    base: length in characters of the folder's path from the root, removed before matching;
-    above: path of the root from the folder, for a folder above the root."""
+    base: length of the folder's path from the root, removed before matching; above: path of the root from the folder,
+    for a folder above the root."""
 
     patterns: list[tuple[re.Pattern[str], bool]]
     base: int = 0
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Return True if the last matching pattern ignores a path, False if it takes the path back.
+        """Return True if the last matching pattern ignores a path, False if it is negated, None if there is none.
 
-        Return None if no pattern matches. The path of a folder ends with `/`."""
+        The path of a folder ends with `/`."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The ignored paths of a folder.
+    """The ignored paths of a folder, by its own rules and those of the folders above; the last match wins.
 
-    The rules of the folders above and of the folder itself decide, the last match winning;
-    `fallback` counts if there are no rules at all, and `extra` after everything else."""
+    fallback: rules if there are none; extra: rules after all others."""
 
     rules: tuple[Rules, ...]
     fallback: Rules
     extra: Rules
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the same with the rules of a subfolder added.
+        """Return the rules with those of a subfolder. Raise OSError if its .gitignore cannot be read.
 
-        folder: its path on disk; rel: its path from the root, "" or ending with `/`. Raise OSError
-        if its .gitignore cannot be read."""
+        folder: its path on disk; rel: its path from the root, "" or ending with `/`."""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -67,7 +61,7 @@ def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
 
 
 def is_ignored(root: Path, path: str) -> bool:
-    """Return True if a file of a project, or a folder that it lies in, is ignored.
+    """Return True if a file of a project, or a folder around it, is ignored.
 
     path: from the root, with `/`. Raise OSError if a .gitignore cannot be read."""
     rules, folder = rules_above(root), ""
@@ -92,29 +86,28 @@ def matches(rules: Rules, path: str) -> bool:
 
 
 def takes(rules: Rules, path: str) -> bool:
-    """Return True if the last pattern that fits a file, or a folder that it lies in, is not negated.
+    """Return True if the last pattern that fits a file, or a folder around it, is not negated.
 
-    Not as git: with `*` and then `!drafts/`, git takes the files in the folder; who writes it wants none."""
+    Unlike git, `*` and then `!drafts/` leave out the files in the folder."""
     ends = _ends(path)
     return next((taken for regex, taken in rules.patterns if any(map(regex.fullmatch, ends))), False)
 
 
 def _ends(path: str) -> list[str]:
-    """Return the folders that a file lies in, from the first on, and the file."""
+    """Return the folders around a file, outermost first, and the file."""
     path = _composed(path)
     return [*(path[: at + 1] for at, sign in enumerate(path) if sign == "/"), path]
 
 
 def _composed(text: str) -> str:
-    """Return a text with its accents composed: some systems give the names of files with them apart."""
+    """Return a text with composed accents: some systems decompose them in file names."""
     return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return what is wrong with a pattern that somebody wrote for a project's files, "" if nothing is.
+    """Return what is wrong with a pattern for a project's files, or "".
 
-    The number of wildcards is limited, since a pattern may be somebody else's and the time to match
-    grows with the length of a path to the power of this number."""
+    Wildcards are limited: matching time grows with the path's length to the power of their number."""
     names = pattern.lstrip("!").rstrip().split("/")
     if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
         return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
@@ -149,10 +142,8 @@ def _lines(file: Path) -> list[str] | None:
 
 
 def rules_above(root: Path) -> list[Rules]:
-    """Return the rules that apply from above a root, in its repository.
-
-    These are `.git/info/exclude`, then the .gitignore files from the top of the repository down
-    to the folder above the root. Raise OSError if one cannot be read."""
+    """Return the rules from above a root: `.git/info/exclude`, then the .gitignore files from the repository's top
+    down. Raise OSError if one cannot be read."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
     found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
@@ -172,10 +163,10 @@ _NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Return the pattern of a line for a whole path, and True if it ignores; None for other lines.
+    """Return the pattern of a line for a whole path, and whether it ignores; None for other lines.
 
-    The path of a folder ends with `/`. pathspec's own expressions also match everything below a
-    folder, so `!docs/` would take back `docs/build` although `build` is ignored; git does not."""
+    pathspec's own patterns match everything below a folder, so `!docs/` would take back an ignored `docs/build`; git
+    does not."""
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 

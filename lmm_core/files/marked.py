@@ -1,9 +1,7 @@
-"""Folders that this program made, told by a mark; nothing else is ever removed.
+"""Folders that this program made, identified by a sentinel file; no other folder is ever removed.
 
-The mark `FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`: our word, the version, and
-the folder's purpose. It is written first and removed last, so that what a killed run leaves
-behind is still known to be ours. A mark can be forged, for instance in a cloned repository;
-therefore a folder that holds anything we would not put there is not removed either.
+`FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`. It is written first and removed last, so that it identifies
+what a killed run leaves. It can be forged in a cloned repository, so a folder with anything foreign in it stays, too.
 """
 
 from __future__ import annotations
@@ -75,9 +73,7 @@ def is_link(path: Path) -> bool:
 
 
 def check_inside(root: Path, path: Path) -> None:
-    """Raise FolderError unless a path lies below a folder, with no link on the way.
-
-    The path itself may not be a link either. A part that does not exist is no link."""
+    """Raise FolderError unless a path lies below a folder without a link on the way. Missing parts are no links."""
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise FolderError(f"{path} does not lie in {root}: name a folder that does")
     place = root
@@ -94,8 +90,7 @@ def _leads_anywhere(link: str | Path) -> str:
 def own_place(root: Path, path: Path) -> Path:
     """Return the absolute path of a folder of ours, given absolute or relative to the project's root.
 
-    Inside the project no part of it may be a link; outside, links are up to the person who
-    named it. Raise FolderError otherwise."""
+    Inside the project no part of it may be a link. Raise FolderError."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -103,9 +98,7 @@ def own_place(root: Path, path: Path) -> Path:
 
 
 def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield all that lies in a folder and its subfolders, as far as they can be read. No link is followed.
-
-    Entries know what they are without a further look, which counts for the 400 files of a collection."""
+    """Yield the readable entries of a folder and its subfolders, following no links."""
     waiting = [os.fspath(folder)]
     while waiting:
         with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
@@ -123,9 +116,7 @@ def check_no_links(folder: Path) -> None:
 
 
 def write_own(path: str | Path, data: bytes) -> None:
-    """Write a file in a folder of ours without following a link in its place.
-
-    Raise FolderError if there is a link, and OSError if it cannot be written."""
+    """Write a file in a folder of ours, following no link. Raise FolderError for a link, and OSError."""
     handle = _open_own(path)
     try:
         while data:
@@ -135,9 +126,7 @@ def write_own(path: str | Path, data: bytes) -> None:
 
 
 def _open_own(path: str | Path) -> int:
-    """Return the handle of a new file, or else of an emptied one, that is no link.
-
-    Most are new, and where the system follows no links nothing has to be asked before."""
+    """Return the handle of a new or emptied file that is no link."""
     if _NO_LINK:
         with suppress(FileExistsError):
             return os.open(path, _WRITE | os.O_EXCL, 0o666)
@@ -150,10 +139,9 @@ def _open_own(path: str | Path) -> int:
 
 
 def make_marked(folder: Path, kind: str) -> None:
-    """Make a folder of ours and its parents, and mark it.
+    """Make a folder of ours, its parents, and its sentinel file.
 
-    An existing folder may be empty or already ours and of this kind. Raise FolderError for any
-    other, and OSError if it cannot be made."""
+    An existing folder may be empty, or ours and of this kind. Raise FolderError for others, and OSError."""
     if is_ours(folder, kind):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -180,9 +168,9 @@ def has_mark(folder: Path, kind: str) -> bool:
 
 
 def is_ours(folder: Path, kind: str) -> bool:
-    """Return True if a folder exists and is ours; False if it is missing or empty.
+    """Return True if a folder is ours, False if it is missing or empty.
 
-    Raise FolderError if it is neither, or ours but of another kind, and OSError if it cannot be read."""
+    Raise FolderError for others and other kinds, and OSError if it cannot be read."""
     try:
         names = [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:
@@ -205,7 +193,6 @@ def _line(kind: str) -> bytes:
 
 
 def _read_mark(folder: Path) -> bytes | None:
-    """Return the line in a folder's mark, or None if there is no such file."""
     path = folder / MARK
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
@@ -238,10 +225,9 @@ def _holds(folder: Path, place: str) -> bool:
 def remove_marked(folder: Path, kind: str) -> None:
     """Remove a folder of ours with everything in it, if it exists.
 
-    The mark goes last, so that the next run can finish an interrupted removal. Raise
-    FolderError, before anything is removed, if the folder is not ours, is a link, holds foreign
-    files, or holds a project, the working folder or the home folder; raise OSError if the
-    system refuses."""
+    The sentinel goes last, so that the next run can finish an interrupted removal. Raise FolderError, before anything
+    is removed, if the folder is not ours, is a link, or holds foreign files, a project, the working or the home folder;
+    raise OSError."""
     if not os.path.lexists(folder):
         return
     import shutil

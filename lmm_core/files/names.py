@@ -19,9 +19,9 @@ def name_problem(name: str) -> str:
 
 
 def clash(names: dict[str, str]) -> tuple[str, str] | None:
-    """Return the first two owners whose names are one folder on a case-insensitive file system.
+    """Return the first two owners whose names are the same on a case-insensitive file system, or None.
 
-    names: the name for each owner. Return None if all differ."""
+    names: by owner."""
     owners: dict[str, str] = {}
     for what, name in names.items():
         other = owners.setdefault(name.casefold(), what)

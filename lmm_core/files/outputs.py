@@ -1,9 +1,7 @@
-"""Checks whether a file may be written, and a memory of the files that we wrote.
+"""Check whether a file may be written, and record the files that we wrote.
 
-A mistyped name must not cost a file. An output is never written over its own source or over
-any other file of the writer's, and its ending has to fit its content. A file that this
-program wrote may be replaced as long as nobody has changed it.
-"""
+An output never replaces its source or another file of the writer's, and its ending has to fit. A file that this program
+wrote may be replaced until somebody changes it."""
 
 from __future__ import annotations
 
@@ -42,10 +40,9 @@ def check_output(
 ) -> None:
     """Check that an output may be written. Devices and pipes always may.
 
-    inputs: the files and folders it is made from; endings: those allowed for its content (none:
-    any); within: the folder it must lie in, links followed; may_replace: it may replace what is
-    there, or is only appended to; text_follows: `check_replaced` will be called once the text is
-    known. Raise OutputError otherwise."""
+    inputs: files and folders that it is made from; endings: allowed ones (none: any); within: the folder it must lie
+    in; may_replace: an existing file may be replaced or appended to; text_follows: `check_replaced` will be called.
+    Raise OutputError."""
     if is_stream(output):
         return
     if output.is_dir():
@@ -65,10 +62,7 @@ def check_output(
 
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
-    """Check that the present content of an output may be lost.
-
-    It may if it is empty, if we wrote it, or if it equals `data` (None: not yet known). Raise
-    OutputError otherwise."""
+    """Check that an output is empty, written by us, or equal to `data` (None: unknown). Raise OutputError."""
     if is_stream(output) or not _holds_something(output) or is_ours(output) or _has_sign(output):
         return
     if data is None or output.read_bytes() != data:

@@ -1,13 +1,10 @@
-"""Copies of texts from which a file that pandoc tore can be recovered.
+"""Copies of texts, to recover a file that pandoc tore.
 
-Pandoc empties its output file before it writes it. If that file is the document itself and
-pandoc is killed in between, or the disk is full, the document is gone or cut off. So a
-filter first puts two texts into `.lmm/recover/`: the one that stands in the file and the one
-that pandoc is about to write. The next command that reads the file compares it with them.
+Pandoc empties its output file before it writes. If that file is the document itself, a kill or a full disk would
+destroy it. So a filter first copies the old text and the new one to `.lmm/recover/`, and the next command that reads
+the file compares it with them.
 
-A record is one file: a line of JSON, then both texts. It counts only if it belongs to the
-user and names this very file (by its inode, which no clone can know).
-"""
+A record is a line of JSON and both texts. It counts only for the user who owns it and for this very file (by inode)."""
 
 from __future__ import annotations
 
@@ -37,10 +34,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class Record(NamedTuple):
-    """One recorded writing of a file.
+    """A recorded writing of a file.
 
-    time: when it began, and patience: how long pandoc may have taken, both in nanoseconds;
-    before: the old text; after: the new one, None if only pandoc knew it."""
+    time: its begin; patience: the longest that pandoc may take, both in nanoseconds; before: the old text; after: the
+    new one, None if only pandoc knew it."""
 
     place: Path
     time: int
@@ -54,11 +51,10 @@ class Record(NamedTuple):
         return self.before if self.after is None else self.after
 
     def explains(self, data: bytes, changed: int) -> bool:
-        """Return True if an interrupted writing would leave this content.
+        """Return True if an interrupted writing would leave this content: the beginning of the text, or NULs after it.
 
-        data: the content of the file; changed: its time of change in nanoseconds. Such a writing
-        leaves the beginning of the text, perhaps followed by NULs (which some file systems leave
-        after a power cut). A file that was cut by hand later does not count."""
+        data: the file's content; changed: its mtime in nanoseconds. A file that was cut by hand later does not count.
+        """
         if data == self.before or changed - self.time > self.patience:
             return False
         if not data.strip(b"\0"):
@@ -70,10 +66,9 @@ class Record(NamedTuple):
 
 
 def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
-    """Copy a file's text, and the one about to be written, to `.lmm/recover/` under a root, synced.
+    """Copy a file's text and the new one to `.lmm/recover/` under a root, synced.
 
-    after: the new text, None if unknown; filtered: other filters work on it before it is
-    written. Raise RecoveryError if the copies cannot be made."""
+    after: None if unknown; filtered: other filters work on it first. Raise RecoveryError if that fails."""
     target = Path(os.path.realpath(path))
     try:
         folder = _own_folder(Path(os.path.realpath(root)))
@@ -98,9 +93,7 @@ def find_record(path: Path) -> Record | None:
 
 
 def torn_by(path: Path, data: bytes) -> Record | None:
-    """Return the record that explains how a file with this content was torn.
-
-    Return None if the file is whole or unknown. Raise OSError if records cannot be read."""
+    """Return the record that explains how a file with this content was torn, or None. Raise OSError."""
     record = find_record(path)
     return record if record is not None and record.explains(data, path.stat().st_mtime_ns) else None
 
@@ -131,10 +124,7 @@ def forget(record: Record) -> None:
 
 
 def _own_folder(root: Path) -> Path:
-    """Return the folder of the records, creating it if needed.
-
-    No link may lead there, since one in a cloned folder could lead anywhere. Raise OSError or
-    FolderError."""
+    """Return the folder of the records, creating it if needed. Raise OSError, and FolderError if a link leads there."""
     folder = root.joinpath(*FOLDER)
     check_inside(root, folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the texts may be private
@@ -143,9 +133,7 @@ def _own_folder(root: Path) -> Path:
 
 
 def _records(folder: Path) -> list[Path]:
-    """Return the user's own records in a folder, newest first.
-
-    Other files there may have come with a cloned folder, or from another user."""
+    """Return the user's own records in a folder, newest first; others may come from a clone or another user."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -1,9 +1,7 @@
-"""A memory, outside of all projects, of what this program made for this user.
+"""A record, outside of all projects, of what this program made for this user.
 
-A project's folder may be somebody else's, and anything in it may be forged. A record is a
-digest of what was made, filed under a kind ("outputs", …) and the real path of the place, so
-that something moved or cloned is unknown. Clearing the user's cache forgets everything.
-"""
+A project's folder may be somebody else's, and anything in it forged. A record is a digest, by kind ("outputs", …) and
+real path, so that something moved or cloned is unknown. Clearing the user's cache removes all records."""
 
 from __future__ import annotations
 

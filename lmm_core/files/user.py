@@ -8,10 +8,9 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for this program.
+    """Return the user's cache folder for this program: in XDG_CACHE_HOME on every system, else the usual place.
 
-    XDG_CACHE_HOME counts on every system; otherwise the system's usual place. A user without a home has a folder that
-    cannot be made, so that nothing is kept."""
+    Without a home, it is a folder that cannot be made."""
     if base := os.environ.get("XDG_CACHE_HOME", ""):
         return Path(base, "lmm")
     try:

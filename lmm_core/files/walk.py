@@ -1,8 +1,4 @@
-"""Walks through folders to find documents, never through a link unseen.
-
-Everything that looks for documents uses this module, because a folder may be somebody else's
-and a link in it may lead anywhere.
-"""
+"""Walk through folders to find documents, never through a link unseen: it may lead anywhere."""
 
 from __future__ import annotations
 
@@ -50,9 +46,7 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that is named like a document or leads to a folder.
-
-    target: where it leads in the end; root: of the walk; both without links."""
+    """A link that is named like a document or leads to a folder. target: of the link; root: of the walk; both resolved."""
 
     path: Path
     name: str
@@ -82,7 +76,7 @@ class Link:
 class Skipped:
     """A file or folder (its `doc_path` ends with `/`) that is left out unexpectedly, and why.
 
-    torn: what was known about it before is still true."""
+    torn: its earlier index entry is still right."""
 
     doc_path: str
     reason: str
@@ -93,8 +87,8 @@ class Skipped:
 class Choice:
     """The files and folders that a walk takes.
 
-    is_document, is_entered: decide about files and folders by name; ignored: what to ignore
-    (None: read no .gitignore); without: paths to leave out, as the walk meets them."""
+    is_document, is_entered: decide about files and folders by name; ignored: None reads no .gitignore; without: paths
+    to leave out."""
 
     is_document: Callable[[str], bool]
     is_entered: Callable[[str], bool]
@@ -117,12 +111,11 @@ def name_from(root: Path, path: Path) -> str:
 
 
 def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
-    """Return the documents in a folder, and what was left out.
+    """Return the documents in a folder, those of subfolders last, and what was left out.
 
-    The documents of a folder come before those of its subfolders. Left out are links that lead
-    out of the folder or to something that is no document; a document reached by a link inside
-    the folder is found once. Folders that begin with `.` or `_`, folders that tools make, links to
-    folders and files that Quarto made are passed over. endings: of documents, in lower case."""
+    Left out are links out of the folder or to other files; a document reached by a link inside is found once. Folders
+    that begin with `.` or `_`, tools' folders, links to folders and files made by Quarto are passed over. endings: in
+    lower case."""
     is_wanted = partial(is_document, endings=endings)
     found: list[Path] = []
     links: list[Link] = []
@@ -147,9 +140,7 @@ def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
 
 
 def is_made_by_quarto(path: Path) -> bool:
-    """Return True if Quarto made a file from the document beside it.
-
-    That is markdown that it keeps, or the notebook of a document or program."""
+    """Return True if Quarto made a file (markdown that it keeps, a notebook) from the document beside it."""
     if path.suffix.lower() == NOTEBOOK:
         return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
     made = _MADE.fullmatch(path.name)
@@ -180,7 +171,7 @@ def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
 
 
 def _only_linked(links: list[Link], found: list[Path]) -> Iterator[Path]:
-    """Yield the links to documents that are not found otherwise, one for each document."""
+    """Yield a link for each document that is not found otherwise."""
     known = {os.path.realpath(path) for path in found} if links else set()
     for link in links:
         if str(link.target) not in known:
@@ -198,9 +189,7 @@ _Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """Yield what is in a folder, by name, while it is found. No link is followed.
-
-    What a killed run of ours left there is removed."""
+    """Yield the entries of a folder, by name, following no links; remove what a killed run of ours left there."""
     steps = _Walk(Path(os.path.realpath(root)), choice)
     # folder by folder, without recursion: a tree may be deep
     open_folders = [steps.folder(str(root), "", choice.ignored)]

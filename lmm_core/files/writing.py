@@ -1,8 +1,6 @@
-"""Writes files completely or not at all, and clears up after killed runs.
+"""Replace files atomically, and clean up after killed runs.
 
-A file is written under another name beside its target and locked meanwhile. A file with such
-a name that is not locked belongs to nobody any more.
-"""
+A file is written under another name beside its target, and locked meanwhile. Such a file without a lock is garbage."""
 
 from __future__ import annotations
 
@@ -25,9 +23,8 @@ _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
     """Replace a file atomically: write a new one beside it, sync it, and rename it.
 
-    A device or pipe is written to directly. Permissions are kept; if `path` is a link, its
-    target is replaced. check: called last, and may raise to keep the old file. Raise OSError if
-    the file cannot be written."""
+    Devices and pipes are written directly. Permissions stay; a link stays and its target is replaced. check: called
+    last, may raise to keep the old file. Raise OSError."""
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
         from ..logging import put  # loads much, and this module is loaded at each start
@@ -75,9 +72,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a new file that will become the target; return its handle and name.
-
-    Raise OSError if it cannot be created."""
+    """Create and lock a new file that will become the target; return its handle and name. Raise OSError."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -90,7 +85,7 @@ def _create_beside(target: Path) -> tuple[int, str]:
 def copy_owner(target: Path, name: str | Path) -> None:
     """Give a file the owner and group of the one it will replace, as far as the system allows.
 
-    Do this before setting permissions: changing the owner clears some of them."""
+    Call this before setting permissions: changing the owner clears some of them."""
     if sys.platform == "win32":
         return
     with suppress(OSError):
@@ -152,8 +147,7 @@ def remove_leftovers(target: Path) -> None:
 if sys.platform == "win32":
 
     def _rename(name: str, target: Path) -> None:
-        """Give a file another name. Windows refuses that while somebody has one of the two open, as virus scanners
-        and backups have for a moment: try again for a second."""
+        """Rename a file. Windows refuses while another program has one of the two open, so try again for a second."""
         until = time.monotonic() + PATIENCE
         while True:
             try:

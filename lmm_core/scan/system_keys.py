@@ -81,7 +81,7 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the node's nearest block, or into a new one. A block left empty stays (see `emptied_blocks`)."""
+    """Write changes into the nearest block of a node, or a new one. Emptied blocks stay (see `emptied_blocks`)."""
     there = node.properties
     kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not kept:

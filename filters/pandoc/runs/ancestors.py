@@ -1,7 +1,4 @@
-"""The processes above this one.
-
-Linux tells of them in files. Elsewhere psutil asks the system, and takes longer to import than to do so.
-"""
+"""The parent processes. Linux describes them in files; elsewhere psutil asks the system, but takes long to import."""
 
 from __future__ import annotations
 
@@ -17,9 +14,7 @@ _PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
 
 
 class Ancestor(NamedTuple):
-    """A process.
-
-    names: of its program, and by which the system calls it; ident: tells it from every other."""
+    """A process. names: of its program, and by which the system calls it; ident: tells it from every other."""
 
     names: tuple[str, str]
     command: list[str]

@@ -56,7 +56,7 @@ def split_options(arguments: list[str]) -> Iterator[Option]:
 
 
 def _long_option(text: str, rest: list[str]) -> Option:
-    """Return an option that may be cut short (`--meta`), with a value that may be the next argument."""
+    """Return an option that may be abbreviated (`--meta`), with a value that may be the next argument."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
         fits = [known for known in (*_WITH_VALUE, *_FLAGS) if known.startswith(name)]
@@ -80,9 +80,7 @@ def _short_options(text: str, rest: list[str]) -> Iterator[Option]:
 
 
 def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
-    """Return the path of a defaults file, or None if there is none of this name.
-
-    folder: pandoc's working folder; data_dir: the value of `--data-dir`."""
+    """Return the path of a defaults file, or None. folder: pandoc's working folder; data_dir: of `--data-dir`."""
     places = [folder, *([folder / data_dir / "defaults"] if data_dir else [])]
     places += [place / "defaults" for place in _data_folders()]
     candidates = [candidate for place in places for candidate in (place / name, place / f"{name}.yaml")]
@@ -90,9 +88,7 @@ def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
 
 
 def read_defaults(path: Path) -> dict[str, Any] | None:
-    """Return the settings of a defaults file, or None if it holds no mapping.
-
-    Raise FilterError if it cannot be read."""
+    """Return the settings of a defaults file, None if it is no mapping. Raise FilterError if it is unreadable."""
     import yaml
 
     try:
@@ -103,15 +99,13 @@ def read_defaults(path: Path) -> dict[str, Any] | None:
 
 
 def _expand(text: str, path: Path) -> str:
-    """Return a text with the variables replaced that pandoc knows in defaults files.
-
-    `${.}` is the folder of the file."""
+    """Return a text with pandoc's variables for defaults files replaced; `${.}` is the folder of the file."""
     values = {".": str(path.parent), **os.environ}
     return re.sub(r"\$\{([.\w]+)\}", lambda found: values.get(found[1], found[0]), text)
 
 
 def _data_folders() -> list[Path]:
-    """Return the folders in which pandoc looks for the user's own data, in its order."""
+    """Return the folders in which pandoc looks for the user's data, in its order."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 (Path.home fails without a home)
     named = os.environ.get("XDG_DATA_HOME")
     data = Path(named) if named else home / ".local" / "share"

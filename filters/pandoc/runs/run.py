@@ -1,9 +1,7 @@
-"""The run of pandoc that a filter is part of, read from pandoc's own command line.
+"""The run of pandoc that a filter is part of, read from pandoc's command line.
 
-A filter gets the parsed document, in which the places of metadata blocks and
-the writer's own spelling of the text are lost. The command line says which
-files the document comes from, where it goes, and which filters run.
-"""
+The document that a filter gets has lost the places of metadata blocks and the writer's spelling. The command line tells
+which files it comes from, where it goes, and which filters run."""
 
 from __future__ import annotations
 
@@ -61,14 +59,11 @@ _DEFAULTS_DROPPED = frozenset(
 
 @dataclass(frozen=True)
 class PandocRun:
-    """A command line of pandoc, with what its defaults files say.
+    """A command line of pandoc, with the settings of its defaults files.
 
-    folder: pandoc's working folder.
-    options: pairs of long name and value, in their order.
-    inputs: the input files as they are written.
-    defaults: the settings of the defaults files, parents first.
-    filters: the names of all filters, in their order.
-    process: tells this run from every other, so that no document can know it."""
+    folder: pandoc's working folder; options: pairs of long name and value, in order; inputs: as written; defaults:
+    settings, parents first; filters: names, in order; process: identifies this run, and cannot be known to a document.
+    """
 
     executable: str
     folder: Path
@@ -96,10 +91,9 @@ class PandocRun:
         return [(key, rest[0] if rest else True) for key, *rest in pairs]
 
     def lmm_options(self) -> dict[str, Any]:
-        """Return our options that `-M` and the defaults files give, by name.
+        """Return our options from `-M` and the defaults files, by name.
 
-        These come from the person who runs pandoc, and from no document. Repeated options that
-        are lists of words add up, as in pandoc."""
+        They come from the person who runs pandoc. Repeated lists of words add up, as in pandoc."""
         tables = [found.get("metadata") for found in self.defaults]
         given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
         for key, value in self.given_metadata():
@@ -238,9 +232,7 @@ def filter_name(name: str) -> str:
 
 
 def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: Path) -> str:
-    """Run pandoc in a folder, and return its standard output.
-
-    text: for standard input, or None. Raise FilterError if pandoc fails."""
+    """Run pandoc in a folder, and return its standard output. text: standard input. Raise FilterError if it fails."""
     import subprocess
 
     try:
@@ -268,9 +260,8 @@ def find_run() -> PandocRun | None:
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:
-    """Return the run that pandoc's arguments and the defaults files that they name describe.
-
-    Raise FilterError for a defaults file that cannot be read."""
+    """Return the run that pandoc's arguments and defaults files describe. Raise FilterError for a defaults file that
+    cannot be read."""
     run = PandocRun(executable, folder, process=process)
     for name, value in split_options(arguments):
         if name == "":

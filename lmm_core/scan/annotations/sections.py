@@ -134,7 +134,7 @@ class SectionTexts:
         return AnnotatorSection(tuple(titles), "", (), language, lead, types)
 
     def only_part(self, section: Node) -> HeadingNode | None:
-        """Return the only subsection of a section without text of its own, or None. It is annotated in place of both."""
+        """Return the only subsection of a section without own text, which is annotated in its place; else None."""
         if not isinstance(section, HeadingNode) or id(section) in self.with_own_text:
             return None
         parts = [part for part in section.sections if not is_hidden(part)]
