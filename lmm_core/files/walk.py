@@ -46,7 +46,7 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that is named like a document or leads to a folder. target: of the link; root: of the walk; both resolved."""
+    """A link named like a document or leading to a folder. target: of the link; root: of the walk; both resolved."""
 
     path: Path
     name: str
