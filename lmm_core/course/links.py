@@ -3,19 +3,23 @@ names of figures and sections on all pages, and to files, which are copied besid
 
 from __future__ import annotations
 
+import html
 import os
 import posixpath
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
 from ..logging import LoggerBase
-from ..quarto.html import HtmlElement, HtmlPage
+from ..quarto.html import element_text
 from ..scan.references import LEFT_OUT
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _NAMES_FILE = ("href", "src", "poster", "data")
 _NAMING_FILES = "a[href], link[href], [src], [srcset], [poster], object[data]"
@@ -32,13 +36,13 @@ class Label(NamedTuple):
 Labels = Mapping[str, Sequence[Label]]  # by name; one name may be on several pages
 
 
-def find_labels(pages: Mapping[str, HtmlPage]) -> Labels:
+def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
     """Return the labels of some pages, given by name."""
     labels: dict[str, list[Label]] = {}
     for page, tree in pages.items():
-        for element in tree.elements(_LABELLED):
-            words = element.attributes.get("data-ref") or element.text
-            labels.setdefault(element.attributes["id"], []).append(Label(page, words))
+        for element in tree.css(_LABELLED):
+            words = element.attributes.get("data-ref") or element_text(element)
+            labels.setdefault(element.attributes["id"] or "", []).append(Label(page, words))
     return labels
 
 
@@ -55,31 +59,31 @@ class SiteLinks:
     output: Path
     own: frozenset[str] = frozenset()
 
-    def mend(self, page: str, tree: HtmlPage, logger: LoggerBase) -> None:
+    def mend(self, page: str, tree: LexborHTMLParser, logger: LoggerBase) -> None:
         """Change the references and links of a page, and copy the files that it names."""
-        for element in tree.elements("a.quarto-xref"):
+        for element in tree.css("a.quarto-xref"):
             self._mend_reference(element, page, logger)
-        for element in tree.elements(_NAMING_FILES):
+        for element in tree.css(_NAMING_FILES):
             for name in _NAMES_FILE:
                 if link := element.attributes.get(name):
-                    element.set(name, self._mended(link, page, logger))
+                    element.attrs[name] = self._mended(link, page, logger)
             if sizes := element.attributes.get("srcset"):
                 parts = [one.split() for one in sizes.split(",") if one.split()]
                 mended = [" ".join([self._mended(link, page, logger), *size]) for link, *size in parts]
-                element.set("srcset", ", ".join(mended))
+                element.attrs["srcset"] = ", ".join(mended)
 
-    def _mend_reference(self, element: HtmlElement, page: str, logger: LoggerBase) -> None:
+    def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
         """Put words into a reference to a figure, a section and the like."""
-        name = unquote(element.attributes.get("href", "").removeprefix("#"))
+        name = unquote((element.attributes.get("href") or "").removeprefix("#"))
         named = self.labels.get(name, ())
         label = next((one for one in named if one.page == page), next(iter(named), None))
         if label is None:
             logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
-            element.replace(LEFT_OUT)
+            element.replace_with(LEFT_OUT)
             return
         place = "" if label.page == page else _relative(label.page, page)
-        element.set("href", f"{place}#{quote(name)}")
-        element.set_text(label.words or name)
+        element.attrs["href"] = f"{place}#{quote(name)}"
+        element.inner_html = html.escape(label.words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
         """Return a link as it has to be in a page: a document's leads to its page, and one from the course's folder

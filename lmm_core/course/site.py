@@ -14,7 +14,7 @@ from ..errors import LmmError, RenderError
 from ..files.walk import is_inside
 from ..logging import LoggerBase, in_file
 from ..quarto.after_render import shown_pages, write_site_box
-from ..quarto.html import HtmlPage
+from ..quarto.html import parse_html
 from ..quarto.pages import Page
 from ..scan.rag import Progress
 from ..settings.project import Project, load_project
@@ -62,13 +62,13 @@ def write_site(
     ]
     rendered = render_pages(pages, language, find_pandoc(), progress)
     _report(rendered, sources, folder, logger)
-    trees = {page.name: HtmlPage(page.html) for page in rendered}
+    trees = {page.name: parse_html(page.html) for page in rendered}
     links = SiteLinks(
         sources, find_labels(trees), folder, output, frozenset({FIRST_PAGE, STYLE_PLACE, options.favicon})
     )
     for name, tree in trees.items():
         links.mend(name, tree, in_file(logger, sources[name].relative_to(folder)) if name in sources else logger)
-        _place(output / name).write_text(tree.source, encoding="utf-8")
+        _place(output / name).write_text(tree.html or "", encoding="utf-8")
     shutil.copyfile(STYLE, _place(output / STYLE_PLACE))
     write_site_box(output, folder, logger, more=(FIRST_PAGE,))
     return len(sources)

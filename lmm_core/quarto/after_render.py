@@ -132,8 +132,8 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
         return
     settings = read_project(project_dir)
     pages = [*site_pages(project_dir, output)]
-    written = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
-    logger.info(f"ask box: {counted(written.sections, 'section')} of {counted(written.documents, 'document')}")
+    rows = write_box(output, pages, _knitted(project_dir), ask, settings, logger, more)
+    logger.info(f"ask box: {counted(len(rows.sections), 'section')} of {counted(len(rows.documents), 'document')}")
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _TAG = re.compile(r"(<[!/?a-zA-Z][^<>]*>)")  # a group, so that tags and what stands between them are found at once
 _MARKS = re.compile(r"<!--|-->|<!\[CDATA\[|\]\]>")
@@ -42,64 +44,13 @@ def unescape_html(source: str) -> str:
     return html.unescape(_LONG_CODE.sub("\ufffd", source))
 
 
-class HtmlPage:
-    """An HTML page, parsed."""
+def parse_html(source: str) -> LexborHTMLParser:
+    """Return a parsed page."""
+    from selectolax.lexbor import LexborHTMLParser
 
-    def __init__(self, source: str) -> None:
-        from selectolax.lexbor import LexborHTMLParser
-
-        self._parser = LexborHTMLParser(source.encode("utf-8", "replace"))
-        self._root: Any = self._parser.root
-
-    @property
-    def source(self) -> str:
-        """The page as HTML, with what was changed."""
-        return str(self._parser.html)
-
-    def elements(self, selector: str) -> Iterator[HtmlElement]:
-        """Yield the elements that a CSS selector chooses, in their order."""
-        return map(HtmlElement, self._root.css(selector) if self._root is not None else ())
+    return LexborHTMLParser(source.encode("utf-8", "replace"))
 
 
-class HtmlElement:
-    """An element of a page."""
-
-    def __init__(self, node: Any) -> None:
-        self._node = node
-
-    @property
-    def name(self) -> str:
-        """The name of its tag."""
-        return str(self._node.tag)
-
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """Its attributes; "" for one without a value."""
-        return {name: value or "" for name, value in self._node.attributes.items()}
-
-    @property
-    def text(self) -> str:
-        """Its text, in which white space counts as one blank."""
-        return " ".join(self._node.text(deep=True).split())
-
-    def set(self, name: str, value: str) -> None:
-        """Give it an attribute."""
-        self._node.attrs[name] = value
-
-    def set_text(self, text: str) -> None:
-        """Put a text in place of all that is in it."""
-        self._node.inner_html = html.escape(text, quote=False)
-
-    def replace(self, text: str) -> None:
-        """Put a text in its place."""
-        self._node.replace_with(text)
-
-    def text_before(self, names: frozenset[str], skipped: str) -> str:
-        """Return its text up to the first element that has one of some names. Elements of a class are skipped."""
-        pieces: list[str] = []
-        for child in self._node.iter(include_text=True):
-            if child.tag in names or (child.tag != "-text" and child.css_first(",".join(sorted(names)))):
-                break
-            if skipped not in (child.attributes.get("class") or "").split():
-                pieces.append(child.text(deep=True))
-        return "".join(pieces)
+def element_text(element: LexborNode) -> str:
+    """Return the text of an element, in which white space counts as one blank."""
+    return " ".join(element.text().split())

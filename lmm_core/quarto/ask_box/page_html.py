@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ..html import HtmlElement, HtmlPage
+from ..html import element_text, parse_html
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is known
 
@@ -26,20 +30,20 @@ class PageText:
 
 def read_page(text: str) -> PageText:
     """Return what an HTML page has."""
-    page = HtmlPage(text)
+    page = parse_html(text)
     words: dict[str, str] = {}
-    for element in page.elements("a.quarto-xref, span.citation[data-cites]"):
-        label, shown = _label(element), element.text
+    for element in page.css("a.quarto-xref, span.citation[data-cites]"):
+        label, shown = _label(element), element_text(element)
         if label and shown and not shown.startswith(("(", "[", "?")):
             words.setdefault(label, shown)
-    ids = frozenset(element.attributes["id"] for element in page.elements("[id]"))
+    ids = frozenset(element.attributes["id"] or "" for element in page.css("[id]"))
     return PageText(ids - {""}, words, _box_tag(text))
 
 
-def _label(element: HtmlElement) -> str:
-    if element.name == "a":
-        return element.attributes.get("href", "").rpartition("#")[2]
-    cited = element.attributes["data-cites"].split()
+def _label(element: LexborNode) -> str:
+    if element.tag == "a":
+        return (element.attributes.get("href") or "").rpartition("#")[2]
+    cited = (element.attributes["data-cites"] or "").split()
     return cited[0] if len(cited) == 1 else ""
 
 

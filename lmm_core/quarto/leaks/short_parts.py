@@ -10,12 +10,16 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ...scan.left_out import SourcePiece, texts_in
-from ..html import HtmlPage
+from ..html import parse_html
 from .site_text import Text
 from .sources import Secret
 from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
 
 NEAR = 4  # words beside a part that are looked for with it
 REACH = 2000  # characters beside it in which these words stand
@@ -23,6 +27,7 @@ _ELEMENTS = "p li dd dt blockquote figcaption caption h1 h2 h3 h4 h5 h6 td th".s
 _BLOCKS = frozenset(
     [*_ELEMENTS, *"div section ul ol dl table tr thead tbody pre aside main nav figure header footer article".split()]
 )
+_ANY_BLOCK = ",".join(sorted(_BLOCKS))
 # Text that Quarto adds: the numbers of headings, and headings of its own.
 _NUMBER = "header-section-number"
 _OWN = frozenset({"quarto-appendix-heading", "toc-title"})
@@ -138,10 +143,21 @@ def elements_of(text: Text) -> Iterator[list[str]]:
         yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
         has_output = "cell-output" in text.source  # tables that code makes hold whatever the data hold
-        for element in HtmlPage(text.source).elements(",".join(_ELEMENTS)):
-            is_own = not _OWN.isdisjoint(element.attributes.get("class", "").split())
-            if not is_own and not (has_output and element.name in ("td", "th")):
-                yield text_words(element.text_before(_BLOCKS, _NUMBER))
+        for element in parse_html(text.source).css(",".join(_ELEMENTS)):
+            is_own = not _OWN.isdisjoint((element.attributes.get("class") or "").split())
+            if not is_own and not (has_output and element.tag in ("td", "th")):
+                yield text_words(_own_text(element))
+
+
+def _own_text(element: LexborNode) -> str:
+    """Return the text of an element up to the first block in it, without a heading's number."""
+    pieces: list[str] = []
+    for child in element.iter(include_text=True):
+        if child.tag in _BLOCKS or (child.tag != "-text" and child.css_first(_ANY_BLOCK)):
+            break
+        if _NUMBER not in (child.attributes.get("class") or "").split():
+            pieces.append(child.text())
+    return "".join(pieces)
 
 
 def _values_of(text: Text) -> Iterator[str]:
