@@ -1,4 +1,4 @@
-"""The pages of a course in their order, with their titles, and the parts that they stand in."""
+"""The table of contents of a course: its pages in order, with titles and parts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ FIRST_PAGE = f"{_FIRST}.html"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the table of contents: a page, or the title of a part (then `page` is ""). source: the
-    page's document; depth: 0 outside of parts."""
+    """A line of the table of contents: a page, or the title of a part, whose `page` is "".
+
+    source: the page's document
+    depth: 0 outside of parts"""
 
     title: str
     page: str = ""
@@ -30,8 +32,9 @@ class Entry:
 def read_contents(
     documents: Sequence[Path], project: Project, folder: Path, settings: Mapping[str, Any]
 ) -> list[Entry]:
-    """Return the table of contents of some documents: in the order and the parts of a book or of a
-    site's sidebar, then the others by their folders. Raise OSError, MarkdownError and QuartoError."""
+    """Return the table of contents: pages in the order of a book or a sidebar, then the others by folder.
+
+    Raise OSError, MarkdownError and QuartoError."""
     waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
     found: list[Entry] = []
     for name, title, depth in _named(settings):
@@ -61,7 +64,7 @@ def _entry(path: Path, title: str, depth: int, project: Project, folder: Path) -
 
 
 def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
-    """Return a table of contents without parts that hold no page."""
+    """Return a table of contents without parts that have no page."""
     following = [*entries[1:], Entry("")]
     return [
         one for one, after in zip(entries, following, strict=True) if one.page or after.depth > one.depth or after.page
@@ -72,8 +75,7 @@ def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
 
 
 def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield the file and the title of each page that a book or a site's sidebar names, with its depth;
-    no file for the title of a part."""
+    """Yield file, title and depth of each page that a book or sidebar names; no file for the title of a part."""
     book = mapping_in(settings, "book")
     for key in ("chapters", "appendices"):
         yield from _items(as_list(book.get(key)), 0)

@@ -1,5 +1,4 @@
-"""Make a course of a folder of notes, or of nothing. No file that is there is changed: what it lacks
-is returned as lines to paste."""
+"""Make a course of a folder of notes, or a new one. Existing files are not changed: missing lines are for pasting."""
 
 from __future__ import annotations
 
@@ -37,9 +36,10 @@ State = Literal["written", "left alone", "lacks"]
 
 @dataclass(frozen=True, slots=True)
 class CoursePart:
-    """A file of a course, or the folder of its Quarto extension, and what became of it.
+    """A file of a course, or the folder of its Quarto extension, and its state.
 
-    note: what is missing, as a sentence; paste: lines of ours that the file may need."""
+    note: what is missing, as a sentence
+    paste: lines that the file may need"""
 
     path: str
     state: State
@@ -49,7 +49,7 @@ class CoursePart:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A file to write unless it is there. sign: a file that has this text needs nothing of ours."""
+    """A file to write unless it exists. sign: a text that shows that an existing file needs nothing"""
 
     name: str
     text: str
@@ -59,11 +59,11 @@ class _Planned:
 def create_course(
     folder: Path, quarto: bool | None = None, vscode: bool = False, dry_run: bool = False
 ) -> list[CoursePart]:
-    """Write the files that a course lacks, all or none, and return what became of each.
+    """Write the files that a course lacks, all or none, and return the state of each. Raise LmmError and OSError.
 
-    quarto: whether Quarto renders the course (None: if it is on PATH, or the folder is a project of
-    Quarto's); vscode: write tasks and snippets for VS Code; dry_run: write nothing. Raise LmmError if
-    something is in the way, and OSError."""
+    quarto: render by Quarto; None: if it is on PATH, or the folder is a Quarto project
+    vscode: write tasks and snippets for VS Code
+    dry_run: write nothing"""
     _check_folder(folder)
     with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
     planned = [*_plan(folder, with_quarto, vscode), *(_for_vscode() if vscode else ())]
@@ -126,13 +126,13 @@ def _text(name: str) -> str:
 
 
 def _requirements(has_cells: bool) -> str:
-    """Return what `pip install -r` needs: this package, and Jupyter if a page has cells to run."""
+    """Return the text of requirements.txt: this package, and Jupyter for pages with cells."""
     lines = [*([] if ADDRESS else [f"--find-links {WHEELS}"]), requirement(), *(["jupyter"] if has_cells else [])]
     return "\n".join(lines) + "\n"
 
 
 def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
-    """Return the workflow that makes and publishes a course. site: the folder of its site."""
+    """Return the workflow that makes and publishes a course. site: the folder of its site"""
     unneeded = [sign for sign, is_needed in ((_QUARTO_ALONE, with_quarto), (_R_ALONE, has_r)) if not is_needed]
     lines = _text("course.yml").splitlines(keepends=True)
     text = "".join(line for line in lines if not any(sign in line for sign in unneeded))
@@ -140,7 +140,7 @@ def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
 
 
 def _publishing(folder: Path) -> str | None:
-    """Return the name of the workflow that makes the course already, or None."""
+    """Return the name of the workflow that already makes the course, or None."""
     for file in sorted((folder / WORKFLOW).parent.glob("*.y*ml")):
         if "lmm course" in file.read_text("utf-8", "replace"):
             return file.relative_to(folder).as_posix()
@@ -157,6 +157,6 @@ def _for_vscode() -> Iterator[_Planned]:
 
 
 def repository_of(folder: Path) -> Path | None:
-    """Return the root of the git repository that a folder lies in, or None."""
+    """Return the root of a folder's git repository, or None."""
     place = folder.resolve()
     return next((one for one in (place, *place.parents) if (one / ".git").exists()), None)

@@ -1,7 +1,6 @@
-"""Make a copy of the sample course that came with this package.
+"""Copy the packaged sample course.
 
-The copy carries our mark: a new copy replaces it, and no other folder.
-"""
+The copy carries our mark, so that a new copy replaces it and no other folder."""
 
 from __future__ import annotations
 
@@ -19,17 +18,16 @@ _MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # where so
 
 
 def sample_course() -> Path:
-    """Return the folder of the sample course that came with this package. Raise CourseError if it is missing."""
+    """Return the folder of the packaged sample course. Raise CourseError."""
     if folder := packaged_folder("lmm_sample_book", "sample-book", "_quarto.yml"):
         return folder
     raise CourseError("the sample course is missing from this installation: install lmm-markdown again")
 
 
 def copy_sample(folder: Path) -> None:
-    """Copy the sample course, with the extension for Quarto, into a folder.
+    """Copy the sample course, with the Quarto extension, into a new or empty folder or over an earlier copy.
 
-    The folder is new or empty, or holds an earlier copy, which is replaced. Raise FolderError for any other,
-    CourseError, and OSError if the copy cannot be written."""
+    Raise FolderError for any other folder, CourseError, and OSError."""
     source = sample_course()
     remove_sample(folder)
     make_marked(folder, KIND)
@@ -37,7 +35,7 @@ def copy_sample(folder: Path) -> None:
 
 
 def remove_sample(folder: Path) -> None:
-    """Remove a copy of the sample course, if it is there. Raise FolderError if the folder is anything else."""
+    """Remove a copy of the sample course, if there is one. Raise FolderError for any other folder."""
     if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
         return
     remove_marked(Path(os.path.abspath(folder)), KIND)  # noqa: PTH100 (a link stays one)
@@ -50,5 +48,5 @@ def _names(source: Path) -> list[str]:
 
 
 def chapters(folder: Path) -> list[Path]:
-    """Return the chapters of a copy, but for the one with a cell: if it changes, Quarto runs the cell again."""
+    """Return the chapters of a copy except the one with a cell, which Quarto would run again after a change."""
     return sorted(folder.glob("0*.md"))

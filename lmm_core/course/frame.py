@@ -1,4 +1,4 @@
-"""The frame of a page without Quarto: head and foot of the course, the way to all pages and to the next."""
+"""The frame of a page without Quarto: the course's head and foot, and navigation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _LABELS = Path(__file__).with_name("files") / "labels.toml"
 
 @cache
 def site_words(language: str) -> Mapping[str, str]:
-    """Return the words of a site for a language (`de`, `de-CH`), in English if there are none."""
+    """Return a site's words in a language (`de`, `de-CH`), by default in English."""
     labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
 def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of the template's variables for a page, as HTML. The first page of a course that has none
-    of its own shows the table of contents. words: see `site_words`."""
+    """Return the template's variables for a page, as HTML. words: see `site_words`
+
+    The first page of a course without one of its own shows the table of contents."""
     title = site.title
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
@@ -44,8 +45,10 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
 
 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
-    """Return the table of contents of a course as a list of links. up: the way to its folder; current: the page that
-    shows it."""
+    """Return the table of contents as a list of links.
+
+    up: the way to the site's folder
+    current: the page that shows it"""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)
@@ -57,7 +60,7 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
 
 
 def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
-    """Return the links to the page before and the page after."""
+    """Return the links to the previous and the next page."""
     if entry not in pages:
         return ""
     at, links = pages.index(entry), []

@@ -1,5 +1,4 @@
-"""Make the links of a static site lead where they should: to pages instead of their sources, to the
-names of figures and sections on all pages, and to files, which are copied beside the pages."""
+"""Mend the links of a static site: to pages instead of sources, to labels on any page, to files, which are copied."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 
 class Label(NamedTuple):
-    """The text that a reference to a label shows, and the page of the label."""
+    """The text shown for references to a label, and the page of the label."""
 
     page: str
     words: str
@@ -37,7 +36,7 @@ Labels = Mapping[str, Sequence[Label]]  # by name; one name may be on several pa
 
 
 def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
-    """Return the labels of some pages, given by name."""
+    """Return the labels of pages, by name."""
     labels: dict[str, list[Label]] = {}
     for page, tree in pages.items():
         for element in tree.css(_LABELLED):
@@ -48,10 +47,13 @@ def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
 
 @dataclass(frozen=True)
 class SiteLinks:
-    """The links of a site's pages, and the files that they lead to.
+    """The links of a site's pages and the files that they lead to.
 
-    sources: the document of each page, by its name; labels: those of all pages; folder: the course's; output: of the
-    site, to which files are copied; own: names of other files that the site has."""
+    sources: the document of each page, by name
+    labels: of all pages
+    folder: the course's
+    output: the site's folder, to which files are copied
+    own: names of other files of the site"""
 
     sources: Mapping[str, Path]
     labels: Labels
@@ -60,7 +62,7 @@ class SiteLinks:
     own: frozenset[str] = frozenset()
 
     def mend(self, page: str, tree: LexborHTMLParser, logger: LoggerBase) -> None:
-        """Change the references and links of a page, and copy the files that it names."""
+        """Mend the references and links of a page, and copy the files that it names."""
         for element in tree.css("a.quarto-xref"):
             self._mend_reference(element, page, logger)
         for element in tree.css(_NAMING_FILES):
@@ -73,7 +75,7 @@ class SiteLinks:
                 element.attrs["srcset"] = ", ".join(mended)
 
     def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
-        """Put words into a reference to a figure, a section and the like."""
+        """Fill in a reference to a figure, a section or the like."""
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
         named = self.labels.get(name, ())
         label = next((one for one in named if one.page == page), next(iter(named), None))
@@ -86,8 +88,9 @@ class SiteLinks:
         element.inner_html = html.escape(label.words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
-        """Return a link as it has to be in a page: a document's leads to its page, and one from the course's folder
-        (`/figures/a.png`) starts from the page, since a site may lie in a folder of its host. Copy a file."""
+        """Return a link as a page needs it: a document's leads to its page, and `/figures/a.png` is made relative.
+
+        A file that it names is copied."""
         parts = urlsplit(link)
         name = unquote(parts.path)
         source = self.sources.get(page)
@@ -106,7 +109,7 @@ class SiteLinks:
         return place in self.sources or place in self.own
 
     def _copy(self, path: Path, name: str, logger: LoggerBase) -> None:
-        """Copy a file that a page names, unless it lies outside of the course, is hidden or is a document."""
+        """Copy a file that a page names, unless it is outside the course, hidden or a document."""
         if not path.is_file():
             if not path.is_dir() and path.is_relative_to(self.folder):
                 logger.warning(f"{name}: there is no such file in the course")

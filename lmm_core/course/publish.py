@@ -1,9 +1,7 @@
-"""Publish a site: put the folder that was rendered in the place of the one before.
+"""Publish a site: exchange the published folder for the one that was rendered.
 
-A site is rendered and checked in a folder of ours beside. Then the published folder gets another name and this one
-its name; if a run is killed between the two, the next one puts the old site back. A folder that we have not made is
-kept under another name.
-"""
+A site is rendered and checked in a folder beside it. Then both are renamed; if a run is killed in between, the next one
+restores the old site. A folder that we have not made is kept under another name."""
 
 from __future__ import annotations
 
@@ -23,9 +21,12 @@ def is_published(folder: Path) -> bool:
 
 
 class Workshop:
-    """The folders in which the site of a course is made. course: the course's folder, absolute;
-    published: the folder of its site; may_remove: what is in that folder may be removed, whoever made
-    it. Raise CourseError if that cannot be one, and FolderError if a link lies on the way to it."""
+    """The folders in which the site of a course is made.
+
+    course: the course's folder, absolute
+    published: the folder of its site
+    may_remove: the published folder may be replaced, whoever made it
+    Raise CourseError for a folder that cannot be published to, and FolderError if a link leads to it."""
 
     def __init__(self, course: Path, published: Path, may_remove: bool = False) -> None:
         published = Path(os.path.normpath(published))
@@ -51,22 +52,20 @@ class Workshop:
             )
 
     def open(self) -> None:
-        """Make the folders anew. Raise FolderError and OSError."""
+        """Create the folders, empty. Raise FolderError and OSError."""
         self.close()
         for folder in self._folders:
             make_marked(folder, COURSE)
 
     def close(self) -> None:
-        """Remove the folders. First put back the site that a killed run was about to replace. Raise
-        FolderError and OSError."""
+        """Remove the folders, but first restore the site that a killed run was replacing. Raise FolderError and OSError."""
         if self._old.is_dir() and not self.published.exists() and has_mark(self.folder, COURSE):
             self._old.rename(self.published)
         for folder in self._folders:
             remove_marked(folder, COURSE)
 
     def publish(self, logger: LoggerBase) -> None:
-        """Put the rendered site in the place of the published one. Raise OSError if that fails, in which
-        case nothing has changed."""
+        """Exchange the published site for the rendered one. Raise OSError, in which case nothing has changed."""
         mark_filled(self.site, SITE)
         self.published.parent.mkdir(parents=True, exist_ok=True)
         if not self.published.exists():
@@ -87,7 +86,7 @@ class Workshop:
             )
 
     def _free_name(self) -> Path:
-        """Return a name for a folder that we have not made."""
+        """Return an unused name for a folder that we have not made."""
         number = 1
         while (found := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
             number += 1

@@ -1,4 +1,4 @@
-"""Have pandoc make HTML of pages, many of them in one process."""
+"""Render pages by pandoc, many of them in one process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEAST = 8  # pages for which it is worth to start one more pandoc
 
 @dataclass(frozen=True, slots=True)
 class PageJob:
-    """A page to render. title: of its window; frame: the values of the template's variables."""
+    """A page to render. title: of its window; frame: values of the template's variables"""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class PageJob:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page rendered by pandoc. messages: its warnings; problem: why there is no HTML, or ""."""
+    """A page rendered by pandoc. messages: its warnings; problem: why there is no HTML, or """ ""
 
     name: str
     html: str = ""
@@ -47,7 +47,7 @@ class RenderedPage:
 
 
 def find_pandoc() -> str:
-    """Return the command of the pandoc that came with this package, else of that on PATH. Raise CourseError."""
+    """Return the command of the packaged pandoc, else of that on PATH. Raise CourseError."""
     if found := packaged_pandoc() or shutil.which("pandoc"):
         return str(found)
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")

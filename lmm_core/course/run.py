@@ -1,9 +1,7 @@
-"""Run the steps that make a course site: check the notes, annotate them, render the site, look for
-leaks, refresh the index, publish the site.
+"""Run the steps that make a course site: check, annotate, render, search for leaks, index, publish.
 
-They run in this order, and none runs after one that has failed. So the published folder changes
-only when all has gone well, and the index only when nothing has leaked.
-"""
+No step runs after one that has failed. So the published folder changes only when all has gone well, and the index only
+when nothing has leaked."""
 
 from __future__ import annotations
 
@@ -34,9 +32,13 @@ OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of
 
 @dataclass
 class Course:
-    """A course and how far its site is made. folder: absolute; settings: those of `_quarto.yml`, {} if
-    there is none; annotate: the notes are annotated even if no setting says so; use_quarto: Quarto renders
-    its project; progress: of the pages that pandoc renders."""
+    """A course and how its site is made.
+
+    folder: absolute
+    settings: of `_quarto.yml`, {} without one
+    annotate: annotate the notes even if no setting asks for it
+    use_quarto: render Quarto projects by Quarto
+    progress: of the pages that pandoc renders"""
 
     folder: Path
     workshop: Workshop
@@ -52,13 +54,13 @@ class Course:
         return shutil.which("quarto") if self.use_quarto and project_file(self.folder) else None
 
     def pages(self) -> list[Page]:
-        """Return the documents of the course, and those that they include, as they are now."""
+        """Return the documents of the course and their included files, read again."""
         return read_pages(course_documents(self.folder), self.folder)
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What came of a step. said: in a few words; skipped: nothing was done, since it is not wanted."""
+    """The result of a step. said: in a few words; skipped: the step was not wanted"""
 
     step: str
     ok: bool
@@ -75,8 +77,10 @@ class _Skipped(str):
 
 
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
-    """Return the course in a folder. output: the folder of its site, None for the one that `_quarto.yml`
-    names; use_quarto: Quarto renders its project. Raise CourseError, FolderError and QuartoError."""
+    """Return the course in a folder. Raise CourseError, FolderError and QuartoError.
+
+    output: the folder of its site, None for the one that `_quarto.yml` names
+    use_quarto: render Quarto projects by Quarto"""
     folder = folder.resolve()
     if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
@@ -89,8 +93,7 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
 
 
 def output_dir(folder: Path) -> str:
-    """Return the folder of the site that a project names. Raise QuartoError, and CourseError if it leads out of the
-    project, which only the person at the keyboard may say."""
+    """Return the site folder that a project names. Raise QuartoError, and CourseError if it is outside the project."""
     project = mapping_in(read_project(folder), "project")
     named = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
     if not is_inside(folder / named, folder):
@@ -99,8 +102,9 @@ def output_dir(folder: Path) -> str:
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents that are pages of a course: those that Quarto renders; in a folder that is no
-    Quarto project, without those that `[files]` excludes. Raise QuartoError and ConfigError."""
+    """Return the documents that are pages: those that Quarto renders; without Quarto, those that `[files]` includes.
+
+    Raise QuartoError and ConfigError."""
     found = only_inside(find_inputs(folder, logger), folder, logger)
     if project_file(folder):
         return found
@@ -129,7 +133,7 @@ def check(course: Course) -> str:
 
 
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return what is missing in a Quarto project that is about to be rendered."""
+    """Return the problems of a Quarto project that is about to be rendered."""
     if not course.quarto:
         _warn_of_cells(course, pages)
         return []
@@ -140,7 +144,7 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
-    """Warn if a Quarto project has cells that are not run, since there is no Quarto."""
+    """Warn if a Quarto project has cells that are not run, since Quarto is missing."""
     from .text import has_cells
 
     if course.use_quarto and project_file(course.folder) and any(has_cells(page.file) for page in pages):
@@ -194,7 +198,7 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
 
 
 def leaks(course: Course) -> str:
-    """Look in the rendered site for what is left out of the notes."""
+    """Search the rendered site for text left out of the notes."""
     site = course.workshop.site if course.workshop.site.is_dir() else course.workshop.published
     if not site.is_dir():
         raise CourseError(f"{site}: there is no site yet: render it first")
@@ -210,7 +214,7 @@ def index(course: Course) -> str:
 
 
 def publish(course: Course) -> str:
-    """Put the rendered site in the place of the published one."""
+    """Publish the rendered site."""
     course.workshop.publish(course.logger)
     course.workshop.close()
     return str(course.workshop.published)
@@ -229,8 +233,7 @@ STEPS: dict[str, Callable[[Course], str]] = {
 def run_steps(
     course: Course, steps: Sequence[str], tell: Callable[[str], None] = lambda name: None
 ) -> Iterator[StepResult]:
-    """Run steps and yield what came of each, up to the first one that fails. tell: is called with the
-    name of each step that begins."""
+    """Run steps and yield their results, up to the first failure. tell: is called with the name of each step"""
     for name, step in STEPS.items():
         if name in steps:
             tell(name)
@@ -254,8 +257,7 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
 
 
 class _CourseLogger(ListLogger):
-    """A logger that collects reports, with paths from the course's folder, and hands them on: warnings at the end of
-    the step, those of one kind as one."""
+    """A logger that hands on reports with relative paths; warnings at the end of the step, those of one kind as one."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()
@@ -269,7 +271,7 @@ class _CourseLogger(ListLogger):
             self._course.logger.report(report)
 
     def say_warnings(self) -> None:
-        """Hand on the warnings. Of one kind are those that say the same of something."""
+        """Hand on the warnings. Those with the same message after their subject are of one kind."""
         kinds: dict[str, list[Report]] = {}
         for report in self.reports:
             if report.level == "warning":

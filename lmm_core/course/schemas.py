@@ -1,4 +1,4 @@
-"""The JSON schema by which editors complete and check `config.toml`."""
+"""The JSON schema of `config.toml`, for completion and checks in editors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def config_schema() -> Schema:
-    """Return the schema of `config.toml`: every key, with its default and what it is for."""
+    """Return the schema of `config.toml`: every key with its default and description."""
     from ..settings.config import ConfigSettings
     from ..settings.tables import SECTIONS, section_keys, table_class
 
@@ -40,7 +40,7 @@ def config_schema() -> Schema:
 
 
 def _without_titles(value: Any) -> Any:
-    """Return a schema without the titles that pydantic makes of the keys, which say nothing more."""
+    """Return a schema without pydantic's titles, which repeat the keys."""
     if isinstance(value, list):
         return [_without_titles(one) for one in value]
     if not isinstance(value, dict):

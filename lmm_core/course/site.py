@@ -1,5 +1,4 @@
-"""Make a static site of a course by pandoc, where there is no Quarto: a page for each document, with
-the way to the others, and the ask box on each."""
+"""Make a static site of a course by pandoc: a page for each document, with navigation and the ask box."""
 
 from __future__ import annotations
 
@@ -113,6 +112,6 @@ def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folde
 
 
 def _place(path: Path) -> Path:
-    """Return a path whose folder is there."""
+    """Create the folder of a path, and return the path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

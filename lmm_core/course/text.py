@@ -1,5 +1,4 @@
-"""The text of a page as pandoc reads it where there is no Quarto: knitted, with the files that it includes, and
-without what its conditions hide."""
+"""Read a page as pandoc needs it without Quarto: knitted, with included files and without hidden conditional parts."""
 
 from __future__ import annotations
 
@@ -46,8 +45,14 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    """The input of pandoc for a page. text: its markdown, header included; works: the files of its bibliography; style:
-    that of its citations, or ""."""
+    (
+        """The input of pandoc for a page.
+
+    text: its markdown, header included
+    works: the files of its bibliography
+    style: of its citations, or """
+        ""
+    )
 
     text: str
     language: str
@@ -56,9 +61,10 @@ class PageSource:
 
 
 def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
-    """Return the text of a page without what is left out of the notes. settings: those of `_quarto.yml`. The logger is
-    warned of what only Quarto can do. Raise RenderError if a metadata block cannot be read, since nobody knows then
-    what it leaves out, and OSError, MarkdownError and QuartoError."""
+    """Return the text of a page as it is published. settings: of `_quarto.yml`
+
+    What only Quarto can do is warned of. Raise RenderError for a metadata block that cannot be read, since it may hide
+    something, and OSError, MarkdownError and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
     text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
@@ -103,7 +109,7 @@ def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
 def _named_files(
     path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], str]:
-    """Return the bibliography and the style that header and settings name; only files in the folder."""
+    """Return the bibliography and the citation style that header and settings name, if they are in the folder."""
     found = merged(settings, folder_settings(path, folder))
 
     def named(key: str) -> Iterator[str]:
@@ -128,8 +134,7 @@ def has_cells(file: MarkdownFile) -> bool:
 
 
 def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
-    """Return a text with the texts of the files that it includes. around: the files that include it,
-    which it cannot include again."""
+    """Return a text with its includes replaced. around: the including files, which may not be included again"""
 
     def included(found: re.Match[str]) -> str:
         named = named_in(found[0], path, folder)[0]
@@ -142,5 +147,5 @@ def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]
 
 
 def _plain_cells(source: str) -> str:
-    """Return a text with the cells that are run as plain code: pandoc takes their fences for text."""
+    """Return a text with executable cells as plain code, since pandoc takes their fences for text."""
     return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))

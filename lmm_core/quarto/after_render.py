@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
-    """Bring ask box and index to the state of what Quarto has rendered, and report leaks as errors.
-    Return False if there was an error; the index is not refreshed then, since the site should not
-    be published either. In a render of `lmm course`, which refreshes the index itself, it is left alone."""
+    """Write the ask box, report leaks as errors, and refresh the index. Return False after an error.
+
+    The index is left alone after an error, and in a render of `lmm course`, which refreshes it itself."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     kept = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
@@ -52,14 +52,13 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
 
 
 def _knitted(project_dir: Path) -> Project:
-    """Return the project as its notes are knitted: with what `_quarto.yml` leaves out and keeps."""
+    """Return the project with the knitting rules that `_quarto.yml` adds."""
     project = load_project(project_dir / "-")
     return replace(project, rules=project_rules(read_project(project_dir), project.rules))
 
 
 def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
-    """Return what was rendered: the folder of the output. In a project without such a folder, pages
-    stand beside their sources: return those that Quarto names, else those named like a source."""
+    """Return the output folder, or the rendered files if they are written beside their sources."""
     if output.resolve() != project_dir.resolve():
         return [output]
     found = [project_dir / name for name in named]
@@ -74,8 +73,7 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 
 
 def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
-    """Bring the index to the state of some pages. prune: remove documents that are gone from it. Raise
-    StoreError, ModelError and ConfigError."""
+    """Index the pages. prune: remove deleted documents. Raise StoreError, ModelError and ConfigError."""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
@@ -88,20 +86,18 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
 
 
 def _indexed(project: Project, project_dir: Path) -> Project:
-    """Return the project as it is indexed: with the classes of RAG-only divs that `_quarto.yml` adds,
-    but without the types that it keeps in this render, which change no index."""
+    """Return the project with the div classes that `_quarto.yml` adds; the types it keeps change no index."""
     rules = project_rules(read_project(project_dir), project.rules)
     return replace(project, rules=replace(project.rules, div_types=rules.div_types))
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
-    """Return a function that gives the rules of a file, with the classes that its folders add."""
+    """Return a function that gives the rules of a file, with the div classes that its folders add."""
     return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files. prune: remove those that are gone, and those that `[files]` leaves out, from the index.
-    Raise StoreError, ModelError and ConfigError."""
+    """Index files. prune: remove those that are deleted or that `[files]` excludes."""
     from ..indexing.refresh import Refresh
     from ..indexing.stores import open_index
     from ..settings.models import Models
@@ -121,9 +117,9 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
 
 def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Sequence[str] = ()) -> None:
-    """Bring the ask box to the state of all pages of the site, in a partial render as well.
+    """Write the ask box for all pages of the site, in a partial render as well.
 
-    more: names of pages that have the box without being a document's"""
+    more: names of further pages that get the box"""
     from .ask_box.box import remove_box, write_box
 
     ask = read_ask(project_dir)
@@ -137,9 +133,9 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
-    """Yield the documents of a project that the ask box covers, each once with its page; included
-    documents after the page that includes them. Documents that say `ask: false` are skipped.
-    output: the folder of the site."""
+    """Yield the documents that the ask box covers, each once; included ones after the page that includes them.
+
+    Documents with `ask: false` are skipped. output: the folder of the site"""
     from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
@@ -159,7 +155,7 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
 
 
 def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, output: Path) -> str:
-    """Return the name of a page in a site: that of `output-file` where there is such a page, else the document's."""
+    """Return the name of a page in a site: its `output-file` if that exists, else the document's name."""
     usual = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
     of_html = mapping_in(mapping_in(settings, "format"), "html")
     if named := str(of_html.get("output-file") or settings.get("output-file") or ""):
@@ -170,14 +166,13 @@ def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, outpu
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
-    """Return the document of a page and those in the project that it includes."""
+    """Return a page's document and the documents of the project that it includes."""
     path = page.file.path
     return only_inside(with_included([path], project_dir), project_dir) if page.includes else [path]
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
-    """Return the pages that a site shows: not what they include, and no drafts, whose text Quarto leaves
-    out of the site, whether header, folder or project makes them drafts."""
+    """Return the pages of a site: no included files, and no drafts, which Quarto empties."""
     settings = read_project(project_dir)
     drafts = _listed_drafts(settings, project_dir)
     shown = (page for page in pages if not page.included and str(page.file.place) not in drafts)
@@ -197,8 +192,9 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
 
 
 def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> Findings:
-    """Report parts of the pages that are left out of the notes but stand in the output, as errors, and return
-    them with what was looked for. Remove figures that only such parts have made."""
+    """Report hidden parts of the pages that the output contains, as errors, and return them with counts.
+
+    Figures that only hidden cells have made are removed."""
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]
@@ -230,7 +226,6 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
 
 
 def _remove_figure(leak: Leak, project_dir: Path, logger: LoggerBase) -> None:
-    """Remove a figure from the site; Quarto makes it again in the next render."""
     leak.file.unlink(missing_ok=True)
     file = PurePath(name_in_project(leak.file, project_dir))
     located = in_file(logger, name_in_project(leak.source, project_dir))

@@ -30,8 +30,9 @@ _AT_ONCE = 16  # files that are annotated at the same time
 
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
-    """Check and annotate the documents that Quarto is about to render. Raise RenderError if
-    a page would show what is left out; its message has a line for each problem."""
+    """Check and annotate the documents that Quarto is about to render.
+
+    Raise RenderError, with a line for each problem, if a page would show hidden text."""
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
     native = find_native((name_in_project(page.file.path, project_dir), page) for page in pages)
@@ -41,7 +42,7 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
 
 
 def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate the files of some pages, except included ones and those that may not be written."""
+    """Annotate the pages that may be written; included files are left as they are."""
     finder = DocumentFinder()
     wanted = [page for page in pages if not page.included]
     wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
@@ -75,15 +76,14 @@ def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
 
 
 def _is_filtered(page: Page, project_dir: Path) -> bool:
-    """Return True if the page itself, or a `_metadata.yml` above it, names our filter."""
+    """Return True if the page's header or a `_metadata.yml` above it names our filter."""
     places = folder_files(page.file.path, project_dir)
     settings = [with_named(read_yaml(place), place.parent) for place in places]
     return any(map(has_filter, [*settings, with_named(page.header, page.file.path.parent)]))
 
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
-    """Return a line for each place where a page may show what is meant to be left out: a block that
-    cannot be read, or a word that is nearly one of ours. The types of all documents count."""
+    """Return a line for each block or near-miss that may publish hidden text. The types of all documents count."""
     rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
     shown = {page.file.path for page in pages}
     others = [path for path in find_inputs(project_dir) if path not in shown]
@@ -92,8 +92,9 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
 
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate files. A file is written only if it has changed, since `quarto preview` renders again
-    what was written. A file that cannot be annotated is reported, and stops no render."""
+    """Annotate files; failures are reported and stop no render.
+
+    A file is written only if it has changed, since `quarto preview` renders what was written."""
     import asyncio
 
     from ..scan.documents.passes import RagWork

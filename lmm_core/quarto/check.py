@@ -1,4 +1,4 @@
-"""Look at a Quarto project: what is set up, and what is missing. Nothing is written."""
+"""Check how a Quarto project is set up, without writing anything."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from .options import not_a_mapping, option_problem
 
 @dataclass(frozen=True, slots=True)
 class ProjectFinding:
-    """A part of a project that was looked at, and its state. paste: lines that mend it, for the
-    writer to paste: no file of the writer's is changed, so that comments in `_quarto.yml` stay."""
+    """A checked part of a project and its state.
+
+    paste: lines that mend it, for the writer to paste, so that comments in `_quarto.yml` stay"""
 
     what: str
     ok: bool
@@ -32,7 +33,7 @@ class ProjectFinding:
 
 
 def check_project(folder: Path) -> list[ProjectFinding]:
-    """Return what is set up in a project, and what is missing."""
+    """Check the parts of a project's setup."""
     if project_file(folder) is None:
         return [
             ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
@@ -72,7 +73,7 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
 
 
 def _as_line(entry: Any) -> str:
-    """Return a filter as a line of `_quarto.yml`; a mapping as JSON, which is YAML too."""
+    """Return a filter as a line of `_quarto.yml`; a mapping becomes JSON, which is valid YAML."""
     return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
 
 
@@ -88,7 +89,7 @@ def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
-    """Yield the native blocks, which Quarto merges into the header and stops on in some cases."""
+    """Yield the native blocks, which Quarto merges into the header or stops on."""
     documents: list[tuple[str, MarkdownDocument]] = []
     problems: list[str] = []
     for path in with_included(find_inputs(folder), folder):

@@ -1,4 +1,4 @@
-"""Find the Quarto extension, and tell whether settings put pages through its filter."""
+"""Find the Quarto extension, and check that settings use its filter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXTENSION = "lmm"
 
 
 def packaged_extension() -> Path:
-    """Return the folder of the extension that came with this package. Raise QuartoError if it is missing."""
+    """Return the folder of the packaged extension. Raise QuartoError."""
     if folder := packaged_folder("lmm_quarto", f"quarto-ext/_extensions/{EXTENSION}", "_extension.yml"):
         return folder
     raise QuartoError("The Quarto extension is missing from this installation. Install lmm-markdown again.")
@@ -28,8 +28,7 @@ def installed_extension(folder: Path) -> Path | None:
 
 
 def filter_problem(settings: Mapping[str, Any]) -> str:
-    """Return why some pages made with these settings bypass our filter, or "". The filter's place in
-    the list makes no difference: it always runs first."""
+    """Return why some pages would bypass our filter, or "". Its place in the list makes no difference."""
     if has_filter(settings):
         return ""
     in_formats = any(has_filter(one) for one in _formats(settings))
@@ -42,8 +41,7 @@ def has_filter(settings: Mapping[str, Any]) -> bool:
 
 
 def _filter_name(entry: Any) -> str:
-    """Return the name of an entry of `filters`; our extension may be named with its owner, or by
-    its Lua file."""
+    """Return the name of a `filters` entry; ours may be written with its owner, or as its Lua file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
     return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
 

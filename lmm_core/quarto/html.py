@@ -1,8 +1,6 @@
-"""Read rendered HTML: every word that stands in it, and the elements of a page.
+"""Read rendered HTML: its elements, by lexbor, and all its words.
 
-Words are taken from between the tags, because a parser drops some of them (in `<template>`, in frames,
-in a tag that is cut off). Elements are found by lexbor (https://github.com/rushter/selectolax).
-"""
+Words are taken from between the tags: a parser drops some (in `<template>`, frames, and unclosed tags)."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ _LONG_CODE = re.compile(r"&#(?:[0-9]{9,}|[xX][0-9a-fA-F]{9,});?")  # too large f
 
 
 def strip_tags(source: str) -> str:
-    """Return HTML or XML without tags and entities. Attribute values of several words (`alt`, a
-    description) follow the text; the text of comments stays."""
+    """Return the text of HTML or XML, followed by attribute values of several words; comments stay."""
     for _ in range(2):  # twice, since a feed holds pages whose tags are written as entities
         if "<" not in source and "&" not in source:
             break
@@ -40,7 +37,7 @@ def _sentences(tag: str) -> tuple[str, ...]:
 
 
 def unescape_html(source: str) -> str:
-    """Return a text with HTML's character references replaced by the characters."""
+    """Return a text with HTML's character references decoded."""
     return html.unescape(_LONG_CODE.sub("\ufffd", source))
 
 
@@ -52,5 +49,5 @@ def parse_html(source: str) -> LexborHTMLParser:
 
 
 def element_text(element: LexborNode) -> str:
-    """Return the text of an element, in which white space counts as one blank."""
+    """Return the text of an element with its white space collapsed."""
     return " ".join(element.text().split())

@@ -1,4 +1,4 @@
-"""Native blocks, which Quarto merges into the header, forgetting where they stood."""
+"""Find native blocks, which Quarto merges into the header."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ BY_HAND = (  # said if there are blocks that no command mends
 
 
 def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
-    """Return a line for each native block in some documents, then how to mend them. documents: each after
-    the name that messages use."""
+    """Return a line for each native block, followed by how to mend them. documents: each after its name for messages"""
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
@@ -41,8 +40,7 @@ def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
 
 
 def native_lines(blocks: Sequence[Block]) -> list[int]:
-    """Return the lines of the native blocks except the header, those inside divs and what Quarto
-    mistakes for a block included."""
+    """Return the lines of native blocks except the header, including those inside divs and lookalikes."""
     lines: list[int] = []
     before = 0
     for at, block in enumerate(blocks):
@@ -61,8 +59,9 @@ def _is_native(block: Block) -> bool:
 
 
 def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
-    """Return True if a block is a rule with text right below it, up to the next rule. Quarto reads
-    that text as YAML, and stops on a list, and on words if the document has a header."""
+    """Return True for a rule with text right below it, up to the next rule.
+
+    Quarto reads that text as YAML, and stops on a list, and on words if the document has a header."""
     block = blocks[at]
     if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
         return False
@@ -76,7 +75,6 @@ def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
 
 
 def _native_inside(text: str) -> Iterator[int]:
-    """Yield the places where native blocks start inside the divs of a text."""
     for part in find_parts(text):
         if part.spelling == "native":
             yield part.start

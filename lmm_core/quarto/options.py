@@ -36,16 +36,17 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskBoxSettings:
-    """The value of `ask:`. server: the address of `lmm serve`, or "". include: types that students
-    may read in the box although they are left out of the notes."""
+    """The value of `ask:`.
+
+    server: the address of `lmm serve`, or ""
+    include: hidden types that the box shows to students"""
 
     server: str = ""
     include: frozenset[str] = frozenset()
 
 
 def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[str] = OPTIONS) -> RenderOptions:
-    """Return options with a value of `lmm:` merged over them. where: the file that holds the value,
-    for messages. Raise RenderError if an option is unknown or has a wrong value."""
+    """Return a value of `lmm:` merged over options. where: its file, for messages. Raise RenderError."""
     if found is None:
         return base
     if not isinstance(found, dict):
@@ -65,7 +66,7 @@ def not_a_mapping() -> str:
 
 
 def option_problem(key: str, value: Any) -> str:
-    """Return what is wrong with an option under `lmm:`, or ""."""
+    """Return the error in an option under `lmm:`, or ""."""
     kind = OPTIONS.get(key.replace("_", "-"))
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
@@ -97,12 +98,10 @@ def ask_options(value: Any) -> AskBoxSettings | None:
 
 
 def read_ask(folder: Path) -> AskBoxSettings | None:
-    """Return the ask box settings of a project, or None if it has no box. Raise QuartoError if
-    its settings cannot be read."""
+    """Return a project's ask box settings, or None. Raise QuartoError."""
     return ask_options(mapping_in(read_project(folder), "lmm").get("ask", has_box(folder)))
 
 
 def has_box(folder: Path) -> bool:
-    """Return True if the pages of a folder have an ask box where no setting says so: those that `lmm
-    course` makes of notes without `_quarto.yml`."""
+    """Return True if pages have an ask box by default: the ones that `lmm course` makes without `_quarto.yml`."""
     return project_file(folder) is None

@@ -1,4 +1,4 @@
-"""Read the pages of a render: the files that Quarto names to its scripts, with blocks and options."""
+"""Read the files that Quarto names to its scripts, with their blocks and options."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_optio
 
 @dataclass
 class Page(MarkdownDocument):
-    """A file that is rendered, or included in one that is. includes: the files that its text includes itself; outside:
-    the file lies outside the project, links followed; it is checked, but neither changed nor indexed."""
+    """A file that is rendered, or included in one that is.
+
+    includes: the files that its text includes itself
+    outside: the file lies outside the project, links followed: it is checked, but neither changed nor indexed"""
 
     options: RenderOptions
     includes: Sequence[Path] = ()
@@ -37,9 +39,9 @@ class Page(MarkdownDocument):
 
 
 def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
-    """Return files with their options, then the files included in them, each once. Raise RenderError
-    if options are wrong, QuartoError if settings cannot be read, and MarkdownError and OSError if a
-    file cannot."""
+    """Return files with their options, followed by the files that they include, each once.
+
+    Raise RenderError for wrong options, QuartoError for unreadable settings, MarkdownError and OSError for files."""
     in_folder = _folder_options(project_dir)
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
@@ -60,8 +62,7 @@ def project_options(project_dir: Path) -> RenderOptions:
 
 
 def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
-    """Return a function that gives the options of documents right in a folder: the project's, with those of the
-    folders merged over them."""
+    """Return a function that gives the options of a folder's documents: the folder's merged over the project's."""
     base = project_options(project_dir)
 
     @cache
@@ -76,7 +77,7 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
 
 
 def _page_options(page: Page, project_dir: Path) -> RenderOptions:
-    """Return the options of a page's folder, with those of its header merged over them."""
+    """Return the options in a page's header merged over its folder's."""
     path = page.file.path
     found = with_named(page.header, path.parent).get("lmm")
     if found is None:
@@ -85,7 +86,7 @@ def _page_options(page: Page, project_dir: Path) -> RenderOptions:
 
 
 def name_in_project(path: Path, project_dir: Path) -> str:
-    """Return a path as messages name it: relative to the project if it lies in it."""
+    """Return a path for messages: relative to the project if it lies inside."""
     return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
 
 
@@ -93,17 +94,16 @@ def name_in_project(path: Path, project_dir: Path) -> str:
 
 
 def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the files that Quarto is about to render, or all documents of the project if it names
-    none. Raise QuartoError if the project's settings cannot be read."""
+    """Return the files that Quarto is about to render, by default all of the project. Raise QuartoError."""
     names = listed_files(environment, "INPUT", project_dir)
     paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
     return [path for path in paths if path.is_file()]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the documents that Quarto has rendered, found by its output files. Return all of the
-    project if it names no output, or one that comes from several documents (a book's PDF). Raise
-    QuartoError if the project's settings cannot be read."""
+    """Return the documents that Quarto has rendered, found by its output files.
+
+    Return all documents if it names no output, or output of several documents (a book's PDF). Raise QuartoError."""
     output = output_dir(environment, project_dir)
     found: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):
@@ -120,8 +120,9 @@ def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:
 
 
 def listed_files(environment: Mapping[str, str], kind: str, project_dir: Path) -> list[str]:
-    """Return the file names that Quarto lists, one a line, in a variable or in a file that another
-    variable names. kind: INPUT or OUTPUT."""
+    """Return the file names in Quarto's environment, listed in a variable or in a file that a variable names.
+
+    kind: INPUT or OUTPUT"""
     text = environment.get(f"QUARTO_PROJECT_{kind}_FILES", "")
     if file := environment.get(f"QUARTO_USE_FILE_FOR_PROJECT_{kind}_FILES"):
         text = (project_dir / file).read_text(encoding="utf-8")
@@ -129,7 +130,6 @@ def listed_files(environment: Mapping[str, str], kind: str, project_dir: Path) -
 
 
 def _sources_of(page: Path, output: Path, project_dir: Path) -> list[Path]:
-    """Return the documents that a rendered page may come from."""
     base = next((folder for folder in (output, project_dir) if page.is_relative_to(folder)), None)
     if base is None:
         return []

@@ -23,8 +23,9 @@ class _ScriptLogger(ConsoleLogger):
 
 
 def run_script(stage: str) -> int:
-    """Run the script of a stage, `pre-render` or `post-render`, in the environment that Quarto gives it, and
-    return the exit status. The extension's script calls it, also one of another version."""
+    """Run the script of a stage in Quarto's environment, and return the exit status.
+
+    stage: `pre-render` or `post-render`. The extension's script calls this, also from another version."""
     end_quickly()
     make_output_printable()
     script = {"pre-render": pre_render, "post-render": post_render}[stage]
@@ -32,7 +33,7 @@ def run_script(stage: str) -> int:
 
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
-    """Do the work before a render, and return the exit status: 1 stops Quarto."""
+    """Prepare a render, and return the exit status: 1 stops Quarto."""
     from .before_render import prepare_render
 
     def work() -> bool:
@@ -43,7 +44,7 @@ def pre_render(environment: Mapping[str, str], project_dir: Path, logger: Logger
 
 
 def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
-    """Do the work after a render, and return the exit status: 1 fails the render."""
+    """Finish a render, and return the exit status: 1 fails it."""
     from .after_render import finish_render
 
     return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)

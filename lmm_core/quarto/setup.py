@@ -37,8 +37,9 @@ lmm:
 
 
 def lacking_files(folder: Path) -> dict[str, bytes]:
-    """Return the files that a folder lacks to be a Quarto project, by their paths in it: those of the
-    extension, and `_quarto.yml`. Raise QuartoError if the folder `_extensions` leads out of it."""
+    """Return the files that a Quarto project lacks, by their paths: `_quarto.yml` and the extension.
+
+    Raise QuartoError if the folder `_extensions` is a link out of the project."""
     if not is_inside(folder / "_extensions", folder):
         raise QuartoError(
             f"{folder / '_extensions'}: This link leads out of the project. Nothing was written. Remove the link."
@@ -50,7 +51,7 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
 
 
 def extension_place(folder: Path) -> Path:
-    """Return the folder in a project that holds the extension, or is to hold it."""
+    """Return the folder of the extension in a project, which may not exist yet."""
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
 
 

@@ -38,7 +38,7 @@ UNKNOWN = "Who may ask cannot be checked just now. Tell your teacher."
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> Response:
-    """Return a response that says why there is no answer. wait: seconds before asking again."""
+    """Return an error response. wait: seconds before asking again"""
     headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": challenge} if challenge else {}))
 
@@ -46,16 +46,14 @@ def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> 
 class Rates:
     """A token bucket for each address, which holds the questions of a minute and refills evenly.
 
-    rate: questions a minute; clock: returns seconds."""
+    rate: questions a minute"""
 
     def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.clock = rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str, cost: float = DEAR) -> float:
-        """Take something out of a bucket.
-
-        Return 0, or, if there is not enough, the seconds until there is; nothing is taken then."""
+        """Take from a bucket. Return 0, or the seconds to wait if it holds too little."""
         key, now = network_of(who), self.clock()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
@@ -67,7 +65,7 @@ class Rates:
 
 
 def network_of(address: str) -> str:
-    """Return who counts as one: an address, or for IPv6 the /64 that one line gets."""
+    """Return the address that counts as one client: for IPv6, the /64 of a line."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -76,10 +74,13 @@ def network_of(address: str) -> str:
 
 
 class Guard:
-    """Lets in readers who may ask, marks what is sent, and logs requests without personal data.
+    """Middleware that checks who may ask, adds security headers, and logs requests without personal data.
 
-    host: where the server listens; token: one for all, "" for none; tokens: those of courses and groups; free:
-    paths that everybody gets; paths: all that the log may name."""
+    host: where the server listens
+    token: one for all, "" for none
+    tokens: of courses and groups
+    free: paths that need no token
+    paths: all paths that the log may name"""
 
     def __init__(
         self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, free: Collection[str],
@@ -126,9 +127,7 @@ class Guard:
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {took} ms", kind, REQUESTS)
 
     def _stranger(self, headers: Headers, scope: Scope) -> Response | None:
-        """Refuse requests under a name that is not the server's, and those of pages of other sites.
-
-        A page could have its own name lead here (DNS rebinding), but not an address."""
+        """Refuse requests to names that are not the server's (DNS rebinding), and those of other sites' pages."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -146,7 +145,7 @@ class Guard:
         return None
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Refuse who may not ask, or asks too often."""
+        """Refuse clients that may not ask, or ask too often."""
         path, client = scope["path"], scope.get("client")
         address, given = client[0] if client else "", _given_token(scope)
         try:
@@ -163,7 +162,7 @@ class Guard:
         return None
 
     def _token_name(self, given: bytes) -> str | None:
-        """Return the name of a token, "" for that of all and where none is needed, None for a wrong one."""
+        """Return a token's name, "" for that of all or if none is needed, None for a wrong one."""
         tokens = self.tokens.read()
         if tokens is None and not self.token:
             return ""
@@ -188,7 +187,7 @@ def _is_address(name: str) -> bool:
 
 
 def _given_token(scope: Scope) -> bytes:
-    """Return the token in the header `Authorization`: that of a bearer, or a password; b"" for none."""
+    """Return the bearer token or password in the header `Authorization`, b"" for none."""
     given: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
     if scheme.lower() == b"bearer":
@@ -206,6 +205,6 @@ def _is_site(scope: Scope) -> bool:
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """Return True if a reader follows a link of another site to a page of the course's."""
+    """Return True if a reader follows another site's link to a page of the course."""
     navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     return navigates and scope["method"] == "GET" and _is_site(scope)

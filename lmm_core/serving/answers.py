@@ -1,4 +1,4 @@
-"""Answers as events: the passages found in the notes, and the model's words as they come."""
+"""Answers as events: the passages found, and the model's words as they come."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ Tell = Callable[[str, dict[str, Any]], None]
 class ServedModels(Models):
     """The models of a server.
 
-    Their replies are not kept on disk, because students' questions led to them. An error does
-    not end them, because a server goes on."""
+    Their replies are not cached, because students' questions led to them, and an error does not end them."""
 
     def asker(self, project: Project, role: str) -> Asker:
         """Return the chat model for a role, without a cache; see `Models`."""
@@ -61,7 +60,7 @@ class ServedModels(Models):
         return asker
 
     def check(self, project: Project) -> str:
-        """Return the name of who will answer. Raise ModelError if a configured model cannot be asked."""
+        """Return the name of the answering model. Raise ModelError if a configured model cannot be asked."""
         name = self.name(project, "major")
         if name.source == STAND_IN:
             return "no model: the best passages are the answer"
@@ -72,7 +71,7 @@ class ServedModels(Models):
 
 @dataclass(frozen=True)
 class Looked:
-    """The result of looking a question up, and the conversation that continues from it."""
+    """A question's search results, and the conversation that continues from them."""
 
     talk: Conversation
     found: Retrieval
@@ -80,17 +79,18 @@ class Looked:
 
     @property
     def by(self) -> str:
-        """The name of who answers."""
+        """The name of the answering model."""
         return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
 
 
 @dataclass
 class Answers:
-    """Answers questions from a project's index.
+    """Answers to questions from a project's index.
 
-    The index is open only while it is read, so that `lmm index` can have it in between. log: is
-    told what goes wrong, for the teacher; readers only learn what they can do. recorder: records
-    questions and answers, None for nothing."""
+    The index is open only while it is read, so that `lmm index` can write to it in between.
+
+    log: gets errors, for the teacher; readers learn only what they can do
+    recorder: records questions and answers, None for nothing"""
 
     project: Project
     models: Models
@@ -102,9 +102,7 @@ class Answers:
         self._tools = Tools(self.library)
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Do something with the library within `search_timeout`, waiting for it if another process has it.
-
-        Raise HTTPException if that fails or takes too long."""
+        """Read from the library within `search_timeout`, waiting if another process has it. Raise HTTPException."""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -137,7 +135,7 @@ class Answers:
     # Questions
 
     async def look(self, question: Question) -> Looked:
-        """Return what fits a question. Raise HTTPException if it cannot be looked up."""
+        """Search for a question. Raise HTTPException."""
 
         async def work(library: Library) -> Looked:
             patience = self.project.serve.patience
@@ -148,7 +146,7 @@ class Answers:
         return await self.read(work)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
-        """Tell the events of an answer: sources, its parts, and how it ended."""
+        """Send the events of an answer: sources, its parts, and its end."""
         found, shown = looked.found, looked.context.sources
         recorded = RecordedAnswer(self.recorder, question, found, looked.by)
         tell("sources", sources_data(shown, found.type))
@@ -177,7 +175,7 @@ class Answers:
         recorded.end(outcome_of(answer), answer)
 
     async def judge(self, judgement: Judgement) -> None:
-        """Record what a student thinks of an answer. Raise HTTPException if it is not recorded."""
+        """Record a student's judgement of an answer. Raise HTTPException if it is not recorded."""
         if self.recorder is None:
             raise HTTPException(404, "Nothing is recorded here.")
         try:
@@ -190,9 +188,7 @@ class Answers:
     # Without a model
 
     async def search(self, query: str, type: str, limit: int) -> dict[str, Any]:
-        """Return the passages that fit a query best, each with its best span as text.
-
-        Raise HTTPException if the search fails."""
+        """Return the best passages for a query, each with its best span as text. Raise HTTPException."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, type)
@@ -203,13 +199,13 @@ class Answers:
         return {"query": found.text, "type": found.type, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:
-        """Return titles, places and summaries of all sections. Raise HTTPException on failure."""
+        """Return titles, places and summaries of all sections. Raise HTTPException."""
         material = await self.read(Library.material)
         entries = await asyncio.to_thread(make_outline, material)
         return {"sections": [asdict(entry) for entry in entries], "types": dict(sorted(material.types.items()))}
 
     async def health(self) -> dict[str, Any]:
-        """Return how much is indexed, and since when. Raise HTTPException if the index cannot be read."""
+        """Return the size and the time of the index. Raise HTTPException."""
 
         async def work(library: Library) -> tuple[Material, float | None]:
             info = await asyncio.to_thread(index_info, self.project, library.store)

@@ -1,4 +1,4 @@
-"""The server as a web application: its addresses, and the response to each."""
+"""The web application: its routes and their responses."""
 
 from __future__ import annotations
 
@@ -43,9 +43,12 @@ API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
 class Served:
     """Everything that a server needs to start.
 
-    project: with the texts that readers see; host: where it listens; model: in place of the configured one, "" for
-    that; token: what a reader has to send, "" for nothing; files: of the box, by their paths; site: of the course, None
-    if there is none."""
+    project: with the texts that readers see
+    host: where it listens
+    model: replaces the configured one, "" for that
+    token: required of readers, "" for none
+    files: of the box, by path
+    site: of the course, if there is one"""
 
     project: Project
     host: str
@@ -66,7 +69,7 @@ class Served:
 
 
 class _Routes:
-    """The responses. They raise HTTPException."""
+    """The routes. They raise HTTPException."""
 
     def __init__(self, served: Served, answers: Answers) -> None:
         self.served, self.answers = served, answers
@@ -75,7 +78,7 @@ class _Routes:
         self.tokens = TokenFile(answers.project.root)
 
     def application(self) -> Starlette:
-        """Return the application, which knows the sites that may ask, and who may."""
+        """Return the application with its middleware."""
         guard = Middleware(
             Guard, options=self.options, host=self.served.host, token=self.served.token, tokens=self.tokens,
             free={"/", *self.served.files}, paths={*API, *self.served.files}, log=self.answers.log,
@@ -121,7 +124,7 @@ class _Routes:
     # Pages
 
     async def home(self, request: Request) -> Response:
-        """Show the server's own page; nothing of the notes where readers need a token."""
+        """Show the server's own page, without the notes' contents if readers need a token."""
         if needs_token(self.served.token, self.tokens):
             return home_page(self.options, None, None)
         material: Material | None = None
@@ -158,7 +161,7 @@ class _Routes:
     # Answers
 
     async def ask(self, request: Request) -> Response:
-        """Answer by server-sent events, once a place is free. If the reader goes away, the work ends."""
+        """Answer by server-sent events. If the reader leaves, the work ends."""
         question = read_question(await read_body(request), self.options)
         until = asyncio.get_running_loop().time() + self.options.timeout
         try:
@@ -177,7 +180,7 @@ class _Routes:
             return _AnswerStream(self._events(looked, question, until), place.pop_all())
 
     async def _events(self, looked: Looked, question: Question, until: float) -> AsyncGenerator[bytes]:
-        """Yield the events of an answer until it has ended, or its time is up."""
+        """Yield the events of an answer until it ends, or its time is up."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
 
         async def work() -> None:
@@ -202,7 +205,7 @@ class _Routes:
 
 
 class _SiteFiles(StaticFiles):
-    """The files of the course's site, which may have scripts and styles of their own, as Quarto's pages do."""
+    """Files of the course's site, which may have scripts and styles of their own, as Quarto's pages do."""
 
     def file_response(self, *given: Any, **named: Any) -> Response:
         """Return the response with a file."""
@@ -212,7 +215,7 @@ class _SiteFiles(StaticFiles):
 
 
 class _AnswerStream(StreamingResponse):
-    """A stream of events. place: is given back at its end, whether it began or not."""
+    """A stream of events. place: released at its end, whether it began or not"""
 
     def __init__(self, events: AsyncGenerator[bytes], place: AsyncExitStack) -> None:
         super().__init__(events, 200, {"X-Accel-Buffering": "no"}, "text/event-stream")
@@ -237,11 +240,10 @@ async def _next(queue: asyncio.Queue[bytes], seconds: float, until: float) -> by
 
 
 async def _problem(request: Request, error: Exception) -> Response:
-    """Answer what was wrong with a request."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """Answer an error of our own; the server's log has it."""
+    """Return the response for an error of our own, which the server's log has."""
     return refusal(500, "Something went wrong here. Try again later.")

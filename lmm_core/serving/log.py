@@ -1,7 +1,6 @@
-"""The server's log, which prints no kind of message more often than so many times a minute.
+"""The server's log, which limits each kind of message.
 
-What anybody can cause as often as they like must not fill a disk, so the rest is counted.
-"""
+Messages that anybody can cause must not fill a disk, so the rest are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ REQUESTS = 30  # lines for one kind of request in that time
 
 @dataclass
 class _Tally:
-    """The messages of a kind: since when they are counted, and how many were printed and left out."""
+    """The messages of a kind: counted since when, and how many were printed and left out."""
 
     since: float
     printed: int = 0
@@ -29,7 +28,7 @@ class _Tally:
 
 
 class Log:
-    """The messages of a server. say: prints one; clock: returns seconds."""
+    """A log of messages. say: prints one; clock: returns seconds"""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say, self._clock = say, clock
@@ -39,8 +38,8 @@ class Log:
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
         """Print a message, or count it.
 
-        kind: messages with the same kind count together, by default those with the same text before the first
-        colon; most: how many of them are printed a minute."""
+        kind: groups messages; by default, their text before the first colon
+        most: messages of a kind printed a minute"""
         with self._lock:
             self._start_anew()
             kind = kind or message.partition(": ")[0]
@@ -52,23 +51,23 @@ class Log:
                 tally.left_out += 1
 
     def _start_anew(self) -> None:
-        """Print how many messages were left out of the kinds whose minute is over."""
+        """Print how many messages of the kinds whose minute is over were left out."""
         for kind in [kind for kind, tally in self._tallies.items() if self._clock() - tally.since >= EVERY]:
             if left_out := self._tallies.pop(kind).left_out:
                 self._say(f"{_one_entry(kind)[:100]} … and {left_out:,} more like this in the last minute")
 
 
 class LibraryHandler(logging.Handler):
-    """Passes on what libraries log as warnings or errors.
+    """A handler for warnings and errors of libraries.
 
-    Our own mistakes come with their traceback; what strangers or the machine cause comes as a message only."""
+    Our own errors are logged with their traceback, those that strangers or the machine cause as a message only."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record. One kind is: one line of a library, one type of error."""
+        """Log a record; its kind is a line of a library with a type of error."""
         error = record.exc_info[1] if record.exc_info else None
         message = record.getMessage().strip()
         if error is not None:
@@ -80,5 +79,5 @@ class LibraryHandler(logging.Handler):
 
 
 def _one_entry(message: str) -> str:
-    """Return a message whose lines after the first are indented, so that no text can look like another entry."""
+    """Return a message with its later lines indented, so that no text can look like another entry."""
     return printable(message[:LONGEST]).strip().replace("\n", "\n    ")

@@ -1,8 +1,6 @@
-"""The tools for any agent: a server of the Model Context Protocol.
+"""A server of the Model Context Protocol, which offers the tools of `Tools` to any agent.
 
-It offers the tools of `Tools` with the same schemas, and needs the package `mcp` (the extra
-`mcp`).
-"""
+It needs the package `mcp` (the extra `mcp`)."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ CHANGES = types.ToolAnnotations(
 
 
 def make_server(tools: Tools, instructions: str) -> Server[Any]:
-    """Return a server of the tools; a client gets the instructions when it connects."""
+    """Return a server of the tools. instructions: sent to clients when they connect"""
 
     async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(map(_offered, tools.offered())))
@@ -59,7 +57,7 @@ def _offered(tool: Tool) -> types.Tool:
 
 
 async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
-    """Return the result of a tool; what it could not do is reported to the agent as its error."""
+    """Return the result of a tool; a ToolError becomes the agent's error."""
     try:
         result = await tools.call(name, arguments)
     except ToolError as error:
@@ -76,10 +74,10 @@ async def serve_stdio(tools: Tools) -> None:
 
 
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serve by streamable HTTP until the process is ended.
+    """Serve by streamable HTTP until the process ends. Raise OSError if the port is not available.
 
-    port: 0 for any free one; say: is told the address, and what goes wrong. Raise OSError if the
-    port is not available."""
+    port: 0 for any free one
+    say: prints the address, and errors"""
     from uvicorn import Server as HttpServer
 
     from . import server as http
@@ -97,10 +95,7 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
 
 def http_app(server: Server[Any], host: str) -> Starlette:
-    """Return the server as a web application.
-
-    It answers only requests to known names of this machine, since a page in a browser could have
-    its own name point here."""
+    """Return the server as a web application that answers only to this machine's names, against DNS rebinding."""
     names = [*LOOPBACK, f"[{host}]" if ":" in host else host, socket.gethostname()]
     security = TransportSecuritySettings(
         allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],

@@ -1,4 +1,4 @@
-"""The server's own page: a greeting, the field, example questions and the contents; and the texts that readers see."""
+"""The server's own page: greeting, field, example questions and contents; and the texts that readers see."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class ServedSite:
-    """The site of a course. folder: of its files; box: the path of the ask box in it."""
+    """The site of a course. folder: of its files; box: the path of the ask box in it"""
 
     folder: Path
     box: str
 
     def page_of(self, source: str) -> str:
-        """Return the address of the page of a document, or ""."""
+        """Return the address of a document's page, or ""."""
         page = Path(source).with_suffix(".html").as_posix()
         return f"{SITE[1:]}/{quote(page)}" if (self.folder / page).is_file() else ""
 
     @property
     def has_data(self) -> bool:
-        """True if the box in it has data, which lead to its pages."""
+        """True if its box has data, which lead to its pages."""
         return (self.folder / self.box / "data.js").is_file()
 
 
@@ -58,9 +58,13 @@ def our_texts(language: str) -> dict[str, str]:
 
 
 def with_our_texts(options: ServeOptions, language: str = "", course: str = "") -> ServeOptions:
-    """Return the options with our texts in place of missing ones, and the title of the course.
+    (
+        """Return the options with our texts in place of missing ones.
 
-    language: of the course, "" if that is not known; the options may name another one; course: its title, or ""."""
+    language: of the course, "" if unknown; the options may name another one
+    course: its title, or """
+        ""
+    )
     language = options.language or language or "en"
     ours = our_texts(language)
     return replace(
@@ -74,14 +78,14 @@ def with_our_texts(options: ServeOptions, language: str = "", course: str = "") 
 
 
 def about_data(options: ServeOptions) -> dict[str, Any]:
-    """Return what the server says of itself, to everybody who can reach it."""
+    """Return the server's description of itself, for anybody who can reach it."""
     return {name: getattr(options, name) for name in ABOUT}
 
 
 def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
-    """Return the files of the box and of the page by their paths. style: the style sheet of the course's pages.
+    """Return the files of box and page by path, read in advance, so that no request leads to a file.
 
-    They are read once, so that no path in a request leads to a file."""
+    style: the style sheet of the course's pages"""
     own = {path.name: path.read_bytes() for path in (style, _FOLDER / "home.js", _FOLDER / "home.css")}
     return {
         f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
@@ -91,10 +95,10 @@ def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
 
 
 def home_page(options: ServeOptions, material: Material | None, site: ServedSite | None) -> Response:
-    """Return the page.
+    """Return the page. Its addresses are relative, so that a proxy can put the server under any path.
 
-    material: of which it shows questions and documents, None to show nothing of the notes; site: to which it leads.
-    Addresses are relative, so that a proxy can put the server under any path."""
+    material: its questions and documents are shown; None for nothing of the notes
+    site: to which the page links"""
     ours = our_texts(options.language)
     values = {name: escape(getattr(options, name)) for name in ("title", "language")}
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
@@ -108,7 +112,7 @@ def home_page(options: ServeOptions, material: Material | None, site: ServedSite
 
 
 def example_questions(material: Material | None) -> list[str]:
-    """Return some of the annotated questions, of documents in all parts of the course."""
+    """Return annotated questions from all parts of the course."""
     if material is None:
         return []
     asked = [next((one.questions[0] for one in doc.walk() if one.questions), "") for doc in material.documents]

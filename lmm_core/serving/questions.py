@@ -1,4 +1,4 @@
-"""The questions and judgements that arrive, read and checked against their limits."""
+"""Read and check the questions and judgements that arrive."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ RANDOM = re.compile("[0-9a-f]{32}")  # the ids of answers, and of conversations 
 class Question:
     """A question, and the questions and answers before it.
 
-    type: the type asked for, "" for none; conversation: a random id that the page has made, "" if it has
-    none; asked: when it came, by the clock of `perf_counter`; cost: what is sent to models for it."""
+    type: of the material asked for, "" for any
+    conversation: a random id made by the page, or ""
+    asked: its time of arrival, by `perf_counter`
+    cost: of the requests to models for it"""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
@@ -51,7 +53,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def read_question(data: bytes, options: ServeOptions) -> Question:
-    """Return the question in a body. Raise HTTPException if there is none, or it is too long."""
+    """Return the question in a body. Raise HTTPException."""
     said = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
     history = said.get("history") or []
     if not isinstance(history, list):
@@ -63,7 +65,7 @@ def read_question(data: bytes, options: ServeOptions) -> Question:
 
 
 def read_judgement(data: bytes, most: int) -> Judgement:
-    """Return the judgement in a body, with a comment of at most `most` characters. Raise HTTPException otherwise."""
+    """Return the judgement in a body. most: characters of its comment. Raise HTTPException."""
     said = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
     thumb, comment = said.get("thumb", 0), _text(said.get("comment") or "", "comment").strip()
     if type(thumb) is not int or thumb not in (-1, 0, 1):
@@ -74,7 +76,7 @@ def read_judgement(data: bytes, most: int) -> Judgement:
 
 
 def _read_object(data: bytes, form: str) -> dict[str, Any]:
-    """Return the JSON object in a body. Raise HTTPException, which shows its form, if it is none."""
+    """Return the JSON object in a body. Raise HTTPException, which shows its form."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -85,7 +87,7 @@ def _read_object(data: bytes, form: str) -> dict[str, Any]:
 
 
 def _random(value: Any, name: str) -> str:
-    """Return a random id. Raise HTTPException for anything else, which could say who asks."""
+    """Return a random id. Raise HTTPException for other values, which could say who asks."""
     if not isinstance(value, str) or not RANDOM.fullmatch(value):
         raise HTTPException(400, f"{name} should be 32 random hexadecimal digits.")
     return value
@@ -108,7 +110,7 @@ def _turn(value: Any, most: int) -> tuple[str, str]:
 
 
 def _text(value: Any, name: str) -> str:
-    """Return a text that can be written as UTF-8; lone surrogates are replaced."""
+    """Return a text with lone surrogates replaced."""
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} should be a text.")
     return value.encode("utf-8", "replace").decode("utf-8")

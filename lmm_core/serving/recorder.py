@@ -1,4 +1,4 @@
-"""Records questions and answers beside the work of the server, which never waits for the disk."""
+"""Record questions and answers in a thread, so that the server never waits for the disk."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SECTIONS = 10  # found sections that are recorded, beside those that are cited
 
 @dataclass(frozen=True)
 class Judgement:
-    """A student's rating of an answer: its id, 1 for a thumb up, -1 for down, 0 for none, and a comment."""
+    """A student's rating of an answer. thumb: 1 up, -1 down, 0 none"""
 
     id: str
     thumb: int
@@ -38,36 +38,36 @@ class Judgement:
 
 
 class Recorder:
-    """Writes turns and judgements one after the other, in a thread of its own.
+    """Writes turns and judgements in order, in a thread of its own. Failures are logged, without the text.
 
-    What cannot be recorded is told to the log, without what was said. conversations: record
-    conversations and answers too, not questions alone; keep_days: what is older is deleted."""
+    conversations: record conversations and answers, not questions alone
+    keep_days: days after which records are deleted"""
 
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
         self._thread = ThreadPoolExecutor(1, "recorder")
 
     def add(self, turn: RecordedTurn) -> None:
-        """Record a turn, soon."""
+        """Record a turn in the thread."""
         recorded = turn if self.conversations else replace(turn, conversation="", answer="")
         self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, judgement: Judgement) -> bool:
         """Record a judgement, and return False if there is no such answer. Raise RecordingError.
 
-        Of questions alone, no comment is recorded: it would say more than the question."""
+        With questions alone, no comment is recorded: it would say more than the question."""
         comment = judgement.comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
         return bool(await asyncio.wrap_future(future))
 
     async def expire_daily(self) -> None:
-        """Delete what is too old, now and each day."""
+        """Delete expired records, now and each day."""
         while True:
             self._submit(self._expire)
             await asyncio.sleep(DAY)
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Finish writing, and stop the thread."""
         self._thread.shutdown()
         self.recordings.close()
 
@@ -76,7 +76,7 @@ class Recorder:
             self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
 
     def _submit(self, job: Callable[[], object]) -> Future[object]:
-        """Have a job done soon; the log is told of its failure."""
+        """Run a job in the thread; failures are logged."""
 
         def work() -> object:
             try:
@@ -89,7 +89,7 @@ class Recorder:
 
 
 def make_recorder(project: Project, log: Log) -> Recorder | None:
-    """Return the recorder of a project's server, or None if nothing is to be recorded."""
+    """Return the recorder of a project's server, None if recording is off."""
     options = project.serve
     if options.record == "off":
         return None
@@ -98,7 +98,7 @@ def make_recorder(project: Project, log: Log) -> Recorder | None:
 
 
 def describe_recording(options: ServeOptions) -> str:
-    """Return in words what a server records."""
+    """Return a description of what a server records."""
     if options.record == "off":
         return "recording: off (record in the section [serve])"
     where = "/".join(PLACE)
@@ -110,9 +110,9 @@ def describe_recording(options: ServeOptions) -> str:
 
 
 class RecordedAnswer:
-    """An answer that is being given, and recorded when it has ended; without a recorder, it is not.
+    """An answer in progress, recorded when it ends if there is a recorder.
 
-    id: that of the turn, for the page that judges it, "" if it is not recorded."""
+    id: of the turn, for judgements; "" if it is not recorded"""
 
     def __init__(self, recorder: Recorder | None, question: Question, found: Retrieval, by: str) -> None:
         self.recorder, self.question, self.found, self.by = recorder, question, found, by
@@ -121,13 +121,13 @@ class RecordedAnswer:
         self._first: float | None = None
 
     def hear(self, part: str) -> None:
-        """Take a part of the answer, which comes in this moment."""
+        """Add a part of the answer as it arrives."""
         if self._first is None:
             self._first = self._seconds()
         self.said.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
-        """Record how the answer has ended; answer: as a whole, if it came to its end."""
+        """Record the end of the answer. answer: as a whole, if it came to its end"""
         if self.recorder is None:
             return
         asked, cost = self.question, self.question.cost
@@ -140,12 +140,12 @@ class RecordedAnswer:
         )  # fmt: skip
 
     def _seconds(self) -> float:
-        """Return the seconds since the question came."""
+        """Return the seconds since the question arrived."""
         return round(time.perf_counter() - self.question.asked, 3)
 
 
 def outcome_of(answer: Answer) -> Outcome:
-    """Return how an answer that came to its end has ended."""
+    """Return the outcome of a complete answer."""
     if answer.answered:
         return "answered"
     if answer.off_topic:
@@ -154,7 +154,7 @@ def outcome_of(answer: Answer) -> Outcome:
 
 
 def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
-    """Return the best sections that were found, and those that an answer cites."""
+    """Return the best sections of a search, and those that an answer cites."""
     used = [one for one in answer.sources if one.number in answer.cited] if answer else []
     cited = {section_address(one): one.titles for one in used}
     sources = []

@@ -1,4 +1,4 @@
-"""Runs an application on this machine."""
+"""Run an application on this machine."""
 
 from __future__ import annotations
 
@@ -22,36 +22,37 @@ CONNECTIONS = 500  # at the same time; further requests get 503
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if a request does not arrive in time: uvicorn limits only the silence after an
-    answer. What else slow or many clients can do is held off by a reverse proxy."""
+    """A connection that is closed if a request does not arrive in time; uvicorn limits only idle ones.
+
+    A reverse proxy protects against other slow or numerous clients."""
 
     asking = 15.0  # seconds until a request has arrived
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._limit()
 
     def handle_events(self) -> None:
-        """Handle what has arrived."""
+        """Handle received data, and update the timer."""
         super().handle_events()
         self._limit()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Start the timer for the next request."""
         super().on_response_complete()
         self._limit()
 
     def send_400_response(self, msg: str) -> None:
-        """Say that a first request is invalid; in the middle of an answer nobody would understand it."""
+        """Answer an invalid first request; abort in the middle of an answer."""
         if self.cycle is None:
             super().send_400_response(msg)
         else:
             self.transport.abort()
 
     def _limit(self) -> None:
-        """Begin the time of a request that is waited for, or end it."""
+        """Start or stop the timer of a request that is awaited."""
         waits = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         if waits and self._timer is None:
             self._timer = self.loop.call_later(self.asking, self.transport.abort)
@@ -61,12 +62,12 @@ class Connection(H11Protocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 takes any free one. Raise OSError if it is not available."""
+    """Return a listening socket; port 0 takes any free one. Raise OSError."""
     return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return the address of a listening socket, for a browser."""
+    """Return the address of a listening socket for a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -74,7 +75,7 @@ def address_of(listening: socket.socket) -> str:
 def server_config(
     app: ASGIApp | Callable[[], ASGIApp], workers: int = 1, connections: int = CONNECTIONS
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration for an application, or with several workers for what makes it."""
+    """Return uvicorn's configuration. app: the application; with several workers, its factory"""
     http: Any = Connection
     return uvicorn.Config(
         app, http=http, factory=workers > 1, workers=workers, limit_concurrency=connections, log_config=None,
@@ -84,12 +85,12 @@ def server_config(
 
 
 def run_workers(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve with several processes until this one is told to end; one that ends is replaced."""
+    """Serve with several processes until this one ends; failed ones are replaced."""
     Multiprocess(config, sockets=[listening]).run()
 
 
 def end_with_parent() -> None:
-    """Have this process, a worker, end with the one that started it."""
+    """Have this worker end with the process that started it."""
 
     def watch() -> None:
         if (parent := parent_process()) is not None:

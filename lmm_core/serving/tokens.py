@@ -1,4 +1,4 @@
-"""Access tokens by course or group: a file of their hashes."""
+"""Access tokens of courses and groups: a file of their hashes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token that lets its holders ask. name: of a course or a group; sha256: of the token, which is kept
-    nowhere; made: the day."""
+    """A token. name: of a course or group; sha256: of the token, which is not stored; made: the day"""
 
     name: str
     sha256: str
@@ -43,8 +42,9 @@ def tokens_path(root: Path) -> Path:
 
 
 def read_tokens(path: Path) -> list[Token] | None:
-    """Return the tokens in a file, None if there is no file. Raise TokenError if it cannot be relied on:
-    it cannot be read, is damaged, is a link, or others than its owner may read or change it."""
+    """Return the tokens in a file, None without one.
+
+    Raise TokenError for a file that is unreadable, damaged or a link, or that others may read or change."""
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode):
@@ -72,8 +72,7 @@ def _tokens_in(data: bytes, path: Path) -> list[Token]:
 
 
 def add_token(root: Path, name: str) -> str:
-    """Make a token for a course or group, and return it; only its hash is kept. Raise TokenError, and
-    OSError if the file cannot be written."""
+    """Create a token and return it; only its hash is stored. Raise TokenError and OSError."""
     if not _NAME.fullmatch(name):
         raise TokenError("The name of a token has up to 60 letters, digits, blanks and . _ + -, and begins with one.")
     path = tokens_path(root)
@@ -87,7 +86,7 @@ def add_token(root: Path, name: str) -> str:
 
 
 def revoke_token(root: Path, name: str) -> None:
-    """Take a token away; servers that run refuse it from then on. Raise TokenError and OSError."""
+    """Remove a token, also from running servers. Raise TokenError and OSError."""
     tokens = read_tokens(tokens_path(root))
     kept = [one for one in tokens or () if one.name != name]
     if len(kept) == len(tokens or ()):
@@ -119,15 +118,16 @@ def _hash(token: bytes) -> str:
 
 
 class TokenFile:
-    """The tokens of a project as a server has them: read at each request."""
+    """The tokens of a project, read at each request."""
 
     def __init__(self, root: Path) -> None:
         self.path = tokens_path(root)
         self._was_there = False
 
     def read(self) -> list[Token] | None:
-        """Return the tokens, None if there never was a file. Raise TokenError if they cannot be relied on: a file
-        that has gone while the server runs lets nobody in."""
+        """Return the tokens, None if there never was a file. Raise TokenError.
+
+        A file that disappears while the server runs lets nobody in."""
         tokens = read_tokens(self.path)
         if tokens is None and self._was_there:
             raise TokenError(f"{self.path}: gone. Start the server anew to let all in, or make tokens")
@@ -135,7 +135,7 @@ class TokenFile:
         return tokens
 
     def name_of(self, given: bytes) -> str | None:
-        """Return the name of a token that was given, None if it is none. Raise TokenError."""
+        """Return the name of a token, None for a wrong one. Raise TokenError."""
         digest = _hash(given)
         names = [one.name for one in self.read() or () if hmac.compare_digest(one.sha256, digest)]
         return names[0] if names else None

@@ -1,5 +1,4 @@
-"""Give a site its ask box, in which students search and practise on every page.
+"""The ask box of a site, in which students search and practise.
 
-Its data are scripts, since a page that is opened as a file may fetch nothing else. Nothing that is
-left out of the notes is in them, unless the project includes its type.
-"""
+Its data are scripts, since a page opened as a file may fetch nothing else. Hidden parts are not in them, unless the
+project includes their type."""

@@ -1,4 +1,4 @@
-"""Write an ask box into a rendered site, and take it out."""
+"""Write an ask box into a rendered site, and remove it."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ def write_box(
 
 
 def remove_box(output: Path) -> None:
-    """Take the ask box, if any, out of a site. Raise OSError, and FolderError if its folder is not
-    ours."""
+    """Remove the ask box of a site. Raise OSError, and FolderError if its folder is not ours."""
     folder = output / ASK_FOLDER
     check_inside(output, folder)
     if not is_ours(folder, BOX):
@@ -83,7 +82,7 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> None:
-    """Put the tag of the box into a page, given its place and its name."""
+    """Put the tag of the box into a page. mark: the hash of its sections"""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())

@@ -1,4 +1,4 @@
-"""Make the data of an ask box: the sections, and how questions are read and passages ranked. It is one script."""
+"""Make the data of an ask box: the sections, and the words and weights that a search needs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,14 @@ FORMAT = 9  # of the data; box.js reads no other
 class BoxData:
     """The data of an ask box, as JSON.
 
-    pages: a hash of each page's sections, which the page holds, too: by it the box notices data that are older or newer
-    than the page."""
+    pages: a hash of each page's sections, which is also in the page, so that outdated data are noticed"""
 
     text: bytes
     pages: dict[str, str]
 
     @property
     def script(self) -> bytes:
-        """The script that gives a page the data."""
+        """The script that hands the data to a page."""
         return b"lmmAsk.take(%b)\n" % self.text
 
 
@@ -47,8 +46,7 @@ def box_data(
     left_out: Collection[str] = (),
     made: datetime | None = None,
 ) -> BoxData:
-    """Return the data. synonyms: those of the configuration; left_out: fields that are not searched; made: when, if not
-    now."""
+    """Return the data of a box. left_out: fields that are not searched; made: the time of making, by default now"""
     named = language_code(language) or USUAL_LANGUAGE
     pages, words = _page_hashes(rows), set(_words(rows))
     about = {
@@ -83,7 +81,6 @@ def _page_hashes(rows: BoxRows) -> dict[str, str]:
 
 
 def _words(rows: BoxRows) -> Iterator[str]:
-    """Yield the words of all sections, folded."""
     for _, _, title, _, _, summary, questions, passages in rows.sections:
         texts = (title, summary, *questions, *(one if isinstance(one, str) else one[0] for one in passages))
         for word in find_words(in_unicode("\n".join(texts))):
@@ -91,7 +88,7 @@ def _words(rows: BoxRows) -> Iterator[str]:
 
 
 def _stems(words: set[str], language: str) -> list[str]:
-    """Return the stems of words, each followed by the words that differ from it, with blanks between."""
+    """Return lines of a stem followed by its words, except itself."""
     stem_of, forms = Stemmer(language).stem, defaultdict[str, list[str]](list)
     for word in sorted(words):
         stem = stem_of(word)

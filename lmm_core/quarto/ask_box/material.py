@@ -1,4 +1,4 @@
-"""Read the material of an ask box from what the pages of a site show, and from the types it includes."""
+"""Read the material of an ask box from the documents, as their pages show them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A document and the page that shows it, a path from the site's folder. An included document has
-    the page of the document that includes it, in which its header is a block before what follows. file: the
-    document as it was read, None if it is to be read."""
+    """A document and the page that shows it.
+
+    page: its path in the site; an included document has the page of the one that includes it
+    file: the document as it was read, None if it is still to be read"""
 
     source: Path
     page: str
@@ -43,8 +44,9 @@ class SitePage:
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks that stay in the notes, with their metadata. Headings carry the identifiers
-    that Pandoc gives them, which depend on the headings that are left out, too."""
+    """Return the blocks that stay in the notes, with their metadata.
+
+    Headings get the identifiers that Pandoc gives them, which depend on hidden headings, too."""
     blocks = extract_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
@@ -69,7 +71,8 @@ def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
 def read_material(
     page: SitePage, text: str, project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> Material:
-    """Return the material of a document, given as text, that its page shows. settings: those of `_quarto.yml`.
+    """Return the material of a document that its page shows. settings: of `_quarto.yml`
+
     Raise QuartoError and ConfigError."""
     blocks = parse_markdown_text(text)
     own = project_of(blocks, project, logger)

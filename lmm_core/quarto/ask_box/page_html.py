@@ -1,4 +1,4 @@
-"""Read identifiers and the words of references from the HTML of a rendered page."""
+"""Read the identifiers of a rendered page and the words of its references."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is kn
 
 @dataclass(frozen=True)
 class PageText:
-    """The parts of a page that matter to the box.
+    """The parts of a page that the box uses.
 
     ids: of its elements
-    words: the text that the page shows for each label it refers to and each work it cites
-    tag: the script of the ask box, if there is just one
-    """
+    words: the text shown for each label and each cited work
+    tag: the script tag of the ask box, if there is exactly one"""
 
     ids: frozenset[str]
     words: Mapping[str, str] = field(default_factory=dict)
@@ -29,7 +28,7 @@ class PageText:
 
 
 def read_page(text: str) -> PageText:
-    """Return what an HTML page has."""
+    """Parse a page."""
     page = parse_html(text)
     words: dict[str, str] = {}
     for element in page.css("a.quarto-xref, span.citation[data-cites]"):

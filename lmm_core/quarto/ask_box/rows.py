@@ -1,4 +1,4 @@
-"""The rows of an ask box's data: the sections of the documents that it covers."""
+"""Rows of an ask box's data: the sections of its documents."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from .page_html import PageText
 
 @dataclass
 class BoxRows:
-    """The rows of an ask box. documents: page and source of each; sections: see `section_rows`, with the number of
-    their document; types: the number of passages of each type, of those left out, too."""
+    """Rows of an ask box.
+
+    documents: page and source of each
+    sections: see `section_rows`, with the number of their document
+    types: the number of passages of each type, including hidden ones"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
@@ -42,8 +45,9 @@ def read_rows(
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> BoxRows:
-    """Return the rows of some pages. shown: what the site's pages have, by their names; settings: those of
-    `_quarto.yml`. Raise OSError, MarkdownError, QuartoError and ConfigError."""
+    """Return the rows of pages. shown: the parsed pages of the site, by name
+
+    Raise OSError, MarkdownError, QuartoError and ConfigError."""
     rows = BoxRows()
     for page in pages:
         text = (page.file or read_markdown(page.source)).text
@@ -55,8 +59,9 @@ def read_rows(
 
 
 def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
-    """Yield the sections of a document, as rows: number of the document, depth, title, identifier in the page,
-    minutes of reading, summary, questions, passages."""
+    """Yield a document's sections as rows.
+
+    A row has document number, depth, title, identifier, minutes of reading, summary, questions and passages."""
     for section in document.walk():
         title = plain_line(section.titles[-1]) if section.titles else ""
         minutes = round(reading_minutes(section.passages), 1)
@@ -67,8 +72,7 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
 
 
 def _existing(section: Section, ids: frozenset[str]) -> str:
-    """Return the section's identifier if the page has it, else that of the nearest section around
-    it, or "" for the page as a whole."""
+    """Return the identifier of the section, or of the nearest one around it, that the page has; "" for the page."""
     found: Section | None = section
     while found is not None:
         if found.anchor and found.anchor in ids:
@@ -78,8 +82,7 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 
 
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    """Return a passage as its text, or, if it has more, as a list of its text, its type, the term of a
-    definition, and the words that it emphasises; what is empty at the end is left out."""
+    """Return a passage as its text, or as a list of text, type, defined term and emphasised words."""
     text, type = plain_text(passage.text, words), type_of(passage)
     term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
     row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]

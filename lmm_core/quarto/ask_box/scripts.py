@@ -10,7 +10,7 @@ PARTS = ("words.js", "page.js", "formulas.js", "minisearch.js", "search.js", "st
 
 
 def box_files() -> dict[str, bytes]:
-    """Return the box's files by their names. Raise QuartoError if they are missing, and OSError."""
+    """Return the box's files by name. Raise QuartoError if they are missing, and OSError."""
     files = {path.name: path.read_bytes() for path in sorted((packaged_extension() / "ask").iterdir())}
     files[OPENED] = b"".join(files.pop(name) for name in PARTS)
     return files

@@ -27,16 +27,18 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
 @dataclass(frozen=True, slots=True)
 class PageConditions:
-    """The conditions that decide what a page shows. profiles: those of the render. metadata: the
-    document's, merged over the project's. runs: True if code is run in the document, as it is not
-    in a plain .md file."""
+    """Conditions that decide what a page shows.
+
+    profiles: of the render
+    metadata: the document's, merged over the project's
+    runs: its code is run, as in any document but a plain .md file"""
 
     profiles: frozenset[str]
     metadata: Mapping[str, Any]
     runs: bool
 
     def visible_text(self, source: str) -> str:
-        """Return a text without the parts that the page does not show."""
+        """Return a text without the parts that the page hides."""
         source = self._without_divs(source)
         pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))
         return "".join(pieces)
@@ -55,7 +57,7 @@ class PageConditions:
         return "content-visible" in attributes.classes and not self._holds(attributes.pairs)
 
     def _holds(self, pairs: Mapping[str, str]) -> bool:
-        """Return True if all conditions among the attributes are met, or if there are none."""
+        """Return True if all conditions among the attributes are met."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -75,8 +77,7 @@ class PageConditions:
         return _COMPUTED.sub("", text) if self.runs else text
 
     def _code(self, cell: str) -> str:
-        """Return fenced code as the page shows it: without the options of a cell that is run, and ""
-        if they hide its code."""
+        """Return fenced code as the page shows it: without the options of a cell that runs, "" if they hide it."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

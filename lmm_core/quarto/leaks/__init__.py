@@ -1,4 +1,4 @@
-"""Look for what is left out of the notes in everything that was rendered."""
+"""Search rendered files for text that is left out of the notes."""
 
 from .check import look_for_leaks
 from .findings import Findings, Leak

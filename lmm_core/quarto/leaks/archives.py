@@ -1,8 +1,6 @@
-"""Read the files in archives (zip, tar, gzip, bzip2, xz), and in archives inside these.
+"""Read the files in archives (zip, tar, gzip, bzip2, xz), nested ones included.
 
-The first bytes of a file tell its kind. Limits keep an archive that was made to fill the memory from
-doing so.
-"""
+The first bytes of a file tell its kind. Limits protect against archives made to fill the memory."""
 
 from __future__ import annotations
 
@@ -28,18 +26,18 @@ _SHORT = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar", ".svg
 
 
 class ArchiveError(LmmError):
-    """An archive, or the rest of one, cannot be read."""
+    """An archive, or a part of one, cannot be read."""
 
 
 @dataclass
 class Budget:
-    """The bytes and files that may still be unpacked of one file."""
+    """The bytes and files that may still be unpacked from one file."""
 
     size: int = LIMIT
     members: int = MEMBERS
 
     def take(self, data: bytes) -> bytes:
-        """Return what was unpacked. Raise ArchiveError if it exceeds the limits."""
+        """Charge unpacked data to the budget and return it. Raise ArchiveError if it is exceeded."""
         self.size -= len(data)
         self.members -= 1
         if self.size < 0 or self.members < 0:
@@ -48,10 +46,9 @@ class Budget:
 
 
 def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-    """Yield the files in an archive, each with its path in it: "" for a file that is packed alone, and
-    for `data` itself if it is no archive.
+    """Yield the files in an archive with their paths; "" for a single packed file and for `data` that is no archive.
 
-    Raise ArchiveError if some of them cannot be read, after yielding those that can."""
+    Raise ArchiveError if some cannot be read, after yielding the others."""
     try:
         found = _members(name, data, budget)
         if found is None or depth >= DEPTH:
@@ -75,14 +72,13 @@ def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[t
 
 
 def inner_name(name: str) -> str:
-    """Return the name of the file that is packed alone in another: `a.json` for `a.json.gz`."""
+    """Return the name of a single packed file: `a.json` for `a.json.gz`."""
     path = PurePosixPath(name)
     return path.with_suffix(_SHORT.get(path.suffix.lower(), "")).name if path.suffix else name
 
 
 def _members(name: str, data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]] | None:
-    """Return the files that are packed in a file, or None if it is no archive. Raise ArchiveError if
-    it is of a kind that is not read."""
+    """Return the files in an archive, None for other files. Raise ArchiveError for unsupported kinds."""
     for sign, kind in _NOT_READ.items():
         if data.startswith(sign):
             raise ArchiveError(f"{kind} archives cannot be read")

@@ -1,5 +1,4 @@
-"""Sum up the leaks of a render, and name what has caused them: settings by which Quarto publishes whole
-sources or does not see what is left out, and titles."""
+"""Summarize the leaks of a render and their causes: settings that publish sources or ignore divs, and titles."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ TITLE = (
 
 
 def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
-    """Return the messages, one a line, that sum up the leaks of a render."""
+    """Return the summary of the leaks of a render, one message a line."""
     where = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
     parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
     stands = "stands" if len(leaks) == 1 else "stand"
@@ -60,7 +59,7 @@ def _name(file: Path, project_dir: Path) -> str:
 
 
 def cause_in_source(leak: Leak, project_dir: Path) -> str:
-    """Return the message on what in a source, or its settings, has put a part of it into the site, or ""."""
+    """Return the message on the cause of a leak in its source or settings, or ""."""
     try:
         blocks = parse_markdown_text(read_markdown(leak.source).text)
         settings = page_settings(leak.source, header_content(blocks), read_project(project_dir))
@@ -73,7 +72,7 @@ def cause_in_source(leak: Leak, project_dir: Path) -> str:
 
 
 def explain_reader(settings: Mapping[str, Any]) -> str:
-    """Return the message on the reader that settings name for a page if it knows no fenced divs, else ""."""
+    """Return the message on a page's reader if it does not know fenced divs, else ""."""
     formats = [settings, *mapping_in(settings, "format").values()]
     named = [one.get(key) for one in formats if isinstance(one, dict) for key in ("from", "reader")]
     return next((READER.format(name) for name in named if name and not _knows_divs(str(name))), "")

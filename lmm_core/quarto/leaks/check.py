@@ -1,8 +1,6 @@
-"""Look for what is left out of the notes in everything that was rendered.
+"""Search rendered files for text that is left out of the notes.
 
-Text and metadata that knitting leaves out are cut into runs of words, and these are looked for in
-every file of the output. Words that the notes say as well are no leak.
-"""
+Hidden text and metadata are cut into runs of words, the needles. Words that the notes contain as well are no leak."""
 
 from __future__ import annotations
 
@@ -42,12 +40,12 @@ def look_for_leaks(
     ask: AskBoxSettings | None = None,
     read: Iterable[MarkdownDocument] = (),
 ) -> Findings:
-    """Return the leaks of some sources in an output (a folder, a file, or several), and counts of what
-    was looked for. published: other documents of the site, in a partial render those of the other
-    pages; words in their notes are no leak. ask: the site's ask box, whose data may hold the types
-    that it includes, and the questions and summaries of what stays in. read: documents that have been read,
-    and need not be read again. Files that cannot be read are reported as errors, those of a kind that cannot
-    be looked into as warnings."""
+    """Return the leaks of sources in an output (a folder, a file, or several), with counts.
+
+    published: other documents of the site, whose notes may contain the same words
+    ask: the site's ask box, whose data may contain included types, questions and summaries
+    read: documents that are already in memory
+    Unreadable files are reported as errors, unsupported kinds as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
@@ -66,7 +64,6 @@ def look_for_leaks(
 
 
 def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterator[str]:
-    """Yield the places of parts that look like solutions."""
     for document in documents:
         path, root = document.path, project.root
         name = path.relative_to(root) if path.is_relative_to(root) else path
@@ -74,7 +71,7 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, and what was found. files: how many were looked into."""
+    """A search for secrets in files, and its results. files: the number of files searched"""
 
     def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
         self.secrets, self._notes, self._index = secrets, notes, Index()
@@ -90,7 +87,7 @@ class _LeakSearch:
         self._shipped = frozenset(box_files().values())
 
     def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
-        """Return the needles of a secret. Note by which element or name it may be found as well."""
+        """Return the needles of a secret, and index the element or name that may show it as well."""
         needles = dict.fromkeys(find_needles(secret.text))
         if not needles and (element := element_of(secret)):
             self._short.elements.setdefault(element, at)
@@ -99,7 +96,7 @@ class _LeakSearch:
         return needles or dict.fromkeys(beside_others(secret))
 
     def look_into(self, file: Path, logger: LoggerBase) -> None:
-        """Add the leaks of a file, each once. Report what cannot be read."""
+        """Add the leaks of a file, each once. Unreadable files are reported."""
         try:
             data = file.read_bytes()
         except OSError as error:
@@ -122,7 +119,7 @@ class _LeakSearch:
             self.unsearched[file.suffix.lstrip(".").upper()] += 1
 
     def _find(self, text: Text, file: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield the numbers of the secrets that a text has and the notes do not say, each with the words found."""
+        """Yield the secrets in a text that the notes do not contain: their numbers, each with the words."""
         is_data = file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
@@ -141,12 +138,12 @@ class _LeakSearch:
                 yield at, words
 
     def unused_figures(self, output: Path, project: Project) -> Iterator[Leak]:
-        """Yield the figures in an output that only cells left out have made."""
+        """Yield the figures in an output that only hidden cells have made."""
         cells = {secret.source: secret.piece.line for secret in reversed(self._cells)}
         return unused_figures(output, cells, self._figures, project)
 
     def passed_over(self) -> int:
-        """Return how many secrets are too short to be told, or stand in the notes as well as far as files have them."""
+        """Return the number of secrets that are too short, or that the notes contain wherever they were found."""
         told = {at for needle, secrets in self._index.secrets.items() if needle not in self._kept for at in secrets}
         told |= {at for element, at in self._short.elements.items() if element not in self._kept}
         told |= {at for name, at in self._short.names.items() if f"#{name}" not in self._kept}
@@ -154,7 +151,7 @@ class _LeakSearch:
 
 
 def _without_programs_own(source: str) -> str:
-    """Return the description of an ask box's data without the words by which the box reads questions."""
+    """Return the description of a box's data without the program's own word lists."""
     begin, end = source.find("{"), source.rfind("}") + 1
     try:
         values = json.loads(source[begin:end])

@@ -1,7 +1,6 @@
-"""Find the comments of metadata (`<!-- lmm`) that no filter took out of a page.
+"""Find metadata comments (`<!-- lmm`) that no filter removed from a page.
 
-They are found as such and not by their words, of which a short one (`type: exercise`) has too few.
-"""
+They are matched by their opening: a short one (`type: exercise`) has too few words to search for."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _REACH = 300  # characters of a comment that are looked at
 
 
 def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
-    """Yield a leak for each comment of metadata in a page, at its line there."""
+    """Yield a leak for each metadata comment in a page, at its line."""
     if text.suffix not in PAGES or "<!--" not in text.source:
         return
     for found in islice(_OPEN.finditer(text.source), MOST):

@@ -1,8 +1,6 @@
-"""Find the figures in a site that only cells left out of the notes have made.
+"""Find the figures in a site that only hidden cells have made.
 
-Quarto runs a cell before anything is left out, and copies its figure into the site, although no page
-shows it.
-"""
+Quarto runs cells before anything is left out, and copies their figures even if no page shows them."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ _END = re.compile(r"[\"'()<>\s\\]")
 
 
 def named_figures(source: str) -> Iterator[str]:
-    """Yield the figures that a text names, as paths that begin with the folder named after their
-    document."""
+    """Yield the figures that a text names, as paths from the folder of their document's figures."""
     at = source.find(_FOLDER)
     while at >= 0:
         end = _END.search(source, at)
@@ -33,14 +30,17 @@ def named_figures(source: str) -> Iterator[str]:
 
 
 def makes_figures(text: str) -> bool:
-    """Return True if a text has a cell, which may make a figure."""
+    """Return True if a text has a cell."""
     return _CELL.search(text) is not None
 
 
 def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
-    """Yield the figures that nothing in a site names, of documents in which cells are left out. A page
-    in which a notebook's cells are embedded has the figures of all of them, too. cells: the line of the
-    first such cell in each document; named: the figures that the files of the site name."""
+    """Yield the figures that nothing in a site names, of documents with hidden cells.
+
+    A page that embeds a notebook's cells has the figures of all of them.
+
+    cells: the line of the first hidden cell in each document
+    named: the figures that the files of the site name"""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)
@@ -54,8 +54,7 @@ def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], pro
 
 
 def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
-    """Return the folder of a site that holds a document's figures, or None if the document lies
-    outside the project."""
+    """Return the folder of a document's figures in a site, None for documents outside the project."""
     path, root = source.resolve(), project.root.resolve()
     return (
         (output / path.relative_to(root)).with_suffix("").with_name(f"{path.stem}_files")
@@ -65,5 +64,4 @@ def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
 
 
 def _figures(output: Path) -> list[Path]:
-    """Return the figures in a site that cells have made."""
     return sorted(file for file in output.rglob("*_files/figure-*/*") if file.is_file())

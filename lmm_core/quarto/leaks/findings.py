@@ -1,4 +1,4 @@
-"""Leaks, and what is to be said of a search for them."""
+"""Results of a search for leaks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _NAMED = 5  # places in a sentence
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A part of `source`, at `line`, that is left out of the notes but stands in `file` of the output.
-    text: the part's first words, or the words found if only a later piece of it stands there.
-    member: the path inside `file` if that is an archive. is_figure: the file itself is a figure that
-    only cells left out have made."""
+    """A part of `source`, at `line`, that is left out of the notes but is in `file` of the output.
+
+    text: the part's first words, or the words found if only a later piece is there
+    member: the path inside `file` if that is an archive
+    is_figure: the file itself is a figure that only hidden cells have made"""
 
     file: Path
     source: Path
@@ -33,11 +34,11 @@ class Leak:
 
 @dataclass(slots=True)
 class Findings:
-    """The leaks found, with the numbers of `parts` that were looked for and of `files` looked into.
+    """Leaks, and the numbers of `parts` and `files` searched.
 
-    passed_over: the number of parts too short to tell, or which the notes say as well.
-    unsearched: the numbers of files that could not be looked into, by their kinds (`PDF`).
-    solutions: where nothing is marked as left out, the places of parts that look like solutions."""
+    passed_over: the number of parts that are too short, or in the notes as well
+    unsearched: the numbers of files that could not be searched, by kind (`PDF`)
+    solutions: if nothing is marked as left out, the places of parts that look like solutions"""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0

@@ -1,4 +1,4 @@
-"""Text that the notes publish themselves, which is no leak. A document is read only when a file has words of it."""
+"""Text that the notes publish themselves, which is no leak. Documents are knitted only when needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
 class KeptTexts:
-    """Texts one after the other, as they stand on the page when the parts between them are gone."""
+    """Texts in sequence, as on a page from which the parts between them are removed."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = [*texts]
@@ -41,16 +41,16 @@ class KeptTexts:
         return {name for text in self.texts for name in _NAMES.findall(text)}
 
     def have(self, needle: Needle) -> bool:
-        """Return True if the texts have a needle, with the words of their markup or without."""
+        """Return True if the texts contain a needle, with the words of their markup or without."""
         return self._written.has(needle) or self._rendered.has(needle)
 
     def have_element(self, letters: str) -> bool:
-        """Return True if a line that may be an element of a page has just these letters."""
+        """Return True if a line that may be an element of a page has exactly these letters."""
         return (letters in self._written.letters or letters in self._rendered.letters) and letters in self._elements
 
 
 class _Note:
-    """The published text of a document. include: types that the data of an ask box hold as well."""
+    """The published text of a document. include: types that an ask box's data contain as well"""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include
@@ -63,7 +63,7 @@ class _Note:
 
     @cached_property
     def data(self) -> KeptTexts:
-        """The parts that the data of an ask box may hold beside the texts: questions, summaries, further types."""
+        """Further parts that an ask box's data may contain: questions, summaries, included types."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
             return KeptTexts(annotation_texts(document.blocks, rules))
@@ -72,7 +72,7 @@ class _Note:
 
     @cached_property
     def names(self) -> Set[str]:
-        """The names of its headings, and those that it links to."""
+        """The names of its headings, and of those that it links to."""
         return {*self._document.names(), *self.texts.names}
 
 
@@ -94,8 +94,11 @@ class PublishedNotes:
         self._said: dict[tuple[bool, Needle], bool] = {}
 
     def say(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
-        """Return True if the notes have a needle. source: of its part; file: in which it was found; is_data: what
-        the data of an ask box may hold counts as well."""
+        """Return True if the notes contain a needle.
+
+        source: the document of its part
+        file: in which it was found
+        is_data: the file is an ask box's data, which may contain more"""
         key = is_data, needle
         if key not in self._said:
             in_data = (note.data for note in self._likely(source, file)) if is_data and self._has_data else ()
@@ -104,7 +107,7 @@ class PublishedNotes:
         return self._said[key]
 
     def have_element(self, letters: str, source: Path, file: Path) -> bool:
-        """Return True if a line of the notes has just these letters."""
+        """Return True if a line of the notes has exactly these letters."""
         texts = (note.texts for note in self._likely(source, file))
         return any(one.have_element(letters) for one in chain([self._project], texts))
 
@@ -113,7 +116,7 @@ class PublishedNotes:
         return any(name in note.names for note in self._likely(source, file))
 
     def _likely(self, source: Path, file: Path) -> Iterator[_Note]:
-        """Yield the notes, first those that most likely say what was found: of its source, and of the page."""
+        """Yield all notes, likely matches first: the source's, and the page's."""
         first = {self._notes[source]: True} | dict.fromkeys(self._by_stem.get(file.stem, ()))
         yield from first
         yield from (note for note in self._notes.values() if note not in first)

@@ -1,8 +1,7 @@
-"""Find parts of one or two words ("Answer: 42."), which may stand anywhere in the notes.
+"""Find parts of one or two words ("Answer: 42."), which may appear anywhere in the notes.
 
-They are looked for together with the words right before and after them in the source, and as the
-whole text of an element (a paragraph, an item, a heading); headings also by their names in links.
-"""
+They are searched together with their neighbouring words in the source, and as the whole text of an element (a
+paragraph, an item, a heading); headings also by their names in links."""
 
 from __future__ import annotations
 
@@ -38,14 +37,13 @@ _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:
 
 @dataclass
 class ShortParts:
-    """The texts of whole elements, and the names of headings, that are looked for; each with the number
-    of its secret."""
+    """Texts of whole elements and names of headings to search for, each with the number of its secret."""
 
     elements: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
     def find(self, text: Text, letters: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield the secrets that a text has: their numbers, each with the words found. letters: all of the text."""
+        """Yield the numbers of the secrets in a text, each with the words found. letters: of the text"""
         if any(element in letters for element in self.elements):
             for words in elements_of(text):
                 at = self.elements.get("".join(words))
@@ -57,20 +55,20 @@ class ShortParts:
 
 
 def element_of(secret: Secret) -> str:
-    """Return the letters of a short part if they are looked for as the whole text of an element, else ""."""
+    """Return the letters of a short part to be searched as a whole element, else ""."""
     words = markdown_words(secret.text)
     is_told = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
     return "".join(words) if is_told else ""
 
 
 def name_of(secret: Secret) -> str:
-    """Return the name of a heading that is looked for in links, else ""."""
+    """Return the name of a heading to be searched in links, else ""."""
     name = secret.piece.slug
     return name if "-" in name and len(name) >= SHORT else ""
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the letters of each line that may be an element of a page, and those of it after a colon."""
+    """Yield the letters of each line that may be an element, and of its part after a colon."""
     for text in texts:
         for line in _LINES.split(text):
             yield "".join(markdown_words(line))
@@ -81,8 +79,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[str]:
 
 
 def beside_others(secret: Secret) -> Iterator[Needle]:
-    """Yield a short part together with the words beside it: on both sides, or, if it has two words or
-    more, on one side."""
+    """Yield a short part with the words on both sides; from two words on, also with one side's."""
     if secret.piece.is_metadata:
         return
     runs = joined_runs(secret.text)
@@ -98,8 +95,9 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
-    """Return the words on one side of a part: those of the nearest text, and those of the nearest text
-    that stays in. step: -1 for the side before, 1 for the side after."""
+    """Return the words on one side: of the nearest text, and of the nearest that stays in.
+
+    step: -1 for the side before, 1 for the side after"""
     found = [_nearest(secret, step, only_kept, words) for only_kept in (False, True)]
     return [one for one in found if one]
 
@@ -138,7 +136,7 @@ def names_in(text: Text) -> set[str]:
 
 
 def elements_of(text: Text) -> Iterator[list[str]]:
-    """Yield the words of each element in a page, or of each value in Quarto's search index."""
+    """Yield the words of each element of a page, or of each value of Quarto's search index."""
     if text.suffix == ".json":
         yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
@@ -161,7 +159,7 @@ def _own_text(element: LexborNode) -> str:
 
 
 def _values_of(text: Text) -> Iterator[str]:
-    """Yield the texts in Quarto's search index; nothing from another file."""
+    """Yield the texts in Quarto's search index; nothing for other files."""
     try:
         found = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):

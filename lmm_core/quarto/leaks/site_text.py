@@ -1,5 +1,4 @@
-"""Read the text of rendered files: HTML, search indexes, markdown, PDF, office documents, and those
-in archives."""
+"""Read the text of rendered files: HTML, search indexes, markdown, PDF, office documents and archives."""
 
 from __future__ import annotations
 
@@ -62,8 +61,9 @@ class Text:
 
 
 def find_files(output: Path) -> list[Path]:
-    """Return all files of an output that may hold text, in their order, with all that cannot be looked at, so that
-    reading it fails and is reported. No link to a folder is followed."""
+    """Return the files of an output that may contain text, sorted, and what cannot be looked at.
+
+    No link to a folder is followed."""
     found, refused = [os.fspath(output)], list[str]()
     if output.is_dir():
         folders = os.walk(output, onerror=lambda error: refused.append(error.filename))
@@ -73,7 +73,7 @@ def find_files(output: Path) -> list[Path]:
 
 
 def _may_be_file(path: str) -> bool:
-    """Return True if a path is a file, or what may not be looked at, links followed."""
+    """Return True for a file, links followed, and for what may not be looked at."""
     try:
         return S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 (Path.is_file of some versions of Python says no)
     except PermissionError:
@@ -87,8 +87,7 @@ def _place(path: str) -> list[str]:
 
 
 def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
-    """Yield the text of a file that holds some bytes, or the texts of the files in an archive. Warn of those
-    that cannot be looked into."""
+    """Yield the text of a file, or the texts in an archive. Warn of files that cannot be searched."""
     if path.suffix.lower() in _ZIPPED and not data.startswith(b"PK"):
         logger.warning(f"{path}: This is no zip file, although its ending says so. It was looked into as plain text.")
     try:
@@ -110,7 +109,7 @@ def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
 
 
 def extract_text(source: str, suffix: str) -> str:
-    """Return the words of a file that is text, by its ending."""
+    """Return the words of a text file, by its suffix."""
     if suffix == ".pdf":
         return source
     if suffix in (".json", ".ipynb", ".map"):
@@ -126,7 +125,6 @@ def extract_text(source: str, suffix: str) -> str:
 
 
 def _scripts(source: str) -> Iterator[str]:
-    """Yield the texts between the tags of scripts."""
     start: int | None = None
     for tag in _SCRIPT.finditer(source):
         if tag["end"] and start is not None:
@@ -137,7 +135,7 @@ def _scripts(source: str) -> Iterator[str]:
 
 
 def unescape_javascript(source: str) -> str:
-    """Return the text of JavaScript with the escapes in its strings replaced by the characters."""
+    """Return JavaScript with the escapes in its strings decoded."""
 
     def character(found: re.Match[str]) -> str:
         code = found[1] or found[2] or found[3]
@@ -149,7 +147,6 @@ def unescape_javascript(source: str) -> str:
 
 
 def _keys(value: Any) -> Iterator[str]:
-    """Yield the keys in a value of lists and mappings."""
     if isinstance(value, dict | list):
         yield from map(str, value) if isinstance(value, dict) else ()
         for item in value.values() if isinstance(value, dict) else value:
@@ -165,8 +162,7 @@ def _json_text(source: str) -> str:
 
 
 def _encoded_texts(source: str) -> Iterator[str]:
-    """Yield the texts that are encoded in addresses (a mail with a text, a page inside a page) and in
-    cells that the browser runs."""
+    """Yield the texts encoded in addresses (a mail with a text, an embedded page) and in Observable's cells."""
     if "%20" in source:
         yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
@@ -176,8 +172,7 @@ def _encoded_texts(source: str) -> Iterator[str]:
 
 
 def _base64_text(source: str, at: int, suffix: str) -> str:
-    """Return the words of a file that stands in a text as base64, at a position, or "" if it cannot be
-    decoded."""
+    """Return the words of a base64 file at a position of a text, "" if it cannot be decoded."""
     code = _BASE64.match(source, at)
     try:
         data = base64.b64decode(code[0]) if code else b""
@@ -190,8 +185,7 @@ def _base64_text(source: str, at: int, suffix: str) -> str:
 
 
 def _decode(data: bytes) -> str:
-    """Return the text of some bytes: UTF-8, or UTF-16 or 32 if they look like it. NULs are removed, as
-    they would hide a word if they stood between its letters."""
+    """Decode UTF-8, or UTF-16 or 32 if it looks like it. NULs are removed, since they could split a word."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").replace("\0", "")
@@ -199,8 +193,7 @@ def _decode(data: bytes) -> str:
 
 
 def _utf16_encoding(data: bytes) -> str:
-    """Return the encoding of UTF-16 without a byte order mark, or "". In such a text every other byte
-    is NUL."""
+    """Return the encoding of UTF-16 without a byte order mark, in which every other byte is NUL; else ""."""
     head = data[:4000]
     if not head.count(0) > len(head) * 0.3:
         return ""
@@ -215,8 +208,7 @@ def _has_nuls(data: bytes) -> bool:
 
 
 def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
-    """Return the text of a PDF, or None if it cannot be read. packed: its bytes if it stands in an
-    archive."""
+    """Return the text of a PDF, None if it cannot be read. packed: its bytes if it is in an archive"""
     command = shutil.which("pdftotext")
     if command is None:
         return None

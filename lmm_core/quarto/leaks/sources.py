@@ -1,4 +1,4 @@
-"""Read the sources of a site: the parts that are left out of the notes, and the texts that stay in."""
+"""Read the sources of a site: hidden parts, and texts that stay in the notes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...settings.quarto_project import page_rules
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A piece of a source that is left out of the notes. place: its number among the source's pieces."""
+    """A hidden piece of a source. place: its index among the source's pieces"""
 
     source: Path
     piece: SourcePiece
@@ -37,8 +37,7 @@ class Secret:
 
 @dataclass
 class SourceDocument:
-    """A document that was read, and the rules that hold for it. is_hidden: nothing of it stays in, since
-    only parts that are left out include it."""
+    """A document and its rules. is_hidden: only hidden parts include it, so nothing of it stays in"""
 
     path: Path
     text: str
@@ -51,7 +50,7 @@ class SourceDocument:
         return [*find_pieces(self.blocks, self.rules)]
 
     def secrets(self) -> list[Secret]:
-        """Return what is left out; everything if the document itself is hidden."""
+        """Return the hidden pieces; all if the document itself is hidden."""
         pieces = [replace(piece, is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
@@ -63,8 +62,7 @@ class SourceDocument:
 def read_documents(
     paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
 ) -> list[SourceDocument]:
-    """Return the documents that are not empty. read: those that need not be read. Files that cannot be read are
-    reported."""
+    """Return the documents that are not empty. read: documents in memory. Unreadable files are reported."""
     known = {one.file.path: one for one in read}
     documents: list[SourceDocument] = []
     for path in paths:
@@ -83,7 +81,7 @@ def read_documents(
 
 
 def _hide_included(documents: Sequence[SourceDocument], project: Project) -> None:
-    """Hide the documents that are included in parts that are left out, and nowhere else."""
+    """Hide the documents that only hidden parts include."""
     elsewhere: set[Path] = set()
     hidden: set[Path] = set()
     for document in documents:
@@ -96,12 +94,12 @@ def _hide_included(documents: Sequence[SourceDocument], project: Project) -> Non
 
 
 def project_texts(project: Project) -> list[str]:
-    """Return the texts of the project's `_quarto.yml` files: the site's title and the like."""
+    """Return the texts of the project's `_quarto.yml` files, such as the site's title."""
     return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.y*ml*"))]
 
 
 def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the texts of a document that knitting leaves in."""
+    """Yield the texts of a document that knitting keeps."""
     for block in knit(blocks, rules, ListLogger()):
         if isinstance(block, MetadataBlock):
             yield from texts_in(block.content)
@@ -110,7 +108,7 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
 
 
 def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the questions and summaries of what stays in."""
+    """Yield the questions and summaries of the parts that stay in."""
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return

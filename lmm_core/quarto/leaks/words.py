@@ -1,8 +1,7 @@
-"""Look for runs of words in texts, both read as one stream of letters and digits.
+"""Search for runs of words in texts, both read as a stream of letters and digits.
 
-In such a stream hyphens at line ends, markup inside a word and line breaks make no difference. A run
-ends at each place where a renderer writes something else (math, citations, references, code).
-"""
+In a stream, hyphenation, markup inside words and line breaks make no difference. A run ends where a renderer writes
+something else (math, citations, references, code)."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ _MARKUP = re.compile(
 
 
 def text_words(text: str) -> list[str]:
-    """Return the words of a text, without case, ligatures, punctuation and soft hyphens."""
+    """Return the words of a text without case, ligatures, punctuation and soft hyphens."""
     for sign in _SIGNS:
         text = text.replace(sign, " ")
     if text.isascii():
@@ -58,13 +57,14 @@ def _ascii_words(text: str) -> list[str]:
 
 
 def markdown_runs(text: str) -> list[list[str]]:
-    """Return the runs of words in a markdown text that a renderer leaves together."""
+    """Return the runs of words in markdown that a renderer leaves together."""
     return [words for run in joined_runs(text) for words in run if words]
 
 
 def joined_runs(text: str) -> list[list[list[str]]]:
-    """Return the runs of words of a markdown text, in lists of those that have nothing but markup between
-    them, such as the items of a list. A new list begins at each gap (math, citations, code)."""
+    """Return the runs of words in markdown, grouped where only markup is between them (items of a list).
+
+    A new group begins at each gap (math, citations, code)."""
     found: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
@@ -77,24 +77,24 @@ def joined_runs(text: str) -> list[list[list[str]]]:
 
 
 def strip_markup(text: str) -> str:
-    """Return a markdown text with a space for each piece of markup."""
+    """Return markdown with a space for each piece of markup."""
     return _MARKUP.sub(" ", text)
 
 
 def markdown_words(text: str) -> list[str]:
-    """Return the words of a markdown text, without those of its markup."""
+    """Return the words of markdown, without its markup."""
     return [word for run in markdown_runs(text) for word in run]
 
 
 class Stream:
-    """The letters of a text, with the places where its words begin."""
+    """The letters of a text, and the positions where words begin."""
 
     def __init__(self, words: list[str]) -> None:
         self.letters = "".join(words)
         self.starts = list(accumulate(map(len, words), initial=0))
 
     def words(self, start: int, end: int) -> list[str]:
-        """Return the words from one place to another, the last one cut at the end."""
+        """Return the words between two positions, the last one cut at the end."""
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
 
@@ -108,26 +108,26 @@ class Stream:
         return False
 
     def fits(self, needle: Needle, at: int) -> bool:
-        """Return True if the text has a needle at a place where a word begins."""
+        """Return True if a needle is at a position where a word begins."""
         if not self.letters.startswith(needle.letters, at):
             return False
         return not needle.whole or self.is_between_words(at + len(needle.letters))
 
     def is_between_words(self, at: int) -> bool:
-        """Return True if a word ends, or begins, at a place."""
+        """Return True if a word begins or ends at a position."""
         place = bisect_left(self.starts, at)
         return place < len(self.starts) and self.starts[place] == at
 
 
 class Needle(NamedTuple):
-    """Letters to look for. whole: only whole words count, as for a part without a long run."""
+    """Letters to search for. whole: only whole words count, as for a part without a long run"""
 
     letters: str
     whole: bool = False
 
 
 class Index:
-    """An index of needles by their first letters, with the numbers of the secrets that have them."""
+    """An index of needles by their first letters, with the numbers of their secrets."""
 
     def __init__(self) -> None:
         self.secrets: dict[Needle, list[int]] = {}
@@ -145,7 +145,7 @@ class Index:
             self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
-        """Yield the needles that a text has, each with its place among the letters."""
+        """Yield the needles in a text, each with its position."""
         letters, heads = stream.letters, self._heads
         for at in [at for at in stream.starts if letters[at : at + SHORT] in heads] if heads else ():
             for size in self._sizes:
@@ -155,9 +155,10 @@ class Index:
 
 
 def find_needles(text: str) -> Iterator[Needle]:
-    """Yield the needles of a part: each word with those after it. If no run is long enough, take the
-    runs that stand together (a list of short items) as one, else the longest run as it is. Code counts
-    by itself. A part that is too short has no needles."""
+    """Yield the needles of a part: each word with those that follow it, code by itself.
+
+    Without a long run, adjacent runs (short items of a list) count as one, else the longest run as a whole. A part that
+    is too short has no needles."""
     runs = joined_runs(text)
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]
@@ -180,7 +181,7 @@ def find_needles(text: str) -> Iterator[Needle]:
 
 
 def _codes(text: str) -> Iterator[list[str]]:
-    """Yield the words of each fenced code block: a page may show a cell without the prose around it."""
+    """Yield the words of each fenced code block: a page may show a cell without its prose."""
     fence, lines = "", list[str]()
     for line in text.split("\n") if "```" in text or "~~~" in text else ():
         marks = _FENCE.match(line)
@@ -194,7 +195,7 @@ def _codes(text: str) -> Iterator[list[str]]:
 
 
 def _windows(run: list[str]) -> Iterable[str]:
-    """Yield the letters of each word in a run with as many words after it as make them long enough."""
+    """Yield the letters of each word in a run, joined with enough words after it."""
     for start in range(len(run) - WORDS + 1):
         end = start + WORDS
         while (size := sum(map(len, run[start:end]))) < LONG and end < len(run):
