@@ -20,13 +20,10 @@ from ..settings.names import CONFIG_NAME
 from ..settings.quarto_inputs import find_inputs
 from ..settings.quarto_project import project_file
 from .run import output_dir
-from .schemas import config_schema
 
 _FILES = Path(__file__).with_name("files")
 WORKFLOW = ".github/workflows/course.yml"
 WHEELS = "wheels"
-CONFIG_SCHEMA = ".vscode/lmm-config.schema.json"
-_SCHEMA_LINE = f"#:schema {CONFIG_SCHEMA}\n"  # read by Even Better TOML (taplo) at the top of a file
 # Lines of the workflow that only some courses need: Quarto, and R for its cells
 _QUARTO_ALONE, _R_ALONE = "quarto-dev/", "r-lib/"
 _PYTHON_CELL, _R_CELL = (re.compile(rf"^[ \t]*```+ *\{{{language}\b", re.M) for language in ("python", "r"))
@@ -66,7 +63,7 @@ def create_course(
     dry_run: write nothing"""
     _check_folder(folder)
     with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
-    planned = [*_plan(folder, with_quarto, vscode), *(_for_vscode() if vscode else ())]
+    planned = [*_plan(folder, with_quarto), *(_for_vscode() if vscode else ())]
     files = {one.name: one.text.encode("utf-8") for one in planned if not _is_there(folder / one.name)}
     extension = lacking_files(folder) if with_quarto else {}
     for name in files | extension:
@@ -106,11 +103,10 @@ def _part(folder: Path, one: _Planned, is_new: bool) -> CoursePart:
 # The files
 
 
-def _plan(folder: Path, with_quarto: bool, vscode: bool) -> Iterator[_Planned]:
+def _plan(folder: Path, with_quarto: bool) -> Iterator[_Planned]:
     notes = [path.read_text("utf-8", "replace") for path in find_inputs(folder)] if folder.is_dir() else []
     site = output_dir(folder).strip("/")
-    config = _text("config.toml")
-    yield _Planned(CONFIG_NAME, _SCHEMA_LINE + config, _SCHEMA_LINE) if vscode else _Planned(CONFIG_NAME, config)
+    yield _Planned(CONFIG_NAME, _text("config.toml"))
     yield _Planned(".gitignore", f"/.lmm/\n/.quarto/\n/.venv/\n/{site}/\n", ".lmm")
     if not notes:
         yield _Planned("index.md", _text("index.md"))
@@ -151,9 +147,6 @@ def _for_vscode() -> Iterator[_Planned]:
     yield _Planned(".vscode/tasks.json", _text("vscode-tasks.json"), '"lmm: ')
     yield _Planned(".vscode/lmm.code-snippets", _text("vscode-snippets.json"))
     yield _Planned(".vscode/settings.json", _text("vscode-settings.json"), "/.venv/bin")
-    yield _Planned(".vscode/extensions.json", _text("vscode-extensions.json"), "even-better-toml")
-    schema = json.dumps(config_schema(), ensure_ascii=False, indent=2) + "\n"
-    yield _Planned(CONFIG_SCHEMA, schema, schema)
 
 
 def repository_of(folder: Path) -> Path | None:

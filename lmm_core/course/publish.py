@@ -58,7 +58,7 @@ class Workshop:
             make_marked(folder, COURSE)
 
     def close(self) -> None:
-        """Remove the folders, but first restore the site that a killed run was replacing. Raise FolderError and OSError."""
+        """Remove the folders; first restore the site that a killed run was replacing. Raise FolderError and OSError."""
         if self._old.is_dir() and not self.published.exists() and has_mark(self.folder, COURSE):
             self._old.rename(self.published)
         for folder in self._folders:

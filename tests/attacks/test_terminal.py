@@ -139,7 +139,6 @@ LINES = {
         "config prompts plan --init",
     ],
     "config show": ["config show", "config show no\x1b[2J"],
-    "config schema": ["config schema"],
     "config completion": ["config completion bash", "config completion no\x1b[2J"],
     "config init": ["config init", "config init no\x1b[2J"],
     "config cache": ["config cache"],

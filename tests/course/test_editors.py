@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.course import create
-from lmm_core.course.create import CONFIG_SCHEMA, create_course
+from lmm_core.course.create import create_course
 from lmm_core.scan.check.finding import CODES, ERRORS
 from tests.commands import run, text, write
 
@@ -79,22 +79,18 @@ def test_tasks_run_commands_that_there_are():
 def test_files_for_vs_code():
     create_course(Path(), quarto=False, vscode=True)
     names = {path.name for path in Path(".vscode").iterdir()}
-    assert names == {"tasks.json", "lmm.code-snippets", "settings.json", "extensions.json", "lmm-config.schema.json"}
+    assert names == {"tasks.json", "lmm.code-snippets", "settings.json"}
     for name in names:
         assert json.loads(text(f".vscode/{name}"))
-    assert text("config.toml").startswith(f"#:schema {CONFIG_SCHEMA}\n")
-    assert run("lmm config show").returncode == 0
 
 
 def test_existing_files_for_vs_code_are_not_changed_and_what_they_lack_is_printed():
-    mine = {".vscode/tasks.json": '{\n  // mine\n  "tasks": []\n}\n', ".vscode/settings.json": "{}\n",
-            ".vscode/extensions.json": "{}\n", "config.toml": "# mine\n"}  # fmt: skip
+    mine = {".vscode/tasks.json": '{\n  // mine\n  "tasks": []\n}\n', ".vscode/settings.json": "{}\n"}
     for name, content in mine.items():
         write(name, content)
     parts = {Path(part.path).as_posix(): part for part in create_course(Path(), quarto=False, vscode=True)}
     assert {name: text(name) for name in mine} == mine
     assert all(parts[name].state == "lacks" for name in mine)
-    assert CONFIG_SCHEMA in parts["config.toml"].paste
     assert json.loads(parts[".vscode/tasks.json"].paste)["tasks"] == TASKS
 
 
@@ -109,14 +105,6 @@ def test_twice_writes_nothing():
     create_course(Path(), quarto=False, vscode=True)
     parts = create_course(Path(), quarto=False, vscode=True)
     assert {part.state for part in parts} == {"left alone"}
-
-
-def test_a_schema_of_another_version_is_named(monkeypatch):
-    create_course(Path(), quarto=False, vscode=True)
-    write(CONFIG_SCHEMA, "{}\n")
-    [part] = [part for part in create_course(Path(), quarto=False, vscode=True) if part.state == "lacks"]
-    assert Path(part.path).as_posix() == CONFIG_SCHEMA
-    assert text(CONFIG_SCHEMA) == "{}\n"
 
 
 # Snippets

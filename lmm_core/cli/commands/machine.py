@@ -115,14 +115,6 @@ def write_config(folder: Path) -> None:
     say(f"written: {write_default(folder)}", err=True)
 
 
-@config.command("schema")
-def print_schema() -> None:
-    """Print the JSON schema of config.toml, by which editors complete and check its keys."""
-    from ...course.schemas import config_schema
-
-    print_json(config_schema())
-
-
 def _as_toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
