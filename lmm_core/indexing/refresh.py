@@ -415,7 +415,7 @@ class Refresh:
         if folders is None:
             return self.remove(is_gone)
         there = [folder for folder in folders if folder.is_dir()]
-        return self.remove(lambda path: any(is_inside(path, folder) for folder in there) and is_gone(path))
+        return self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
 
     def report_gone(self) -> None:
         """Say which indexed files are gone, and how their chunks are removed. Raise StoreError."""
