@@ -18,9 +18,9 @@ from ..models.languages.words import find_words
 from .context import CitedSource
 from .items import may_be_shown
 from .plain_text import escape, in_unicode, plain_text
+from .ranking.weights import LEAST_SHARE
 from .search import Retrieval
 
-LEAST_SHARE = 0.51  # of what is asked, by how rare its words are, that the best section has; else nothing is shown
 SECTIONS = 3
 SHORT = 120  # characters of a sentence that comes with the next one
 LONG = 600  # characters of an excerpt that a list goes on in

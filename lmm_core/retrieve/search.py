@@ -19,7 +19,6 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import ScoredPoint, VectorStore, Where
 from .library import Library
 from .ranking.fusion import (
-    WEIGHTS,
     Meant,
     Ranked,
     candidates_of,
@@ -31,6 +30,7 @@ from .ranking.fusion import (
 )
 from .ranking.lexical import LexicalIndex
 from .ranking.spans import Span, passages_of, spread_spans, whole_span
+from .ranking.weights import WEIGHTS
 from .ranking.words import keyword_form, names_subject
 
 if TYPE_CHECKING:

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 from ...indexing.passages import SUMMARY, Key, Material, Passage, Section
 from .spans import Span, best_first
+from .weights import UNDER_SUMMARY, Weights
 
 Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights
-Weights = tuple[float, float]  # of the rankings by words and by meaning
-# By what a search compares; by benchmarks/ask.py. Sums of relative scores, since they were better than
-# sums of reciprocal ranks where meaning was compared, and as good otherwise.
-WEIGHTS: dict[str, Weights] = {"words": (1.0, 0.0), "both": (1.0, 0.25), "meaning": (0.25, 1.0)}
-UNDER_SUMMARY = 0.5  # weight of a hit on a section's summary for each of its passages
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,21 +25,13 @@ from ...models.languages.stemming import Stemmers
 from ...settings.tables import EmbeddingOptions
 from ..items import may_be_shown
 from .spans import Span, best_first, cut_spans, whole_span
-from .synonyms import OTHER_NAME, Synonymous, Synonyms
-from .words import FUZZY, PREFIX, Stems, Vocabulary, asked_words, other_words
+from .synonyms import Synonymous, Synonyms
+from .weights import ASIDE, EXACT, FIELDS, FUZZY, LEAST, OTHER_NAME, PASSAGE, PREFIX, QUESTION, B, D, K
+from .words import Stems, Vocabulary, asked_words, other_words
 
-FIELDS = {"title": 2.0, "questions": 2.0, "summary": 1.0, "terms": 1.0, "text": 1.0}
-# The usual ones: how soon repetitions stop counting, how much the length of a text counts,
-# and what a word counts at least.
-K, B, D = 1.2, 0.7, 0.5
 MOST_MEANT = 4  # words that are searched for in place of one that is not known
 KEPT = 1000  # texts whose words are kept: about 10 MB
-PASSAGE = 2.0  # weight of the score of a span's passage; its own has 1
-LEAST = 0.5  # what is left of a score where nothing of the question is found, beside the share that is
 CUT = 20  # passages that are cut into spans, those with the best scores
-QUESTION = 0.3  # weight of an annotated question, beside the share of it that is asked
-EXACT = 4.0  # weight of an annotated question that has the words that are asked and no others
-ASIDE = 0.5  # weight of exercises, solutions and topics, which speak of a subject and do not explain it
 
 Fields = dict[str, Counter[str]]
 Weighed = Mapping[str, float]  # the stems of a text with their scores, apart from how rare they are

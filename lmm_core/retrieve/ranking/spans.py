@@ -15,11 +15,11 @@ from ...indexing.cutting.pieces import add_frame, cut_text
 from ...indexing.cutting.units import NO_FRAME, ChunkLimits, Frame
 from ...indexing.passages import Passage
 from ...markdown.blocks import trim_blank_lines
+from .weights import MOST, SIZE
 
 _PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
 SPREAD = 5  # hits that are not of neighbouring passages
 NEAR = 3  # passages; in long sections, those farther away are about something else
-SIZE, MOST = 250, 380  # bytes of a span: about 64 tokens, and at most about 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from ...models.languages.stemming import Stemmer
 from ...models.languages.words import find_words, fold
+from .weights import OTHER_NAME
 from .words import Vocabulary, asked_words, frequent_words
 
-OTHER_NAME = 0.5  # weight of another name
 MOST_OTHERS = 3  # other names of one name
 
 Synonymous = Mapping[str, Sequence[str]]  # the names that mean the same as a name

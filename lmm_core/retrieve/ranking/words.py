@@ -12,11 +12,10 @@ from ...indexing.statistics import TermStatistics
 from ...models.languages.stemming import LANGUAGES, Stemmers, further_stop_words, language_code, stop_words
 from ...models.languages.words import find_compounds, find_words, fold, is_paired
 from .asking import without_asking
+from .weights import FUZZY, PREFIX
 
 NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
 MOST_WORDS = 40  # of a question that are looked for
-PREFIX = 0.5  # weight of a word that goes on after the word that is asked for
-FUZZY = 0.9  # weight of a word for which the one that is asked for may be a typing error
 _SHORTEST_PREFIX = 4  # letters
 _TYPOS = 0.2  # for each letter
 # Words that say what is wanted to be known of a subject, or speak of the text, and do not say which subject.

@@ -1,0 +1,39 @@
+"""The weights of the ranking, each with the reason for its value.
+
+Figures are first hits / among five of 120 questions to three courses, then the share of the answers within 1,000
+tokens of long texts, in percent (benchmarks/courses.py, ask.py). With these weights: 93/109, 90.9. A weight without a
+figure makes no difference there.
+"""
+
+from __future__ import annotations
+
+Weights = tuple[float, float]  # of the rankings by words and by meaning
+
+# BM25 over fields. Titles: 1.0 91/107, 90.7; 1.5 92/107, 90.8. Terms: 0.0 92/108; 2.0 91/107.
+FIELDS = {"title": 2.0, "questions": 2.0, "summary": 1.0, "terms": 1.0, "text": 1.0}
+K = 1.2  # how soon repetitions stop counting: 0.9 90.8
+B = 0.7  # how much the length of a text counts: 0.5 89/107; 0.85 92/108
+D = 0.5  # the least that a word counts
+
+# What a word of a question may also stand for.
+PREFIX = 0.5  # a word that goes on after it
+FUZZY = 0.9  # a word for which it may be a typing error
+OTHER_NAME = 0.5  # another name, of `[retrieve] synonyms`
+
+# Passages and their spans.
+PASSAGE = 2.0  # the score of a span's passage, beside its own: 1.0 92/107, 90.7; 3.0 92/107
+LEAST = 0.5  # added to the share of the question that a passage has: 0.25 92/107, 1.0 93/107
+ASIDE = 0.5  # exercises, solutions and topics, which do not explain their subject
+SIZE, MOST = 250, 380  # bytes of a span, wanted and at most: 180, 280 90.4; 350, 520 90.6; 500, 760 90.2
+
+# Annotated questions: 68 of 80 first hits on annotated courses, 65 with all questions of a section as one text.
+QUESTION = 0.3  # beside the share of the question that is asked
+EXACT = 4.0  # a question that has the words that are asked and no others
+
+# Several rankings as one; relative scores were better than reciprocal ranks where meaning was compared.
+WEIGHTS: dict[str, Weights] = {"words": (1.0, 0.0), "both": (1.0, 0.25), "meaning": (0.25, 1.0)}
+UNDER_SUMMARY = 0.5  # a hit on a section's summary, for each of its passages
+
+# Share of a question, by how rare its words are, below which the best section answers nothing (`lmm ask` without a
+# model). 120 answerable questions refused, 30 others refused: 0.40 3, 16; 0.45 5, 22; 0.51 6, 25; 0.53 8, 27.
+LEAST_SHARE = 0.51
