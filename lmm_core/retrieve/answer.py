@@ -82,12 +82,11 @@ class BrokenAnswer(ModelError):
 
 @dataclass
 class Conversation:
-    """Questions and answers, each given in the light of those before.
+    """Questions and answers, each in the light of those before.
 
-    asker: the model, or None for the stand-in; tools: those that the model may use, with at
-    most `tool_calls` calls for an answer; budget: tokens of the passages that it is shown; tokens: the
-    largest size of a request; system: how the teacher wants answers to sound, in addition to what the
-    library says; prompt: the instructions for the model."""
+    asker: the model, None for best matches; tools: those the model may use, at most `tool_calls` times an answer;
+    budget: tokens of the passages it is shown; tokens: the largest size of a request; system: how the teacher wants
+    answers to sound, in addition to what the library says."""
 
     retriever: Retriever
     asker: Asker | None = None
@@ -100,10 +99,9 @@ class Conversation:
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, type: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
-        """Return what is retrieved for a question, and the context made of it; without a model, the best matches.
+        """Return the search result of a question and the context made of it; without a model, the best matches.
 
-        as_for_model: make it as a model is shown it, even if there is none. Raise the same errors as
-        `Retriever.retrieve`."""
+        as_for_model: make the context that a model would be shown. Raise as `Retriever.retrieve`."""
         earlier = [asked for asked, _ in self.history]
         found = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
@@ -113,17 +111,17 @@ class Conversation:
     async def ask(self, question: str, show: Show | None = None, type: str = "") -> Answer:
         """Return the answer to a question, and pass its parts to `show` as they come.
 
-        type: the type of material that is asked for. Raise StoreError, RetrieveError or ModelError;
-        a BrokenAnswer if some of the answer has been shown."""
+        type: the type of material asked for. Raise StoreError, RetrieveError or ModelError; BrokenAnswer if a part
+        was shown."""
         found, context = await self.look(question, type)
         return await self.answer(question, found, context, show)
 
     async def answer(
         self, question: str, found: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
     ) -> Answer:
-        """Return the answer to a question that has been looked up; see `ask`.
+        """Return the answer to a question that was looked up; see `ask`.
 
-        cite: is told the sources anew before a part is shown that cites a further one."""
+        cite: called with the sources before a part is shown that cites a further one."""
         show = show or (lambda part: None)
         if found.off_topic:
             return self._refused(
@@ -144,7 +142,7 @@ class Conversation:
         return answer
 
     def _refused(self, question: str, found: Retrieval, context: Context) -> Answer:
-        """Return the answer to what is about no subject of the course: the nearest sections, in case that is wrong."""
+        """Return the answer to a question off topic: the nearest sections, in case that is wrong."""
         by = self.asker.model.name if self.asker else STAND_IN_NAME
         return Answer(question, "", context.sources, (), False, by, context, (), _nearest(found), _kinds(found), True)
 
@@ -163,9 +161,7 @@ class Conversation:
         return replace(asked, messages=(asked.messages[0], *said, *asked.messages[1:]))
 
     def _remembered(self, spent: int) -> list[ChatMessage]:
-        """Return the latest questions and answers, as many as fit.
-
-        spent: the tokens of the request so far."""
+        """Return the latest questions and answers that fit. spent: tokens of the request so far."""
         kept: list[ChatMessage] = []
         for asked, answered in reversed(self.history):
             spent += count_tokens(asked + answered)
@@ -177,7 +173,7 @@ class Conversation:
 
 
 def matches_answer(question: str, found: Retrieval, context: Context) -> Answer:
-    """Return the answer that is given without a model: the best matches, which the context has."""
+    """Return the answer without a model: the best matches, which are the context's sources."""
     sources = context.sources
     text = "\n\n".join(f"**{_path(source)}** [{source.number}]\n\n{source.text}" for source in sources)
     cited = tuple(source.number for source in sources)
@@ -192,14 +188,14 @@ def _path(source: CitedSource) -> str:
 
 
 def context_text(found: Retrieval, context: Context) -> str:
-    """Return a context's text, or a remark in brackets saying why it is empty."""
+    """Return a context's text, or the reason in brackets why it is empty."""
     nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
     return context.text or f"({nothing})"
 
 
 @dataclass
 class _Turn:
-    """One answer of a model, while it is being given."""
+    """One answer of a model, while it arrives."""
 
     talk: Conversation
     asker: Asker
@@ -244,7 +240,7 @@ class _Turn:
         self.show(part)
 
     def _numbered(self) -> tuple[CitedSource, ...]:
-        """Return the sources as they are numbered in the answer: those that it cites first, then the others."""
+        """Return the sources as the answer numbers them: cited ones first, then the others."""
         rest = [number for number in self.sources if number not in self.cited.numbers]
         order = [*self.cited.numbers, *rest]
         return tuple(replace(self.sources[number], number=at) for at, number in enumerate(order, 1))
@@ -265,9 +261,7 @@ class _Turn:
             left -= len(results)
 
     def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
-        """Return the messages with the results of a model's calls, their texts numbered.
-
-        A result for which the request has no room is replaced by NO_ROOM."""
+        """Return messages with the results of tool calls, their texts numbered; NO_ROOM where one does not fit."""
         room = self.talk.tokens - count_tokens(request.text)
         told = []
         for at, call in enumerate(calls):
@@ -283,8 +277,8 @@ class _Turn:
     async def _turn(self, request: Request) -> Reply:
         """Return one reply of the model, and show it.
 
-        Usually it is shown part by part. It is shown as a whole where the model does not send
-        parts, and where the parts broke off and the model then replied otherwise."""
+        Its parts are shown as they arrive. The whole is shown if the model sends no parts, or replies otherwise
+        after the parts broke off."""
         parts: list[str] = []
 
         def hear(part: str) -> None:
@@ -310,7 +304,7 @@ class _Turn:
         return reply
 
     def _number(self, result: Any) -> None:
-        """Give each text in a tool's result the number by which it is cited."""
+        """Number the texts in a tool's result, by which they are cited."""
         if isinstance(result, list):
             for one in result:
                 self._number(one)
@@ -321,9 +315,9 @@ class _Turn:
             self._number(list(result.values()))
 
     def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
-        """Return the source of a text in a tool's result, or None if its section is unknown.
+        """Return the source of a text in a tool's result, None if its section is unknown.
 
-        A source that is there already is returned if it holds the whole text."""
+        A source that already holds the whole text is returned again."""
         section = self.found.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
@@ -337,7 +331,7 @@ class _Turn:
         )  # fmt: skip
 
     def _knows(self, address: str) -> bool:
-        """Return True if a link stands in what the model was shown."""
+        """Return True if the model was shown a link."""
         if not address or address.isspace():
             return False
         written = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
@@ -348,7 +342,7 @@ class _Turn:
 
 
 async def _use(tools: Tools, call: ToolCall) -> Result | str:
-    """Return what a tool gives back, or a sentence saying why it cannot."""
+    """Return the result of a tool, or the reason why there is none."""
     try:
         return await tools.call(call.name, json.loads(call.arguments or "{}"))
     except ToolError as error:
@@ -384,9 +378,8 @@ def make_conversation(
 ) -> Conversation:  # fmt: skip
     """Return a conversation about a library, as configured under `[ask]`.
 
-    with_model: False to ask no model; then, and if none is configured, the best passages are
-    the answer; tools: those that the model may use; patience: see `Retriever`. Raise ModelError
-    and ConfigError."""
+    with_model: False to answer with the best passages; tools: those the model may use; patience: see `Retriever`.
+    Raise ModelError and ConfigError."""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
@@ -409,7 +402,7 @@ def make_conversation(
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
-    """Return the model that makes queries. If questions about other subjects are refused, it tells them."""
+    """Return the model that makes queries, and refuses questions off topic where that is configured."""
     ask, has_aux = project.ask, models.name(project, "aux").source != STAND_IN
     if not chats or not (ask.refused_beside or (has_aux and ask.queries != "keywords")):
         return None
@@ -421,7 +414,7 @@ def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | No
 
 
 def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
-    """Return a sentence if questions about other subjects should be refused, and no model can tell them; else ""."""
+    """Return a sentence if questions off topic should be refused and no model can do it, else ""."""
     chats = with_model and models.name(project, "major").source != STAND_IN
     return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 

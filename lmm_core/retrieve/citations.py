@@ -1,7 +1,7 @@
-"""The text of a model as it arrives, kept free of citations and links that it made up.
+"""The text of a model as it arrives, without invented citations and links.
 
-A number in brackets that belongs to no source, and a link that stands in no source, are
-dropped and reported. Code and formulas are left as they are.
+A number in brackets that belongs to no source, and a link that is in no source, are dropped and reported. Code and
+formulas stay as they are.
 """
 
 from __future__ import annotations
@@ -35,11 +35,9 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 class CitedText:
     """A text that arrives in parts.
 
-    sources: the numbers that can be cited; knows: tells whether a link stands in what the model
-    was shown. After `finish`, `text` is all that was let through, and `dropped` what was taken out.
-    In the text, sources are numbered from 1 in the order of their first citations; `numbers` has
-    these by their own. `refused` is True if the text began with NO_ANSWER, which is taken out as
-    well."""
+    sources: the numbers that can be cited; knows: tells whether the model was shown a link; text: all that was let
+    through; dropped: what was taken out; numbers: the new number of each source, in the order of first citations;
+    refused: the text began with NO_ANSWER, which is taken out."""
 
     sources: Container[int]
     knows: Callable[[str], bool]
@@ -53,7 +51,7 @@ class CitedText:
     _gap: str = ""
 
     def feed(self, part: str) -> str:
-        """Take a further part and return what can be shown by now."""
+        """Take a further part and return what can be shown now."""
         taken = ""
         for at in range(0, len(part), _AT_ONCE):
             self._buffer += part[at : at + _AT_ONCE]
@@ -88,7 +86,7 @@ class CitedText:
         return self._begun
 
     def _fenced(self, final: bool) -> str | None:
-        """Return a line of code, or the fence that ends the code; None if the line is incomplete."""
+        """Return a line of a code block, or None if it is incomplete."""
         line, end, rest = self._buffer.partition("\n")
         if not end and not final:
             return None
@@ -119,7 +117,7 @@ class CitedText:
     def _plain(self, end: int, more: bool) -> str | None:
         """Return text without anything special, up to `end`.
 
-        more: the text may go on at its end; then only as much is returned as is certain."""
+        more: the text may go on there; then only what is certain is returned."""
         text = self._buffer[:end]
         cut = text.find("\n") + 1  # the next line may begin with a fence
         text = text[:cut] if cut else text
@@ -154,7 +152,7 @@ class CitedText:
         return self._literally(len(sign))
 
     def _goes_on(self, found: re.Match[str]) -> bool:
-        """Return True if the next part may belong to a match: more of an address, or a link's address."""
+        """Return True if the next part may belong to a match."""
         rest = self._buffer[found.end() :]
         if found.re is _CITATION and rest.startswith("("):
             return len(rest) < _HELD and "\n" not in rest and ")" not in rest
@@ -165,14 +163,12 @@ class CitedText:
         return self._after_gap(taken)
 
     def _after_gap(self, text: str) -> str:
-        """Return a text with the blank that was held back before it.
-
-        If the text was dropped, the blank goes with it."""
+        """Return a text with the blank held back before it; if the text was dropped, without."""
         gap, self._gap = self._gap, ""
         return gap + text if text else ""
 
     def _code(self, ticks: str, final: bool) -> str | None:
-        """Return a whole code span, or its opening backticks if it has no end."""
+        """Return a whole code span, or its opening backticks if it does not end."""
         found = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
         if found and (final or found.end() < len(self._buffer)):
             return self._literally(found.end())
@@ -181,7 +177,7 @@ class CitedText:
         return self._literally(len(ticks))
 
     def _formula(self, dollars: str, final: bool) -> str | None:
-        """Return a whole formula, or its opening dollars if it has no end."""
+        """Return a whole formula, or its opening dollars if it does not end."""
         if _MONEY.match(self._buffer):
             return self._literally(len(dollars))
         found = _FORMULA.match(self._buffer)
@@ -193,7 +189,7 @@ class CitedText:
         return self._literally(len(dollars))
 
     def _bracketed(self, final: bool) -> str | None:
-        """Return a whole formula in escaped brackets, or the opening backslash if it has no end."""
+        """Return a whole formula in escaped brackets, or the backslash if it does not end."""
         found = _BRACKETED.match(self._buffer)
         if found and not _NUMBERS.fullmatch(found[0]):
             return self._literally(found.end())

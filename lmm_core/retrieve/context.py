@@ -33,11 +33,10 @@ KNOWN = 10_000  # parts of passages whose sizes are cached, with what their text
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """Passages of one section and of the same types that follow one another, as one text.
+    """Consecutive passages of one section and of the same types, as one text.
 
-    It is cited by its `number`. `titles` lead to its section, and `depth` is the level of its
-    heading. Lines count from 1, the last included. `ids` are those of its passages, and
-    `page` is the first one's (see `Passage`)."""
+    number: by which it is cited; titles: the path to its section; depth: the level of its heading; lines count from
+    1, the last included; ids: of its passages; page: of the first passage, or 0."""
 
     number: int
     titles: tuple[str, ...]
@@ -61,7 +60,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The context that a model is shown: a text of `tokens` tokens, and the sources in it, numbered from 1."""
+    """The text a model is shown, its size in tokens, and the sources in it, numbered from 1."""
 
     text: str
     sources: tuple[CitedSource, ...] = ()
@@ -71,14 +70,10 @@ class Context:
 def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
     """Return the spans that fit a question best, as a context of at most `budget` tokens.
 
-    count: counts the tokens of a text; whole: take whole sections where that is worth it.
-
-    The spans have their turns by rank. With `whole`, the largest section that holds a span is
-    taken in its place if it fits into what is left and is worth it: if it is small (`SMALL`), or
-    many of its passages are among the best (`HIT` of them among `BEST`). Only passages of the type
-    that was asked for (without one, plain text) come with a section. Others, such as its exercises,
-    come in their own turn if they were found. A span that does not fit is left out, and smaller ones
-    after it have their turn. The sources are in the order of the documents, and no text comes twice."""
+    Spans are taken by rank. With `whole`, the largest section around a span is taken instead if it fits and is small
+    (`SMALL`), or many of its passages are among the best (`HIT` of the best `BEST`). Passages of a type, such as
+    exercises, do not come with a section, unless the type was asked for. A span that does not fit is left out.
+    Sources are in document order, and no text comes twice. count: counts the tokens of a text."""
     draft = Draft(found.material, budget, count)
     whole = whole and found.type != SUMMARY  # what it sums up has no passages of the type
     best = {passage.id for passage in found.passages[:BEST]}
@@ -113,9 +108,7 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
 
 
 def _taken(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
-    """Yield the passages of a section that are taken for a passage in it.
-
-    They come one by one, because a section may be much larger than the budget."""
+    """Yield the passages of a section that are taken with a passage, one by one: a section may be large."""
     inside = (one for under in section.walk() for one in under.passages)
     return (one for one in inside if one.id == passage.id or fits_type(one, type))
 
@@ -130,11 +123,10 @@ def fits_type(passage: Passage, type: str) -> bool:
 
 @dataclass
 class Draft:
-    """Spans chosen one after the other, as long as their context fits into a budget.
+    """Spans chosen one after the other, within a budget.
 
-    material: where they are from; budget: the largest size of the context in tokens; before: the
-    text that it begins with; tokens: its size so far; too_large: sections that do not fit, whatever else is
-    taken."""
+    budget: tokens of the context; before: the text it begins with; tokens: its size so far; too_large: sections that
+    cannot fit."""
 
     material: Material
     budget: int
@@ -157,7 +149,7 @@ class Draft:
 
     @property
     def left(self) -> int:
-        """The tokens for which there is room."""
+        """The tokens left of the budget."""
         return self.budget - self.tokens
 
     def size(self, span: Span) -> int:
@@ -169,9 +161,7 @@ class Draft:
         return self.if_room(spans, room) is not None
 
     def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
-        """Return the spans if their own texts have at most `room` tokens, else None.
-
-        No more of them are counted than necessary."""
+        """Return the spans if their own texts have at most `room` tokens, else None."""
         fitting = []
         for span in spans:
             room -= self.size(span)
@@ -181,9 +171,7 @@ class Draft:
         return fitting
 
     def add(self, spans: Sequence[Span]) -> bool:
-        """Take all spans or none, and return True if they fit.
-
-        A span whose text has been taken already is not taken again."""
+        """Take all spans or none, and return True if they fit. A text that was taken is not taken again."""
         keys = [_measured(one, self.count)[1] for one in spans]
         first = {key: one.id for one, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
@@ -202,11 +190,11 @@ class Draft:
         return True
 
     def _is_apart(self, span: Span) -> bool:
-        """Return True if no part of a span has been taken."""
+        """Return True if no part of a span was taken."""
         return all(one.end <= span.start or span.end <= one.start for one in self._chosen.get(span.passage.id, ()))
 
     def _with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
-        """Return what is chosen with further spans. Those that touch become one."""
+        """Return the chosen spans with further ones; those that touch become one."""
         chosen = dict(self._chosen)
         for span in new:
             apart: list[Span] = []
@@ -219,7 +207,7 @@ class Draft:
         return chosen
 
     def context(self) -> Context:
-        """Return the context of what has been taken."""
+        """Return the context of the chosen spans."""
         sources = (_source(number, run) for number, run in enumerate(self._runs(self._chosen), 1))
         return Context(self._text(self._chosen), tuple(sources), self.tokens)
 
@@ -228,14 +216,14 @@ class Draft:
         return "\n\n".join(filter(None, [self.before, *shown]))
 
     def _shown_of(self, run: Sequence[Span]) -> str:
-        """Return what is shown of a source under its number. It is made once, though with each span all are shown."""
+        """Return a source's text, which is cached: it is needed at each further span."""
         key = tuple(map(id, run))  # of spans that are kept here, so that no others get these ids
         if key not in self._shown:
             self._shown[key] = run, _shown(_source(0, run))
         return self._shown[key][1]
 
     def _runs(self, chosen: Mapping[str, Sequence[Span]]) -> list[list[Span]]:
-        """Return what is chosen as the spans of each source, in the order of the documents."""
+        """Return the spans of each source, in document order."""
         runs: list[list[Span]] = []
         for spans in sorted(chosen.values(), key=self._place):
             if runs and _follows(runs[-1][-1].passage, spans[0].passage, self.material):
@@ -256,7 +244,6 @@ def _measured(span: Span, count: Count) -> tuple[int, str]:
 
 @lru_cache(KNOWN)
 def _measured_text(text: str, start: int, end: int, before: str, after: str, count: Count) -> tuple[int, str]:
-    """Return what `_measured` does for a part of a text in a frame. It is made once for all questions."""
     shown = shown_text(text[start:end], Frame(before, after))
     return count(shown), "".join(shown.split())
 
@@ -279,7 +266,7 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
 
 
 def _joined(run: Sequence[Span]) -> str:
-    """Return the text of spans that stand in one section, with a mark where something is left out."""
+    """Return the text of spans of one section, with a mark at each gap."""
     groups = [[run[0]]]
     for before, span in pairwise(run):
         if before.end < len(before.passage.text) or span.start > 0:

@@ -1,4 +1,4 @@
-"""Typed parts of the material, each as a whole: exercises with solutions, definitions, topics."""
+"""Typed parts of the material as wholes: exercises with solutions, definitions, topics."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 @dataclass(frozen=True)
 class TypedPart:
-    """An exercise, a definition, a topic, or a part of any other type.
+    """An exercise, a definition, a topic, or a part of another type.
 
-    `title` is the term or the name, or "". `text` and `solution` are markdown without the
-    fences around it."""
+    title: the term or name, or ""; text, solution: markdown without the fences around it."""
 
     type: str
     title: str
@@ -56,48 +55,42 @@ class TypedPart:
 
 
 def find_typed_parts(material: Material) -> list[TypedPart]:
-    """Return the typed parts of a material, in their order.
-
-    Each passage that has a type belongs to one of them, except summaries."""
+    """Return the typed parts of a material in order. Each typed passage but summaries is in one of them."""
     return [item for document in material.documents for item in typed_parts_under(document)]
 
 
 def typed_parts_under(section: Section) -> list[TypedPart]:
-    """Return the typed parts of a section and its subsections, in their order."""
+    """Return the typed parts of a section and its subsections, in order."""
     found, given = _own_typed_parts(section), {id(part) for part in _parts(section)}
     rest = [item for child in section.children if id(child) not in given for item in typed_parts_under(child)]
     return [*found, *rest]
 
 
 def is_solution(title: str) -> bool:
-    """Return True if a title is that of a solution, in one of the languages known here."""
+    """Return True if a title is that of a solution, in one of several languages."""
     return _SOLUTION.fullmatch(title.strip(" \t*_.:")) is not None
 
 
 def own_text(section: Section) -> list[Passage]:
-    """Return a section's own passages without a type: the text of the notes."""
+    """Return a section's own passages without a type."""
     return [passage for passage in section.passages if not type_of(passage)]
 
 
 def type_of(passage: Passage) -> str:
-    """Return a passage's first type, or "" for text of the notes.
-
-    A div of the class `solution` is a solution even if it is part of the notes."""
+    """Return a passage's first type, or "" for text of the notes. A div of class `solution` is always a solution."""
     if not passage.types:
         return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
     return passage.types[0]
 
 
 def may_be_shown(passage: Passage, asked: str = "") -> bool:
-    """Return True if a student who asks may be shown a passage. asked: the type of material that is asked for."""
+    """Return True if students may be shown a passage. asked: the type of material asked for."""
     type = type_of(passage)
     return may_be_quoted(passage.types or ([type] if type else []), asked)
 
 
 def without_fences(text: str) -> str:
-    """Return a text without comments and the lines that open and close divs.
-
-    Readers are not shown these. Code stays as it is."""
+    """Return a text without comments and lines that open and close divs. Code stays as it is."""
     parts = split_fences(text)
     return "".join(piece if is_code else _plain(piece) for is_code, piece in parts).strip("\n")
 
@@ -107,7 +100,7 @@ def _plain(text: str) -> str:
 
 
 def join_blank_lines(text: str) -> str:
-    """Return a text with one blank line for each two or more."""
+    """Return a text with runs of blank lines reduced to one."""
     return _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
@@ -141,9 +134,7 @@ def _with_part(item: TypedPart, part: Section) -> TypedPart:
 
 
 def _parts(section: Section) -> list[Section]:
-    """Return the subsections that belong to a section's own exercise.
-
-    These are its solutions and, if it has any, the parts of the question."""
+    """Return the subsections of a section's own exercise: solutions and, with these, parts of the question."""
     if not any(type_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
@@ -158,10 +149,9 @@ def _is_part(section: Section) -> bool:
 
 
 def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
-    """Yield the passages that make up each typed part, with their type.
+    """Yield the passages of each typed part, with their type.
 
-    A part begins with a div, or with bold words that are not those of a solution; what follows
-    belongs to it."""
+    A part begins with a div, or with bold words that head no solution."""
     type, group, is_cut = "", list[Passage](), False
     for passage in passages:
         own, added = type_of(passage), _added_lines(passage)
@@ -177,7 +167,7 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
 
 
 def _added_lines(passage: Passage) -> int:
-    """Return how many lines a piece of a cut div has besides its own: the div's first and last."""
+    """Return the number of lines that a piece of a cut div repeats: the div's first and last."""
     own = passage.line_end - passage.line_start + 1
     return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
@@ -190,9 +180,7 @@ def _begins(passage: Passage) -> bool:
 
 
 def _item(section: Section, type: str, group: list[Passage], alone: bool) -> TypedPart:
-    """Return the typed part made of some passages.
-
-    alone: it is the section's only part, so that the section's title may be its name."""
+    """Return the typed part made of passages. alone: it is the section's only part, whose title may be its name."""
     solved = [passage for passage in group if type == EXERCISE and type_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if type == EXERCISE else (text, "")
@@ -212,7 +200,7 @@ def _with_titles(section: Section) -> str:
 
 
 def cut_solution(text: str) -> tuple[str, str]:
-    """Return an exercise and its solution, which is "" if there is none.
+    """Return an exercise and its solution, or "".
 
     The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
     at = 0

@@ -1,4 +1,4 @@
-"""A project's collection that is read and searched, on which retrieval and the tools stand."""
+"""A project's collection, open for reading and searching."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ State = frozenset[FileRecord | int]  # the records of files, or, without records
 
 
 class Library:
-    """A project's collection with the encoder for it, to be used by the tasks of one event loop.
+    """A project's collection with its encoder, for the tasks of one event loop.
 
-    The index is open only while it is used, so that other processes (`lmm index`) can have it
-    in between; each use sees it as it is then. The statistics of the collection are read once, and
-    again after a refresh; a search reads the documents that it finds, or all if they are read already.
+    The index is open only while it is used, so that other processes (`lmm index`) can have it in between. The
+    statistics of the collection are read once, and again after a refresh. A search reads the documents it finds, or
+    all if these were read before.
 
-    patience: see `Encoder`; store: one that is open and stays so, since its owner closes it. `order` are the
-    sources in the order in which they are read."""
+    patience: see `Encoder`; store: one that its owner keeps open. `order` are the sources in reading order."""
 
     def __init__(
         self, project: Project, models: Models, patience: float | None = PATIENCE, store: VectorStore | None = None
@@ -73,7 +72,7 @@ class Library:
             self._leave()
 
     async def open(self) -> None:
-        """Open the index, if it is not open, until `release`. Raise StoreError, ModelError and RetrieveError."""
+        """Open the index until `release`. Raise StoreError, ModelError and RetrieveError."""
         self._users += 1
         with ExitStack() as undoing:
             undoing.callback(self._leave_at_once)
@@ -108,7 +107,7 @@ class Library:
         self._encoder.patience = self.patience
 
     def _leave(self) -> None:
-        """Release the index if nobody uses it: at once where another process waits for it, else when it is idle."""
+        """Release the index if nobody uses it: at once if another process waits for it, else when idle."""
         self._users -= 1
         if self._users or not self._is_own:
             return
@@ -124,7 +123,7 @@ class Library:
             self.release()
 
     def release(self) -> None:
-        """Release the index at once, until the next use."""
+        """Release the index until the next use."""
         if self._is_own and self._store is not None:
             store, self._store, self._known = self._store, None, None
             store.close()
@@ -144,7 +143,7 @@ class Library:
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder for the collection, once it was open."""
+        """The encoder for the collection, once it was opened."""
         assert self._encoder is not None
         return self._encoder
 
@@ -152,7 +151,7 @@ class Library:
 
     @property
     def language(self) -> str:
-        """The code of the language that most passages are in, by what `words` returned last."""
+        """The language of most passages, by its code."""
         return self._words.language if self._words else self._usual_language
 
     @property
@@ -160,7 +159,7 @@ class Library:
         return self.encoder.sparse.language if self.encoder.sparse else ""
 
     async def words(self) -> LexicalIndex:
-        """Return the ranking by words as it is without any documents: all that a question itself needs.
+        """Return the ranking by words without any documents, which suffices to read a question.
 
         Raise StoreError, or RetrieveError if nothing is indexed."""
         revision = revision_of(self.store)
@@ -189,7 +188,7 @@ class Library:
             return self._words
 
     def _read_state(self) -> State:
-        """Return what the collection was made of; a refresh is noticed by a difference in this."""
+        """Return the file records of the collection, which change with a refresh."""
         known = self.store.metadata(self.collection)
         if known is None and self._words is not None:
             raise self._made_anew()
@@ -204,7 +203,7 @@ class Library:
         return IndexChangedError(f"The collection {self.collection!r}, which was there, is being made anew.")
 
     def _read_statistics(self, state: State) -> TermStatistics:
-        """Return the statistics of all texts: as they are stored, or else counted."""
+        """Return the statistics of all texts as stored, or else counted."""
         records = [one for one in state if isinstance(one, FileRecord)]
         are_all = sum(record.count for record in records) >= self.store.count(self.collection)
         stored = read_statistics(self.store, self.collection, records) if records and are_all else None
@@ -234,22 +233,20 @@ class Library:
         return part
 
     def _first_system(self, state: State) -> str:
-        """Return the system message in the header of the first page in reading order, as it was indexed."""
+        """Return the system message in the header of the first page in reading order."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
         records = (one for one in state if isinstance(one, FileRecord))
         by_place = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records)
         return min(by_place, default=(0, "", ""))[2]
 
     async def lexical(self) -> LexicalIndex:
-        """Return the ranking by words of all documents. Raise as `material` does."""
+        """Return the ranking by words of all documents. Raise as `material`."""
         material = await self.material()
         return (await self.words()).within(material)
 
 
 async def open_library(project: Project, models: Models, store: VectorStore | None = None) -> Library:
-    """Return the project's collection, open until its `store` is closed.
-
-    Raise StoreError, ModelError, and RetrieveError if nothing is indexed."""
+    """Return the project's collection, open until its store is closed. Raise as `Library.open`."""
     library = Library(project, models, store=store)
     await library.open()
     return library
@@ -261,9 +258,7 @@ def _close_store(opened: asyncio.Future[VectorStore]) -> None:
 
 
 def reading_order(project: Project) -> list[str]:
-    """Return the sources of a Quarto project in the order of its chapters.
-
-    An empty list means that names give the order."""
+    """Return the sources of a Quarto project in the order of its chapters; [] for the order of names."""
     if not (project.root / "_quarto.yml").is_file():
         return []
     from ..settings.quarto_inputs import find_inputs  # most projects need it not

@@ -1,7 +1,7 @@
-"""The best matches of a question: what is shown where no model is configured.
+"""The best matches of a question, shown where no model is configured.
 
-Nothing here understands a question. It shows the best sections in the order of the search, each with the sentences
-that have most of the question's words.
+These are the best sections in the order of the search, each with the sentences that have most of the question's
+words.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class _Part:
 
 
 def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
-    """Return the best sections with what they say on a question, numbered from 1; none if they say nothing of it.
+    """Return the best sections with what they say on a question, numbered from 1; none if they say too little.
 
-    Their texts are markdown, in which the words of the question are bold. Parts of a type, such as exercises, are shown
-    only if that type was asked for."""
+    Texts are markdown with the question's words in bold. Parts of a type, such as exercises, are shown only if the
+    type was asked for."""
     sections: dict[Key, list[Passage]] = {}
     for passage in found.passages:
         if may_be_shown(passage, found.type):
@@ -63,7 +63,7 @@ class _Excerpts:
         self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
 
     def source(self, number: int, passage: Passage) -> CitedSource:
-        """Return a passage as a source whose text is an excerpt of it."""
+        """Return a passage as a source whose text is an excerpt."""
         text = self._whole(passage) if self.found.type else self._excerpt(passage)
         return CitedSource(
             number, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
@@ -82,7 +82,7 @@ class _Excerpts:
         return "\n\n".join(self._shown(part, passage.language) for part in self._parts(passage))
 
     def _excerpt(self, passage: Passage) -> str:
-        """Return the sentence that has most of the question, the one beside it that it needs, and the code after it."""
+        """Return the sentence with most of the question, the one it leans on, and the code after it."""
         parts = self._parts(passage)
         if not parts:
             return ""
@@ -103,9 +103,7 @@ class _Excerpts:
         )
 
     def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
-        """Return how much of the question a sentence has, by how rare the words are; its terms count twice.
-
-        terms: that the passage emphasises."""
+        """Return how much of the question a sentence has, by rarity; emphasised terms count twice."""
         stems = self.index.stemmers.of(language).stems
         words = f" {' '.join(find_words(sentence))} "
         own, defined = set(stems(sentence)), set(stems(" ".join(term for term in terms if f" {term} " in words)))
@@ -113,7 +111,7 @@ class _Excerpts:
         return sum(count * self.index.rarity(meant) for count, meant in zip(counts, self.asked, strict=True))
 
     def _shown(self, part: _Part, language: str) -> str:
-        """Return a part as markdown with the words of the question in bold."""
+        """Return a part as markdown with the question's words in bold."""
         if part.is_code:
             lines = [line.removeprefix("    ") for line in part.sentences]
             return "\n".join(["```", *lines, "```"])
@@ -132,14 +130,14 @@ def _sign_of(line: str) -> str:
 
 
 def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
-    """Return a sentence with the one before it, if it needs that, or the next one, if it is short."""
+    """Return a sentence with the one before, if it leans on it, or the next one, if it is short."""
     if number and leans(sentences[number]):
         return sentences[number - 1 : number + 1]
     return sentences[number : number + 1 + (len(sentences[number]) < SHORT)]
 
 
 def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
-    """Return what belongs to sentences: the code after them, and what a sentence without an end goes on with."""
+    """Return what belongs to sentences: the code after them, and the list an unfinished sentence introduces."""
     size, last, after = sum(map(len, part.sentences)), part.sentences[-1], list[_Part]()
     for one in following:
         size += sum(map(len, one.sentences))

@@ -1,4 +1,4 @@
-"""Passages that follow one another, as one text."""
+"""Consecutive passages as one text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
 
 
 def merge(passages: Sequence[Passage]) -> str:
-    """Return the text of passages that follow one another, without what they repeat."""
+    """Return the text of consecutive passages, without what they repeat."""
     text, last = "", 0
     for passage in passages:
         if size := repeated(text, last, passage):
@@ -25,24 +25,19 @@ def merge(passages: Sequence[Passage]) -> str:
 
 
 def repeated(before: str, last: int, passage: Passage) -> int:
-    """Return how many characters at the start of a passage repeat the text before it.
+    """Return the number of characters at the start of a passage that repeat the text before it.
 
-    These are the end of that text, or the header of a table that was cut. last: the line
-    where the text before ends."""
+    These are an overlap, or the head of a cut table. last: the line where the text before ends."""
     return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
 
 
 def _may_repeat(passage: Passage, last: int) -> bool:
-    """Return True if a passage may repeat some of the text before, which ends in the line `last`.
-
-    It may if it goes on in that line, or has more lines than its place says."""
+    """Return True if a passage starts in the line `last`, or has more lines than its place says."""
     return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
 
 
 def _overlap(before: str, passage: Passage) -> int:
-    """Return how many characters at the start of a passage are the end of the text before it.
-
-    Only whole words count, of at least `SHORTEST_OVERLAP` characters together."""
+    """Return how many characters at the start of a passage end the text before it; whole words only."""
     before, text = before.rstrip(), passage.text
     start = text[:SHORTEST_OVERLAP]
     at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1
@@ -54,7 +49,7 @@ def _overlap(before: str, passage: Passage) -> int:
 
 
 def _table_header(before: str, passage: Passage) -> int:
-    """Return the length of the table header that a passage repeats, or 0."""
+    """Return the length of the table head that a passage repeats, or 0."""
     lines = passage.text.split("\n")
     header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
     return len(header) if header.startswith(("|", "+-")) and header in before else 0

@@ -1,4 +1,4 @@
-"""Markdown as plain text, as a page shows it: for the ask box, and for the best matches of a question."""
+"""Markdown as plain text, as a page shows it: for the ask box and the best matches."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*
 
 
 def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
-    """Return a markdown text as plain text, without fences, attributes, citations, link targets and
-    marks. Formulas are in Unicode and in TeX, as the box reads them; `in_unicode` takes the TeX out.
-    Code stays, indented by four spaces, by which the box knows it. words: what the page shows for the
-    labels that the text refers to."""
+    """Return markdown as plain text, without fences, attributes, citations, link targets and markup.
+
+    Formulas are in Unicode and TeX (see `in_unicode`), code is indented by four spaces. words: what the page shows
+    for labels that the text refers to."""
     if not markdown:
         return ""
     pieces = split_fences(without_fences(_without_admonitions(_without_signs(markdown))))
@@ -93,17 +93,17 @@ def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
 
 
 def plain_line(markdown: str) -> str:
-    """Return a title as plain text, with its formulas as in `plain_text`."""
+    """Return a title as plain text, with formulas as in `plain_text`."""
     return plain_title(_MATH.sub(_formula_span, _as_shown(_without_signs(markdown))))
 
 
 def escape(text: str) -> str:
-    """Return a plain text as markdown that shows it."""
+    """Return plain text as markdown that shows it."""
     return _SIGNS_OF_MARKUP.sub(r"\\\1", text)
 
 
 def in_unicode(text: str) -> str:
-    """Return what `plain_text` has made without the TeX of its formulas."""
+    """Return the result of `plain_text` without the TeX of its formulas."""
     return _MARKED.sub(r"\1", text) if _BEGIN in text else text
 
 
@@ -114,7 +114,7 @@ def _without_signs(text: str) -> str:
 
 
 def _without_admonitions(text: str) -> str:
-    """Return a text with the titles of admonitions and tabs (Python-Markdown) as lines, and no margin."""
+    """Return a text with the titles of admonitions and tabs (Python-Markdown) as lines, without indentation."""
     lines, margins = list[str](), list[int]()  # of the admonitions that are open
     for line in text.split("\n") if _ADMONITION.search(text) else [text]:
         margin = len(line) - len(line.lstrip(" "))
@@ -144,8 +144,7 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _as_shown(text: str) -> str:
-    """Return a text without the attributes of spans and code, without shortcodes, with the signs of entities, and with
-    inline notes in brackets."""
+    """Return a text without attributes and shortcodes, with entities as signs and inline notes in brackets."""
 
     def shown(found: re.Match[str]) -> str:
         if found["entity"]:
@@ -159,8 +158,7 @@ def _as_shown(text: str) -> str:
 
 
 def _with_rows(paragraph: str) -> str:
-    """Return a paragraph with bars between the columns of a simple table, as in a pipe table, and with
-    the table's caption set apart. A paragraph that is no simple table is returned as it is."""
+    """Return a paragraph with bars between the columns if it is a simple table, and its caption set apart."""
     lines = paragraph.split("\n")
     if not any(map(_COLUMNS.fullmatch, lines)):
         return paragraph
@@ -176,8 +174,9 @@ def _row(line: str) -> str:
 
 
 def _with_words(text: str, words: Mapping[str, str]) -> str:
-    """Return a text without code blocks with its references and formulas as readers see them, in code
-    spans, so that no markup is looked for in them. words: what the page shows for each label."""
+    """Return a text with references and formulas as readers see them, in code spans so that no markup is found there.
+
+    words: what the page shows for each label."""
 
     def reference(found: re.Match[str]) -> str:
         label = found[3] or found[4] or ""
@@ -189,7 +188,7 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
 
 
 def _author(label: str) -> str:
-    """Return the author and the year that the key of a cited work is made of, "" if it is not."""
+    """Return the author and year in the key of a cited work, or ""."""
     parts = _AUTHOR.fullmatch(label)
     return f"{parts[1].title()} ({parts[2]})" if parts else ""
 
@@ -199,7 +198,7 @@ def _formula_span(found: re.Match[str]) -> str:
 
 
 def _formula(found: re.Match[str]) -> str:
-    """Return a formula in Unicode and in TeX, or nothing if it is empty in Unicode."""
+    """Return a formula in Unicode and TeX, or nothing if it is empty in Unicode."""
     tex = found[2] or found[3]
     shown = readable_math(tex)
     return f"{_BEGIN}{shown}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if shown else ""
@@ -211,9 +210,7 @@ def _span(text: str) -> str:
 
 
 def plain_title(title: str) -> str:
-    """Return a title without markup, attributes, and characters that could steer a terminal.
-
-    Formulas stay."""
+    """Return a title without markup, attributes and control characters. Formulas stay."""
     title = " ".join(title.split())
     parts = _NO_MARKUP.split(_TITLE_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
     shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]

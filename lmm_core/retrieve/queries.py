@@ -1,6 +1,7 @@
-"""Several queries made of one question, because different words find different passages.
+"""Several queries for one question, made by a model, since different words find different passages.
 
-A model that makes them can say in the same reply whether the question is about a subject of the course."""
+In the same reply it can say whether the question is about a subject of the course.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +23,10 @@ _DENIED = re.compile(r'"on_topic"\s*:\s*false')  # anywhere in a reply: a questi
 
 @dataclass
 class ModelQueries:
-    """Queries that a model makes of the question.
+    """A model that makes queries.
 
-    A question after others is replaced by them: each says what it takes from the earlier ones, and its own
-    words, without that, find other things. subjects: those of the course, if
-    questions about others are refused; the question is checked in the same request."""
+    A question after others is replaced by its queries, which name what it takes from these. subjects: those of the
+    course, if questions about others are refused; prompt: the instructions, in place of ours."""
 
     asker: Asker
     subjects: Sequence[str] = ()
@@ -34,8 +34,7 @@ class ModelQueries:
     async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
         """Return the question, other ways to ask it, or both, each once.
 
-        earlier: the questions before this one, which it may continue. Raise ModelError, or OffTopic if the subject
-        is checked."""
+        earlier: the questions before it. Raise ModelError, or OffTopic if the subject is checked."""
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
         before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
@@ -52,7 +51,7 @@ class ModelQueries:
 
 
 def _read_queries(text: str) -> list[str]:
-    """Return the queries in a reply. Raise ModelError if it holds no list of them."""
+    """Return the queries in a reply. Raise ModelError if there is no list."""
     found = find_value(text, "queries")
     if not isinstance(found, list):
         raise ModelError("the reply holds no list of queries")
@@ -61,9 +60,9 @@ def _read_queries(text: str) -> list[str]:
 
 
 def _read_checked(text: str) -> list[str] | None:
-    """Return the queries in a reply, or None if it says that the question is off topic.
+    """Return the queries in a reply, or None if it says off topic.
 
-    Raise ModelError if it does not say anything else beyond doubt: a question may try to talk it out of that."""
+    Raise ModelError unless it says clearly on topic: a question may try to mislead the model."""
     on_topic = find_value(text, "on_topic")
     if not isinstance(on_topic, bool):
         raise ModelError("the reply does not say whether the question is on topic")

@@ -31,10 +31,9 @@ _LEADS_ON = "the server redirects to another address, to which nothing is sent: 
 
 @dataclass
 class ModelReranker:
-    """A reranker that lets a chat model grade the passages, all in one request.
+    """A chat model that grades the passages in one request.
 
-    Grades go from 0 (says nothing about the question) to 10 (answers it). Passages without a
-    grade come last."""
+    Grades go from 0 (irrelevant) to 10 (answers the question). Passages without a grade come last."""
 
     asker: Asker
 
@@ -49,10 +48,9 @@ class ModelReranker:
 
 
 class EndpointReranker:
-    """A reranker on a server that speaks as Jina and Cohere do: `POST base_url/rerank`.
+    """A reranker on a server with the API of Jina and Cohere: `POST base_url/rerank`.
 
-    name: the model with its source's name; source: its address, and the variable that holds
-    its key; timeout: in seconds. Raise ModelError if a key is needed and not set."""
+    timeout: in seconds. Raise ModelError if a needed key is not set."""
 
     def __init__(self, name: ModelName, source: ModelSource, timeout: float = TIMEOUT) -> None:
         self.name = str(name)
@@ -131,10 +129,9 @@ Reranker: TypeAlias = ModelReranker | EndpointReranker | CrossEncoderReranker
 
 
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
-    """Return all passages by their scores, the best first; equal ones keep their order.
+    """Return passages by their scores, the best first; equal ones keep their order.
 
-    scores: by position; passages without a score come last. Raise ValueError if there are
-    passages and none has a score."""
+    scores: by position; passages without one come last. Raise ValueError if no passage has a score."""
     known = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
     if passages and not known:
         raise ValueError("no passage has a score")
@@ -145,12 +142,12 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
 
 
 def _judged_text(passage: Passage) -> str:
-    """Return the text by which a passage is judged: its titles and its own text."""
+    """Return a passage's titles and text, by which it is judged."""
     return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
 
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
-    """Return the grades in a reply by positions from 0. Raise ModelError if there are none."""
+    """Return the grades in a reply by position from 0. Raise ModelError if there are none."""
     found = find_value(text, "grades")
     grades: dict[int, float] = {}
     for one in found if isinstance(found, list) else []:

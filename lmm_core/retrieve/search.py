@@ -62,11 +62,10 @@ class OffTopic(RetrieveError):
 
 @dataclass(frozen=True)
 class Retrieval:
-    """The result of retrieval for a question; spans, passages and sections come with the best first.
+    """The result of a search: spans, passages and sections, the best first.
 
-    text: the question without keywords for a type; type: the type that was asked for, or "";
-    material: the documents in which it was found, or all; lexical: the ranking by words; missed: what had to be
-    done without; off_topic: it is about no subject of the course."""
+    text: the question without keywords for a type; type: the type asked for, or ""; material: the documents that
+    were found, or all; missed: parts of the search that failed, in words; off_topic: about no subject of the course."""
 
     question: str
     text: str
@@ -83,12 +82,11 @@ class Retrieval:
 
 @dataclass
 class Retriever:
-    """A retriever that searches a library.
+    """A search in a library.
 
-    A question's own words are searched for first; only where they do not suffice, the model of `queries` is
-    asked for more. If it or the reranker fails, or takes longer than `patience` seconds (None for
-    no limit), `warn` is told, and the search goes on without it. checks: that model says whether a
-    question is about a subject of the course; it is always asked then, and its failure is an error."""
+    A question's own words are searched for first; the model of `queries` is asked only where they find too little.
+    If it or the reranker fails, or takes longer than `patience` seconds, `warn` is called, and the search goes on.
+    checks: that model decides whether a question is about a subject of the course; its failure is an error then."""
 
     library: Library
     queries: ModelQueries | None = None
@@ -102,10 +100,9 @@ class Retriever:
     ) -> Retrieval:
         """Return what fits a question.
 
-        type: the only type of material to be found, as a keyword in the question (`*exercise*`)
-        asks for it; earlier: the questions asked before this one; whole: let the result have all documents as its
-        material, not only those that were found. Raise StoreError, ModelError or
-        RetrieveError; the last one also if there is no material of the type."""
+        type: find only this type of material, as a keyword (`*exercise*`) in the question does; earlier: the
+        questions before this one; whole: give the result all documents as its material. Raise StoreError, ModelError
+        or RetrieveError, also if there is no material of the type."""
         async with self.library.use() as library:
             if whole:
                 await library.material()
@@ -141,7 +138,7 @@ class Retriever:
         )  # fmt: skip
 
     async def _model_queries(self, text: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
-        """Return the model's queries, or None if it fails. Raise ModelError if it checks, and OffTopic."""
+        """Return the model's queries, or None if it fails. Raise OffTopic, and ModelError if it checks."""
         if self.queries is None:
             return None
         queries = await self._helped(self.queries.expand(text, earlier), BY_QUESTION, missed)
@@ -152,7 +149,7 @@ class Retriever:
     async def _reranked(
         self, text: str, spans: list[Span], material: Material, missed: list[str]
     ) -> tuple[list[Span], list[Passage]]:
-        """Return spans and their passages as the reranker orders them."""
+        """Return spans and their passages in the reranker's order."""
         best = passages_of(spans)
         if self.reranker is None:
             return spans, best
@@ -164,7 +161,7 @@ class Retriever:
         return spans, [*order, *best[RERANKED:]]
 
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
-        """Return what a model does for the search, or None if it fails or is too slow."""
+        """Return what a model returns, or None if it fails or is too slow."""
         try:
             async with asyncio.timeout(self.patience):
                 return await help_of
@@ -181,8 +178,7 @@ class Retriever:
 
 @dataclass
 class _Search:
-    """The search for a question by one list of queries or another; `queries`, `lexical` and `spans` are those of the
-    last."""
+    """The search for one question, by one list of queries after another."""
 
     library: Library
     lexical: LexicalIndex
@@ -193,7 +189,7 @@ class _Search:
     spans: list[Span] = field(default_factory=list)
 
     async def run(self, queries: Sequence[str]) -> None:
-        """Search by these queries, unless that is done already."""
+        """Search by these queries, unless that is done."""
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
@@ -204,7 +200,7 @@ class _Search:
         self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type)
 
     def suffices(self) -> bool:
-        """Return True if the best passage has nearly all that the question says, counted by how rare its words are."""
+        """Return True if the best passage has nearly all of the question, by rarity."""
         best = [span.passage for span in self.spans[:1]]
         return self.lexical.share(self.text, best) >= ENOUGH
 
@@ -217,10 +213,10 @@ async def search_spans(
     warn: Callable[[str], None],
     meant: Meant,
 ) -> list[Span]:
-    """Return the spans of what fits a text in some libraries, the best first, ranked as `Retriever` ranks them.
+    """Return the spans that fit a text in some libraries, ranked as `Retriever` ranks, the best first.
 
-    A type keyword in the text puts passages of that type first. limit: candidates of each; warn: told if words alone
-    are compared, since the embedding model fails; meant: see `fuse`. Raise StoreError, ModelError or RetrieveError."""
+    A type keyword in the text puts passages of that type first. limit: candidates of each library; warn: called if
+    the embedding model fails and words alone are compared. Raise StoreError, ModelError or RetrieveError."""
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     asked = parse_asked(text, list(words.statistics.types), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
@@ -239,9 +235,9 @@ async def search_spans(
 async def search_points(
     library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
 ) -> list[ScoredPoint]:
-    """Return the points that fit a text best, as `search_spans` does; summaries are points, too.
+    """Return the points that fit a text best, summaries included.
 
-    The payload of each has its best span as `passage`."""
+    The payload of each has its best span as `passage`. Otherwise as `search_spans`."""
     best = spread_spans(await search_spans([library], text, limit, where, warn, themselves))
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
@@ -255,16 +251,15 @@ async def search_points(
 
 
 def parse_asked(question: str, types: Sequence[str], language: str) -> ParsedQuery:
-    """Return a question as `parse_query` does. If it is about nothing but a type ("give me an *exercise*"), that
-    is its text."""
+    """Return a question as `parse_query` does; one about nothing but a type has the type as its text."""
     asked = parse_query(question, types)
     return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
 
 
 def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-    """Return the question as it can be searched for without a model; language: of the material.
+    """Return the queries made of a question without a model.
 
-    After another question, its words together with those of the one before are a further query."""
+    After other questions, its words with those of the last one are a further query. language: of the material."""
     question = question[:MOST_CHARACTERS]
     further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
     return list(dict.fromkeys([question, *further]))
@@ -277,9 +272,9 @@ Hits = list[list[Passage]]  # for each text, the best first
 
 @dataclass(frozen=True)
 class Candidates:
-    """The passages that the store finds for texts, by words and by meaning, as far as they were compared.
+    """The passages that the store finds for texts, by words and by meaning.
 
-    lexical: the ranking of the documents in which it was found."""
+    lexical: the ranking of the documents that were found."""
 
     compared: Compared
     words: Hits
@@ -335,13 +330,13 @@ async def find_candidates(
 
 
 def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
-    """Return the passages of points, without those that were written since the material was read."""
+    """Return the passages of points, without points written since the material was read."""
     passages = material.passages
     return [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
-    """Return the ranking by the words of several libraries: a word is as rare as it is in all of them."""
+    """Return the ranking by the words of several libraries together."""
     statistics = TermStatistics()
     for library in libraries:
         statistics.update((await library.words()).statistics)
@@ -363,7 +358,7 @@ def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candi
 
 
 def _merged(parts: Sequence[Hits]) -> Hits:
-    """Return for each text the hits of all libraries that were searched, the best first."""
+    """Return for each text the hits of all libraries, the best first."""
     by_text = zip(*filter(None, parts), strict=True)
     return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
 
@@ -371,7 +366,7 @@ def _merged(parts: Sequence[Hits]) -> Hits:
 def rank_candidates(
     candidates: Candidates, queries: Sequence[str], type: str, meant: Meant = under_summary
 ) -> list[Span]:  # fmt: skip
-    """Return the spans of what several queries found as one list, the best first. meant: see `fuse`."""
+    """Return the spans that several queries found as one list, the best first. meant: see `fuse`."""
     meant, lexical = themselves if type == SUMMARY else meant, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
     asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # what means the same counts once
@@ -383,7 +378,7 @@ def rank_candidates(
 
 
 class UnknownType(RetrieveError):
-    """A type of material that the collection does not have; `types` are those that it has."""
+    """A type of material that the collection does not have; `types` are those it has."""
 
     def __init__(self, type: str, material: Material | TermStatistics) -> None:
         super().__init__(f"there is no material of the type {type!r}; {types_there(material)}")
@@ -399,7 +394,7 @@ def known_type(type: str, material: Material | TermStatistics) -> str:
 
 
 def types_there(material: Material | TermStatistics) -> str:
-    """Return a sentence, for messages, that lists the types of material in the collection."""
+    """Return a sentence that lists the types of material in the collection."""
     types = ", ".join(sorted(material.types))
     return f"types of material in the collection: {types}" if types else "no material in the collection has a type"
 
@@ -422,8 +417,7 @@ def search_filter(store: VectorStore, collection: str, type: str, no_type: bool,
 
 
 def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[str, int], int]:
-    """Return the values of a key in a collection with the numbers of their chunks, the most frequent first, and the
-    number of chunks without one.
+    """Return the values of a payload key with the number of their chunks, and the number of chunks without one.
 
     Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
     payloads = [point.payload for point in store.scroll(collection)]
@@ -436,6 +430,6 @@ def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[st
 
 
 def _values(value: Any) -> list[str]:
-    """Return the values of a key in a chunk as text, each once."""
+    """Return the values of a key as text, each once."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     return list(dict.fromkeys(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values))

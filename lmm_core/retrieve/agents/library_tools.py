@@ -197,7 +197,7 @@ def _check_filled(name: str, value: str) -> None:
 
 
 def _next(section: Section | None, material: Material) -> Section | None:
-    """Return the section that begins where a section ends, or None."""
+    """Return the section after a section, or None."""
     while section is not None:
         if after := material.around(section)[1]:
             return after
@@ -206,7 +206,7 @@ def _next(section: Section | None, material: Material) -> Section | None:
 
 
 def _previous(section: Section, material: Material) -> Section | None:
-    """Return the section before on the same level, or else the one around it."""
+    """Return the section before on the same level, else the one around it."""
     return material.around(section)[0] or section.parent
 
 
@@ -225,7 +225,7 @@ def _section_entry(section: Section) -> Result:
 
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
-    """Return a passage that was found as an entry of a list, with its best span as the text."""
+    """Return a hit as a list entry with its best span as the text."""
     rest = f"read {passage.id} gives the whole passage, read {passage.section} its section"
     cut = {"cut": rest} if span.text != passage.text.strip() else {}
     page = {"page": passage.page} if passage.page else {}
@@ -262,7 +262,7 @@ def _read(section: Section, material: Material, whole: bool = True, part: int = 
 
 
 def _read_passages(passages: Sequence[Passage], material: Material, part: int) -> Result:
-    """Return whole passages, which stand one behind another, with the place of all and the first one's section."""
+    """Return consecutive passages with their place and the first one's section."""
     first, last = passages[0], passages[-1]
     section = material.section_of(first)
     return {
@@ -276,14 +276,14 @@ def _read_passages(passages: Sequence[Passage], material: Material, part: int) -
 
 
 def _cut(text: str, part: int) -> Result:
-    """Return one part of a text, which is as long as a result may be."""
+    """Return one part of a text, at most as long as a result may be."""
     parts = max(1, -(-len(text) // MOST))
     _check_part(part, parts)
     return {"text": text[(part - 1) * MOST : part * MOST], **_parts(part, parts)}
 
 
 def in_parts(name: str, entries: Sequence[Result], part: int = 1) -> Result:
-    """Return one part of a list, under a name; a part is as long as a result may be."""
+    """Return one part of a list, at most as long as a result may be, under a name."""
     pages: list[list[Result]] = [[]]
     room = MOST
     for entry in entries:
@@ -314,9 +314,7 @@ def _parts(part: int, parts: int) -> Result:
 
 
 def section_text(section: Section, whole: bool = True) -> str:
-    """Return a section's text as markdown, with its subsections under their headings.
-
-    whole: include the subsections."""
+    """Return a section's text as markdown. whole: with its subsections under their headings."""
     texts = []
     for one in section.walk() if whole else [section]:
         heading = f"{'#' * one.depth} {one.title}" if one is not section else ""
@@ -325,10 +323,7 @@ def section_text(section: Section, whole: bool = True) -> str:
 
 
 def _places(section: Section, term: str) -> list[str]:
-    """Return the places where a section's own text mentions a term.
-
-    These are `file:line` for each mention, or the passage's place if its lines are not those of
-    the file."""
+    """Return `file:line` for each mention of a term in a section's own text, or the passage's place."""
     places = []
     for before, passage in zip([None, *section.passages], section.passages, strict=False):
         text = unicodedata.normalize("NFC", passage.text)
@@ -340,16 +335,16 @@ def _places(section: Section, term: str) -> list[str]:
 
 
 def _line_of(passage: Passage, text: str, at: int, own: int) -> str:
-    """Return the place of a character in a passage, whose own text begins at `own`."""
+    """Return the place of a character in a passage whose own text begins at `own`."""
     if text.count("\n", own) != passage.line_end - passage.line_start:
         return passage.place
     return f"{passage.source}:{passage.line_start + text.count(chr(10), own, max(at, own))}"
 
 
 def find_term(text: str, term: str) -> list[tuple[int, int]]:
-    """Return where a text holds a term as whole words: the start and end of each mention.
+    """Return the start and end of each mention of a term as whole words.
 
-    Case and the kind of white space do not matter. The text has to be in Unicode's form NFC."""
+    Case and white space do not matter. The text has to be in Unicode's form NFC."""
     words = unicodedata.normalize("NFC", term).split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     return [found.span() for found in pattern.finditer(text) if _is_bounded(text, *found.span())]
@@ -363,5 +358,5 @@ def _is_bounded(text: str, start: int, end: int) -> bool:
 
 
 def _in_word(character: str) -> bool:
-    """Return True for letters, digits, `_`, and the marks that belong to letters."""
+    """Return True for letters, digits, `_` and combining marks."""
     return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")

@@ -1,7 +1,4 @@
-"""The tools that agents have: their descriptions, their JSON schemas, the check of arguments.
-
-Whatever offers the tools (OpenAI, MCP, the docs) takes them from a `Tools`.
-"""
+"""The tools of agents: descriptions, JSON schemas, and the check of arguments."""
 
 from __future__ import annotations
 
@@ -29,10 +26,9 @@ _TYPES: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool as it is offered.
+    """A tool as offered to agents.
 
-    title: for people; parameters: the JSON schema of its arguments; run: the function, which takes
-    the arguments by name."""
+    title: for people; parameters: the JSON schema of its arguments; run: the function, called with them by name."""
 
     name: str
     title: str
@@ -55,7 +51,7 @@ class Tool:
 
 
 class Tools:
-    """The tools that an agent has: those on a library, and those added to them."""
+    """The tools of an agent: those on a library, and added ones."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -64,11 +60,10 @@ class Tools:
             self._add(function, title, 1, partial(_run, library, function))
 
     def add(self, function: Function, title: str = "") -> None:
-        """Add a tool, an asynchronous function that returns an object of JSON values.
+        """Add a tool: an asynchronous function that returns a JSON object.
 
-        Its docstring is its description. Each parameter is annotated with a type and a dictionary
-        of JSON schema keywords: `Annotated[int, {"minimum": 1}]`. title: what people call it, by
-        default its name."""
+        Its docstring is its description. Parameters are annotated with a type and JSON schema keywords:
+        `Annotated[int, {"minimum": 1}]`. title: by default made of its name."""
         self._add(function, title or function.__name__.replace("_", " ").capitalize(), 0, function)
 
     def _add(self, function: Function, title: str, bound: int, run: Function) -> None:
@@ -89,9 +84,7 @@ class Tools:
         return [tool.openai for tool in self._tools.values()]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Result:
-        """Return the result of a tool as JSON values, without invisible characters.
-
-        Raise ToolError, also if the collection cannot be read."""
+        """Return the result of a tool as JSON values, without invisible characters. Raise ToolError."""
         tool = self._tools.get(name)
         if tool is None:
             raise ToolError(f"there is no tool {name!r}; there are {', '.join(self._tools)}")
@@ -103,7 +96,7 @@ class Tools:
             raise ToolError(str(error)) from error
 
     async def greeting(self) -> str:
-        """Return the greeting (see the function of that name), or why the collection cannot be read."""
+        """Return the greeting, or the reason why the collection cannot be read."""
         try:
             async with self.library.use() as library:
                 return greeting(await library.material())
@@ -128,7 +121,7 @@ def _made_printable(value: Any) -> Any:
 
 
 def greeting(material: Material) -> str:
-    """Return what an agent is told at first: the documents, and the types of material."""
+    """Return an agent's first information: the documents and the types of material."""
     names = [f"{_quoted(document.docid)} ({_quoted(document.title)})" for document in material.documents[:NAMED]]
     more = len(material.documents) - len(names)
     return (
@@ -159,7 +152,7 @@ def _parameters(function: Function, bound: int) -> Schema:
 
 
 def _strict(parameters: Schema) -> Schema:
-    """Return a schema in the subset of JSON schema that OpenAI's strict mode knows."""
+    """Return a schema in the subset that OpenAI's strict mode accepts."""
     properties = {
         name: {
             "type": schema["type"] if name in parameters["required"] else [schema["type"], "null"],

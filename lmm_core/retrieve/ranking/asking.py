@@ -1,7 +1,4 @@
-"""The words that ask, in scripts without blanks: what is left of a question is what it asks about.
-
-In other scripts these are words of their own, and stand in the lists of frequent words.
-"""
+"""Words that ask, in scripts without blanks; elsewhere they are in the lists of frequent words."""
 
 from __future__ import annotations
 
@@ -29,5 +26,5 @@ _ASKING = re.compile(ASKING)
 
 
 def without_asking(question: str) -> str:
-    """Return a question without the words that ask in a script without blanks."""
+    """Return a question without the words that ask, in scripts without blanks."""
     return question if question.isascii() else _ASKING.sub(" ", question)

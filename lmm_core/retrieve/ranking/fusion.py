@@ -1,4 +1,4 @@
-"""One ranking of what several queries found, by words and by meaning."""
+"""One ranking of the results of several queries, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class Ranked:
 
 
 def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """Yield the passages that a hit counts for, each with its weight.
+    """Yield the passages that a hit counts for, with weights.
 
-    For a summary these are the passages right under it, or else under the first of its
-    subsections that has any."""
+    A hit on a summary counts for the passages of its section, or else of the first subsection that has any."""
     if SUMMARY not in passage.types:
         yield passage, 1.0
         return
@@ -34,15 +33,15 @@ def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passag
 
 
 def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """Yield a hit itself, for searches that find summaries, too."""
+    """Yield the hit itself, for searches that return summaries."""
     yield passage, 1.0
 
 
 def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = under_summary) -> list[Passage]:
     """Return the results of several queries as one list, the best passage first.
 
-    meant: gives the passages that a hit counts for. The score of a passage is the mean of its
-    scores for the queries, from 0 for the worst hit of a query to 1 for its best."""
+    A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. meant:
+    gives the passages that a hit counts for."""
     scores: dict[str, float] = {}
     for hits in found:
         relative = _relative([hit.score for hit in hits])
@@ -57,13 +56,13 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
 
 
 def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
-    """Return the passages that the results of several queries count for, each once. meant: see `fuse`."""
+    """Return the passages that the results of several queries count for, each once."""
     ids = dict.fromkeys(one.id for hits in found for hit in hits for one, _ in meant(hit, material))
     return [material.passages[at] for at in ids]
 
 
 def _relative(scores: Sequence[float]) -> list[float]:
-    """Return scores from 0 for the least to 1 for the greatest; all 1 if they are equal."""
+    """Return scores scaled to 0 to 1; all 1 if they are equal."""
     least, most = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - least) / (most - least) if most > least else 1.0 for score in scores]
 
@@ -71,8 +70,8 @@ def _relative(scores: Sequence[float]) -> list[float]:
 def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], weights: Weights) -> list[Span]:
     """Return several rankings of the same spans as one, the best first.
 
-    passages: those of the spans that were found by their meaning, with the scores of `fuse`. A single
-    ranking keeps its scores; else they are relative to the best of each."""
+    passages: found by meaning, with the scores of `fuse`. A single ranking keeps its scores; several are scaled to
+    the best of each."""
     words, meaning = weights
     if len(by_words) == 1 and not meaning:
         return list(by_words[0])
@@ -87,10 +86,7 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:
-    """Return the sections of passages that come with the best first, in the order of their best ones.
-
-    A section has the score of its best passage. A document stands for its text before the first
-    heading."""
+    """Return the sections of ranked passages, in the order of their best ones."""
     own: dict[Key, list[Passage]] = {}
     for passage in best:
         own.setdefault(passage.key, []).append(passage)

@@ -1,12 +1,10 @@
-"""The ranking of passages by their words, with the words of their titles.
+"""BM25 over the fields of passages and sections (BM25+: Lv and Zhai, "Lower-bounding term frequency normalization",
+CIKM 2011).
 
-This is BM25 over several fields, as the ask box computes it (BM25+ of Lv and Zhai,
-"Lower-bounding term frequency normalization", CIKM 2011). Titles, annotated
-questions and summaries are a text of their own for each section, and its score is added to that
-of each passage of the section. Words that the notes emphasise are one more field of a passage,
-since lecture notes set a term so where they introduce it. The sum is weighted by the share of
-the question that is found, counted by how rare its words are (the coordination factor of
-vector-space retrieval). The weights are those of the box, which gets them with its data.
+The score of a section's titles, annotated questions and summary is added to that of each of its passages. Emphasised
+words are a field of a passage, since lecture notes introduce terms so. The sum is multiplied by the share of the
+question that is found, counted by how rare its words are (the coordination factor of vector-space retrieval). The
+ask box computes the same.
 """
 
 from __future__ import annotations
@@ -63,9 +61,8 @@ def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
 class LexicalIndex:
     """The ranking of a material's passages by their words.
 
-    language: of questions, and of texts that do not say theirs; synonyms: names that mean the same; statistics: of
-    the words of all that is searched, of which the material may be a part; by default those of the material;
-    left_out: fields that are not compared."""
+    language: of questions, and of texts that name none; statistics: of the words of all that is searched, by default
+    those of the material; left_out: fields that are not compared."""
 
     def __init__(
         self,
@@ -92,7 +89,7 @@ class LexicalIndex:
         self.spans_of = lru_cache(KEPT)(lambda ident: self._spans(passages[ident]))
 
     def within(self, material: Material) -> LexicalIndex:
-        """Return the same ranking for another part of what is searched."""
+        """Return the same ranking for another part of the collection."""
         other = copy.copy(self)
         other.material = material
         other._keep_texts()
@@ -103,7 +100,7 @@ class LexicalIndex:
         return self._counted(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
-        """Return the scores of the stems in each annotated question."""
+        """Return the term scores of each annotated question."""
         stems, questions = self.stemmers.of(section.language).stems, section.questions
         counted = filter(None, (Counter(stems(question)) for question in questions))
         return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in one.items()} for one in counted]
@@ -111,7 +108,7 @@ class LexicalIndex:
     def _best_question(self, key: Key, asked: Asked) -> list[float]:
         """Return the scores of the annotated question that is most like what is asked.
 
-        Each counts by itself: a section with many questions has not more of what is asked in any of them."""
+        Each counts alone: many questions do not make a section fit better."""
         best = [0.0] * asked.size
         for question in self._questions_of(key):
             share, scores = len(asked.found(question)) / len(question), asked.scores([question])
@@ -124,7 +121,7 @@ class LexicalIndex:
         return self._counted(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
-        """Return the spans of a passage, each with its stems and how many they are."""
+        """Return the spans of a passage, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
         counted = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
         return [(span, counts, counts.total()) for span, counts in counted]
@@ -134,13 +131,11 @@ class LexicalIndex:
         return {name: Counter(stems(text)) for name, text in texts.items()}
 
     def meant(self, question: str) -> list[dict[str, float]]:
-        """Return for each word that a question asks for the stems that are meant by it, with their weights."""
+        """Return the stems that each word of a question may mean, with their weights."""
         return self.synonyms.meant(question, self.vocabulary)
 
     def corrected(self, question: str) -> str:
-        """Return the words of a question with the nearest that there are for those that no text has.
-
-        Return "" if the texts have all of them, or nothing near."""
+        """Return a question's words with unknown ones replaced by the nearest known ones, or "" if nothing changes."""
         asked = asked_words(question, self.language)
         known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
         return " ".join(known) if known != asked else ""
@@ -152,13 +147,10 @@ class LexicalIndex:
         return share_found(list(together), asked.rarity) if passages else 0.0
 
     def _asked(self, meant: Sequence[Meant]) -> Asked:
-        """Return the words of a question with how rare they are."""
         return Asked(meant, [self.rarity(one) for one in meant])
 
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
-        """Yield the scores of each passage for the words of a question, apart from how rare these are.
-
-        What is said about its section counts for a passage."""
+        """Yield the scores of each passage for each word of a question, without the words' rarity."""
         about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
@@ -169,8 +161,8 @@ class LexicalIndex:
     def rank_spans(self, question: str, passages: Sequence[Passage], type: str = "") -> list[Span]:
         """Return the spans of passages with their scores, the best first.
 
-        A span alone says too little: what it is about often stands before it, or in a title. So it has its own score
-        and that of its passage with the titles. type: the type of material that is asked for."""
+        A span's score is its own and that of its passage: what a sentence is about often stands before it, or in a
+        title. type: the type of material asked for."""
         meant = self.meant(question)
         asked = self._asked(meant)
         rarity, scores = asked.rarity, list(self.scores(passages, asked))
@@ -190,7 +182,7 @@ class LexicalIndex:
         return best_first(ranked)
 
     def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
-        """Return the scores of sections for `other_words`, by what is said about them alone."""
+        """Return the scores of sections for `other_words`, by their titles, questions and summaries alone."""
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         known = set().union(*meant)
         others = [dict.fromkeys(one & self.statistics.stems.keys(), 1.0) for one in stems if not one & known]
@@ -199,18 +191,18 @@ class LexicalIndex:
         return {key: sum(map(mul, asked.scores(self._about_of(key)), asked.rarity)) for key in keys}
 
     def rarity(self, meant: Meant) -> float:
-        """Return how much a word says, by how many texts have what is meant most likely; most if it is unknown."""
+        """Return the weight of a word by the number of texts that have it (inverse document frequency)."""
         counts, size = self.statistics.stems, self.statistics.texts
         likely = max(meant.values(), default=0.0)
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
     def _weighed(self, fields: Fields) -> list[Weighed]:
-        """Return the scores of the stems in each field of a text. No question changes them."""
+        """Return the term scores of each field. No question changes them."""
         return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
 
     def _usual(self, name: str) -> float:
-        """Return the usual number of stems in a field."""
+        """Return the mean number of stems in a field."""
         return max(self.statistics.lengths[name] / max(self.statistics.fields[name], 1), 1.0)
 
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
@@ -219,9 +211,9 @@ class LexicalIndex:
 
 
 class Asked:
-    """The words of a question, by the stems that are meant by each, with their weights.
+    """The words of a question.
 
-    rarity: of each word; size: the number of words."""
+    meant: the stems that each may mean, with weights; rarity: of each word."""
 
     def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
         self.size, self.rarity = len(meant), rarity
@@ -231,11 +223,11 @@ class Asked:
                 self._stems.setdefault(stem, []).append((at, weight))
 
     def found(self, stems: Mapping[str, Any]) -> list[str]:
-        """Return those of a text's stems that are meant, in the same order each time: sums of numbers depend on it."""
+        """Return the stems of a text that are asked for, sorted, so that sums are reproducible."""
         return sorted(self._stems.keys() & stems.keys())
 
     def scores(self, fields: Iterable[Weighed]) -> list[float]:
-        """Return the scores of a text for each word, apart from how rare these are."""
+        """Return the scores of a text for each word, without the words' rarity."""
         scores = [0.0] * self.size
         for weighed in fields:
             for stem in self.found(weighed):
@@ -245,23 +237,22 @@ class Asked:
 
 
 def term_score(times: int, length: int, usual: float) -> float:
-    """Return the BM25+ score of a stem that a text has so many times, apart from how rare it is.
+    """Return the BM25+ score of a stem, without its rarity.
 
-    length: the number of stems in the text; usual: that of such a text."""
+    times: its occurrences; length: the stems in the text; usual: the mean length."""
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
 
 
 def _own_score(asked: Asked, rarity: Sequence[float], stems: Counter[str], length: int, usual: float) -> float:
-    """Return the score of a span, of which `length` is the number of stems."""
     weighed = {stem: term_score(stems[stem], length, usual) for stem in asked.found(stems)}
     return sum(map(mul, asked.scores([weighed]), rarity), 0.0)
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
-    """Return the share of a question that has a score, 0 to 1, counted by how rare its words are."""
+    """Return the share of a question's words that have a score, weighted by rarity."""
     return sum(rare for score, rare in zip(scores, rarity, strict=True) if score) / (sum(rarity) or 1)
 
 
 def aside(passage: Passage, type: str) -> float:
-    """Return the weight of a passage by what it is. type: the type of material that is asked for."""
+    """Return the weight of a passage by its type. type: the type asked for."""
     return 1.0 if type or may_be_shown(passage) else ASIDE

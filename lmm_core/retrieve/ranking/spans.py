@@ -1,8 +1,7 @@
-"""Spans: the small parts of passages that are ranked and shown.
+"""Spans: the sentences, items, rows and blocks of code in passages that are ranked and shown.
 
-A passage of some 200 tokens often holds one or two sentences that answer a question. So it is cut
-once more when it has been found: at sentences, items, table rows and blocks of code, as documents
-are cut for the index. Nothing of this is stored.
+A passage of 200 tokens often holds one or two sentences that answer a question. Spans are cut when a passage is
+found, and not stored.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ NEAR = 3  # passages; in long sections, those farther away are about something e
 class Span:
     """A part of a passage: `passage.text[start:end]`.
 
-    frame: lines of the passage that are repeated around it, such as the head of its table; score: that of the
-    search that found it, or 0."""
+    frame: lines of the passage that are repeated around it, such as the head of its table."""
 
     passage: Passage
     start: int
@@ -37,12 +35,12 @@ class Span:
 
     @property
     def id(self) -> str:
-        """The passage's id, and where the span begins and ends in it."""
+        """The passage's id and the span's place in it."""
         return f"{self.passage.id}:{self.start}-{self.end}"
 
     @property
     def text(self) -> str:
-        """The text without the blank lines around it."""
+        """The text in its frame, without blank lines around it."""
         return shown_text(self.passage.text[self.start : self.end], self.frame)
 
     @property
@@ -57,17 +55,15 @@ class Span:
         return max(self.line_start, min(self.passage.line_start + self._lines(end), self.passage.line_end))
 
     def _lines(self, at: int) -> int:
-        """Return how many lines of the file lie before a place in the passage.
-
-        The lines that a passage repeats from before (the head of a table) are not its own."""
+        """Return the number of the file's lines before a place in the passage; repeated lines are not counted."""
         return max(0, self.passage.text.count("\n", 0, at) - self.passage.repeated)
 
     def scored(self, score: float) -> Span:
-        """Return the span with a score. (It is made often, and `replace` takes four times as long.)"""
+        """Return the span with a score. (Four times as fast as `replace`.)"""
         return Span(self.passage, self.start, self.end, self.frame, score)
 
     def joined(self, other: Span) -> Span:
-        """Return this span and one that touches or overlaps it in the same passage as one."""
+        """Return this span and one that touches or overlaps it as one."""
         first, last = (self, other) if self.start <= other.start else (other, self)
         end = max(self.end, other.end)
         after = last.frame.after if end == last.end else first.frame.after
@@ -75,7 +71,7 @@ class Span:
 
 
 def shown_text(text: str, frame: Frame) -> str:
-    """Return a part of a passage in its frame, without the blank lines around it."""
+    """Return a part of a passage in its frame, without blank lines around it."""
     return trim_blank_lines(add_frame(text, frame)).rstrip()
 
 
@@ -85,7 +81,7 @@ def whole_span(passage: Passage) -> Span:
 
 
 def cut_spans(passage: Passage) -> tuple[Span, ...]:
-    """Return the spans of a passage in their order; together they are its text."""
+    """Return the spans of a passage in order; together they are its text."""
     text = passage.text
     count = _bytes_unpadded if _PADDING.search(text) else len if text.isascii() else _bytes
     if count(text) <= MOST:
@@ -99,22 +95,22 @@ def _bytes(text: str) -> int:
 
 
 def _bytes_unpadded(text: str) -> int:
-    """Return the bytes of a text without the padding of its tables, whose head could not be repeated otherwise."""
+    """Return the bytes of a text without the padding of its tables."""
     return _bytes(_PADDING.sub(" ", text))
 
 
 def best_first(spans: Iterable[Span]) -> list[Span]:
-    """Return spans with the best first; those with equal scores by passage and place."""
+    """Return spans with the best first; equal ones by passage and place."""
     return sorted(spans, key=lambda span: (-span.score, span.passage.id, span.start))
 
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
-    """Return the passages of spans that come with the best first, each once, with its best span's score."""
+    """Return the passages of ranked spans, each once, with its best score."""
     return [span.passage.scored(span.score) for span in best_spans(spans).values()]
 
 
 def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return for each passage, by its id, the first of its spans."""
+    """Return the first span of each passage, by the passage's id."""
     best: dict[str, Span] = {}
     for span in spans:
         best.setdefault(span.passage.id, span)
@@ -122,9 +118,9 @@ def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
 
 
 def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return the same as `best_spans`, with the first `SPREAD` of different parts of the text.
+    """Return the same as `best_spans`, with the first `SPREAD` from different parts of the text.
 
-    A passage near a better one of its section comes after them."""
+    A passage near a better one of its section comes after these."""
     best, first = best_spans(spans), dict[str, Span]()
     for ident, span in best.items():
         if len(first) < SPREAD and not any(_are_near(span.passage, other.passage) for other in first.values()):

@@ -1,4 +1,4 @@
-"""The words of texts and questions, in the form in which they are compared."""
+"""The words of questions, and the words of texts that they may mean."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re
 
 @cache
 def frequent_words(language: str) -> frozenset[str]:
-    """Return the words of a language (by its code) that say nothing about a text's subject, folded."""
+    """Return the frequent words of a language, given by its code, which name no subject."""
     code = language_code(language)
     longer = further_stop_words(code) - _ELIDED  # it has `know` and the like
     return frozenset(map(fold, stop_words(code) | longer))
 
 
 def asked_words(question: str, language: str) -> list[str]:
-    """Return the words of a question that say what it is about, or all if none do, each once.
+    """Return the words of a question that name its subject, or all if none do, each once.
 
-    language: of the material, by its code. A question is in another language if it has at least two
-    more of its frequent words."""
+    language: of the material. A question is taken to be in another one if it has two more of that language's
+    frequent words."""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
@@ -77,28 +77,28 @@ def asked_words(question: str, language: str) -> list[str]:
 
 
 def other_words(question: str, language: str) -> list[str]:
-    """Return the words of a question that `asked_words` leaves out: they say little of a subject, but if a title or an
-    annotated question has them ("When not to use it"), that is what the question means."""
+    """Return the words that `asked_words` leaves out.
+
+    They name no subject, but a title or an annotated question may have them ("When not to use it")."""
     asked = asked_words(question, language)
     return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 
 
 def keyword_form(question: str, language: str = "") -> str:
-    """Return the words of a question that say what it is about, or the question if none do."""
+    """Return the words of a question that name its subject, or the question if none do."""
     left_out = frequent_words(language)
     words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 
 def names_subject(question: str, language: str) -> bool:
-    """Return True if a question has a word that is neither a frequent one nor one of courtesy; see `asked_words`."""
+    """Return True if a question has a word that is neither frequent nor one of courtesy."""
     words = [fold(word) for word in find_words(without_asking(question)) if word[-1].isalnum()][:MOST_WORDS]
     return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
 
 
 def words_data() -> dict[str, list[str]]:
-    """Return the words that are left out of questions, as the ask box reads them: frequent ones by
-    the code of the language, and those that say what is wanted."""
+    """Return the words left out of questions, for the ask box: frequent ones by language, and "" for the others."""
     return {"": sorted(_WANTED | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
@@ -110,7 +110,7 @@ def _language_of(words: Sequence[str], usual: str) -> str:
 
 
 class Stems:
-    """The stems of some texts, and the words they stand for. counts: of each stem the number of texts that have it."""
+    """The stems of some texts, with the words they stand for and the number of texts that have each."""
 
     def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
         self.counts = statistics.stems
@@ -124,7 +124,7 @@ class Stems:
 
     @cached_property
     def _forms(self) -> dict[tuple[str, int], list[tuple[str, str]]]:
-        """The words, folded, each with its stem, by their first letter and length."""
+        """The folded words with their stems, by first letter and length."""
         forms: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
         for language, words in self._statistics.words.items():
             stem_of = self._stemmers.of(language).stem
@@ -135,24 +135,24 @@ class Stems:
         return forms
 
     def starting(self, start: str) -> Iterator[str]:
-        """Yield the stems that go on after a text, sorted."""
+        """Yield the stems that begin with a text, sorted."""
         for at in range(bisect_left(self._sorted, start), len(self._sorted)):
             if not self._sorted[at].startswith(start):
                 return
             yield self._sorted[at]
 
     def form(self, stem: str) -> str:
-        """Return the shortest word of a stem, or the stem if there is none."""
+        """Return the shortest word of a stem, or the stem."""
         words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
         return min(words, key=lambda word: (len(word), word), default=stem)
 
     def alike(self, initial: str, length: int) -> Sequence[tuple[str, str]]:
-        """Return the words of a length that begin with a letter, folded, each with its stem."""
+        """Return the words of a length that begin with a letter, with their stems."""
         return self._forms.get((initial, length), ())
 
 
 class Vocabulary:
-    """The words of some texts, by which those of a question are understood."""
+    """The words of some texts, to which the words of a question are matched."""
 
     def __init__(self, stemmers: Stemmers, stems: Stems) -> None:
         self.stemmers, self.stems = stemmers, stems
@@ -160,11 +160,10 @@ class Vocabulary:
         self._near_of = lru_cache(NEAR_KNOWN)(self._near)
 
     def meant(self, word: str) -> dict[str, float]:
-        """Return the stems that may be meant by a word of a question, each with its weight.
+        """Return the stems that a word of a question may mean, with weights.
 
-        These are its own in each language of the texts, those that go on after it, and, if there are
-        none, those of the words from which it differs by typing errors. There may be one for
-        five letters. A sign that stands alone may begin a pair."""
+        These are its own stem in each language of the texts, longer stems that begin with it, and if there are none,
+        the nearest by spelling: one typing error for five letters."""
         found: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
@@ -174,11 +173,10 @@ class Vocabulary:
         return found or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
     def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
-        """Return the words of a question without those that it only has because of how words are cut.
+        """Return the words of a question without artefacts of how words are cut.
 
-        These are pairs of signs that no text has, one of whose signs is in a neighbouring pair that a text has;
-        numbers with points that no text has, beside their parts; signs of code that no text has; and words with a
-        hyphen either as one or in parts: as one if a text has them so."""
+        Dropped are unknown pairs of signs beside known ones, unknown numbers with points, unknown signs of code, and
+        of a word with a hyphen either the whole or its parts."""
         for parts in find_compounds(question):
             dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
             words = [word for word in words if word not in dropped]
@@ -201,13 +199,13 @@ class Vocabulary:
         return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
 
     def known_words(self, word: str) -> list[str]:
-        """Return a word, or, if no text has it, the words that may be meant by it."""
+        """Return a word, or, if no text has it, the words it may mean."""
         if self._is_known(word):
             return [word]
         return [self.stems.form(one) for one in self.meant(word)] or [word]
 
     def _near(self, word: str) -> list[str]:
-        """Return the stems of the nearest words with the same first letter that are near enough; of numbers none."""
+        """Return the stems of the words nearest by spelling, with the same first letter."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
@@ -219,8 +217,9 @@ class Vocabulary:
 
 
 def typing_errors(one: str, other: str, most: int) -> int:
-    """Return how many letters must be added, dropped, replaced or swapped with the next to make one
-    word of another (the optimal string alignment distance), or `most` + 1 if that is more."""
+    """Return the number of typing errors between two words, or `most` + 1 if there are more.
+
+    This is the optimal string alignment distance: letters added, dropped, replaced or swapped."""
     before, last = list[int](), list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
         row = [i]
