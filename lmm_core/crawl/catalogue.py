@@ -36,7 +36,7 @@ SHORTLIST = 5
 
 
 def checked_index_name(name: str) -> str:
-    """Return the name of an index if it can be one, since it becomes a folder's name. Raise CrawlError otherwise."""
+    """Return a name that can be an index's, since it becomes a folder's. Raise CrawlError otherwise."""
     with suppress(StoreError):
         if len(name) <= LONGEST_NAME and not name.endswith(".") and name.lower() not in (ALL, CATALOGUE):
             return checked_name(name)
@@ -47,7 +47,7 @@ def checked_index_name(name: str) -> str:
 
 
 def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Return a message if an index was made by another version or with other models than are wanted, else ""."""
+    """Return a message if an index was made by another version or other models, else ""."""
     if is_later(known):
         return f"the index {name!r} was made by a later version of LM markdown: update this one"
     names = {"encoding": "encoding", "embedding": "embedding model", "sparse": "word model"}
@@ -76,10 +76,9 @@ def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -
 class CatalogueEntry:
     """An index in the catalogue.
 
-    root: the folder that was crawled, relative to the database's root; files, snippets: their numbers; identity: the
-    encoding and the models it was made with (`Encoder.identity`); centroid: the mean of its dense vectors; said: the
-    dense vector of the description (both are empty without an embedding model); state: of the index that the snippet
-    files are of (see `state_of`), "" while they change."""
+    root: the indexed folder, from the database's root; identity: see `Encoder.identity`; centroid: the mean of its
+    dense vectors; said: the description's vector; state: the index state that the snippet files are of (see
+    `state_of`), "" while they change."""
 
     name: str
     description: str
@@ -93,9 +92,7 @@ class CatalogueEntry:
 
 
 def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list[CatalogueEntry]:
-    """Return the indexes that are nearest to a query, the best first. dense: its vector.
-
-    An index is as near as its mean vector or that of its description, whichever is nearer (cosine)."""
+    """Return the indexes nearest to a query, by the cosine of `dense` and their mean or their description's vector."""
     near = {entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}
     return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
@@ -111,9 +108,9 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def database_at(project: Project, root: Path) -> Database:
-    """Return the database in a folder, as a project configures it; on its server, if it names one.
+    """Return the database in a folder, as a project configures it.
 
-    Raise ConfigError if the folder lies in the project and is reached through a link."""
+    Raise ConfigError if the folder is in the project and reached through a link."""
     try:
         own_place(project.root, Path.cwd() / root)
     except FolderError as error:
@@ -133,7 +130,7 @@ class Database:
         return self.root / checked_index_name(name)
 
     def project_of(self, name: str) -> Project:
-        """Return the project whose index is the one of this name, made as it was made."""
+        """Return the project whose index has this name."""
         folder, project = Path.cwd() / self.folder(name), self.project
         collection = f"{name}.{VECTORS}" if project.storage.url else VECTORS
         return replace(
@@ -145,7 +142,7 @@ class Database:
         )
 
     def make(self, name: str) -> None:
-        """Make the folder of an index, or make sure that it is ours. Raise FolderError or OSError."""
+        """Make the folder of an index, or check that it is ours. Raise FolderError or OSError."""
         folder = self.folder(name)
         make_marked(self.root, INDEXES)
         hide_from_git(self.root)
@@ -170,9 +167,7 @@ class Database:
             raise CrawlError(f"{path} cannot be read ({error}): remove it and run `lmm md-index` again") from error
 
     def write(self, entry: CatalogueEntry) -> None:
-        """Put an index into the catalogue, in place of the one of that name.
-
-        Raise CrawlError, or StoreError if another process is writing to the catalogue."""
+        """Write an entry of the catalogue. Raise CrawlError, or StoreError if another process is writing."""
         lock = FolderLock(self.root)
         lock.take()
         try:
@@ -192,7 +187,7 @@ class Database:
         write_markdown(path, text)
 
     def from_root(self, folder: Path) -> str:
-        """Return a folder as the catalogue names it: relative to the database's root if possible."""
+        """Return a folder's path from the database's root, if possible."""
         try:
             return Path(os.path.relpath(folder.resolve(), self.root.resolve())).as_posix()
         except ValueError:  # another drive

@@ -1,7 +1,7 @@
-"""Indexing a folder: only files that have changed are cut, embedded and stored.
+"""Indexing a folder: only changed files are cut, embedded and stored.
 
-The files of snippets and the catalogue are brought up to date after the index. The catalogue names the state of the
-index that the files are of, and none while they change, so that the next run completes one that was interrupted.
+Snippet files and the catalogue follow the index. The catalogue names the index state that the files are of, and none
+while they change, so that the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -59,9 +59,8 @@ Count = Callable[[int], None]
 class Indexed:
     """The result of a run.
 
-    files: in the index now; read: new or changed; unchanged: not changed; removed: gone; written, dropped:
-    snippets; snippets: in the index now; skipped: files left out although no rule ignores them; large: files that
-    should be split, each with the advice."""
+    files, snippets: in the index; read: new or changed files; written, dropped: snippets; skipped: files left out
+    although no rule ignores them; large: files to split, with advice."""
 
     name: str
     description: str
@@ -87,11 +86,11 @@ async def index_folder(
     progress: Count = lambda count: None,
     logger: LoggerBase | None = None,
 ) -> Indexed:
-    """Index the markdown files under a folder, or bring their index up to date.
+    """Index the markdown files under a folder, or refresh their index.
 
-    name: by default that of the folder; description: by default that of the run before, or the first heading of the
-    folder's README; ignore: patterns as in `.gitignore`; expect, progress: see `Refresh`. Raise CrawlError, StoreError
-    or ModelError; what was done by then is kept."""
+    name: by default the folder's; description: by default the earlier one, or the README's first heading; ignore:
+    patterns as in `.gitignore`; expect, progress: see `Refresh`. Raise CrawlError, StoreError or ModelError; what
+    was done is kept."""
     name = checked_index_name(name or default_name(root))
     before = database.entries().get(name)
     description = description or (before.description if before else read_description(root))
@@ -120,7 +119,7 @@ async def index_folder(
 
 
 def default_name(root: Path) -> str:
-    """Return the folder's name, spelled as an index's name. Raise CrawlError if nothing of it can be used."""
+    """Return the folder's name, spelled as an index's. Raise CrawlError if nothing of it can be used."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
     if not name:
         raise CrawlError(f"no index can have the name of the folder {root.resolve()}; give another one with --name")
@@ -141,7 +140,7 @@ def read_description(root: Path) -> str:
 
 
 def _beginning(path: Path, root: Path) -> str:
-    """Return the beginning of a file that lies in a folder, or "" if it is no regular file."""
+    """Return the beginning of a regular file in a folder, else ""."""
     if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
         return ""
     with path.open(encoding="utf-8") as file:
@@ -170,7 +169,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
 
 
 def encoding_without_annotations(configured: str) -> str:
-    """Return the encoding for texts that need not have annotations: `bm25` or `hybrid` for one that needs them."""
+    """Return an encoding that needs no annotations: `bm25` or `hybrid` for one that does."""
     if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
     return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
@@ -181,7 +180,7 @@ def encoding_without_annotations(configured: str) -> str:
 
 @dataclass
 class WindowReader:
-    """A reader of any markdown: cuts it into windows. name: of the index; language: of texts that name none."""
+    """A reader that cuts any markdown into windows. name: the index's."""
 
     name: str
     root: Path
@@ -191,7 +190,7 @@ class WindowReader:
         self.language = self.project.embeddings.language or quarto_language(self.project.root)
 
     def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
-        """Return the hash of a file's text and of what its windows depend on besides."""
+        """Return the hash of a file's text and of all its windows depend on."""
         settings = json.dumps([VERSION, WINDOWS, self.language, encoder.identity()])
         return hashlib.blake2b(f"{settings}\0{file.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
 
@@ -223,7 +222,7 @@ class _Run:
         self.vectors: list[float] = []  # the sum of the new dense vectors
 
     async def index(self, ignore: Sequence[str], expect: Count, progress: Count) -> None:
-        """Store what has changed, and remove what is gone or can no longer be read."""
+        """Store what has changed, and remove what is gone or unreadable."""
         known = await asyncio.to_thread(self.store.metadata, self.collection)
         self.encoder = make_encoder(self.project, self.models, known or {}, self.project.embeddings.encoding)
         identity = self.encoder.identity()
@@ -248,7 +247,7 @@ class _Run:
         done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
 
     def _read(self, ignore: Sequence[str]) -> list[MarkdownFile]:
-        """Return the files of the folder; those that are left out are noted."""
+        """Return the files of the folder, and note those left out."""
         self.present: set[Path] = set()
         documents: list[MarkdownFile] = []
         for file in crawl(self.root, ignore, without=[self.database.root]):
@@ -265,7 +264,7 @@ class _Run:
         return documents
 
     def _is_left_out(self, path: Path) -> bool:
-        """Return True if a file is not there (any more); of a folder that cannot be looked into now, all stays."""
+        """Return True if a file is gone; files in folders that cannot be read stay."""
         closed = [self.root / one.doc_path for one in self.done.skipped if one.doc_path.endswith("/")]
         return path not in self.present and not any(path.is_relative_to(folder) for folder in closed)
 
@@ -278,7 +277,7 @@ class _Run:
     # The catalogue
 
     async def finish(self) -> None:
-        """Bring the files of snippets and the catalogue up to date."""
+        """Bring the snippet files and the catalogue up to date."""
         done, database = self.done, self.database
         before = (await asyncio.to_thread(database.entries)).get(self.name)
         root = database.from_root(self.root)
@@ -296,7 +295,7 @@ class _Run:
         await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=said))
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
-        """Return the mean of the dense vectors, where those that were removed count as average ones."""
+        """Return the mean of the dense vectors; removed ones count as average."""
         if not self.done.snippets:
             return []
         kept = max(self.done.snippets - self.done.written, 0)

@@ -1,7 +1,6 @@
 """Search in one or several indexes, by the ranking of prepared notes.
 
-The indexes are searched as if they were one: each gives its candidates, and these are ranked by how rare words are in
-all of them together.
+Several indexes are searched as one: each gives candidates, which are ranked by the rarity of words in all.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})
 class SnippetHit:
     """A snippet that was found.
 
-    index: its index; score: comparable within one search only; snippet: the part of it that fits best; source: the
-    place of that part, `path#L3-L20`, from the folder that was indexed."""
+    score: comparable within a search; snippet: its best part; source: the place of that part, `path#L3-L20`."""
 
     index: str
     score: float
@@ -47,9 +45,7 @@ class SnippetHit:
 
 
 class Indexes:
-    """The indexes of a database, to be searched within one event loop.
-
-    models: their `warn` is told which indexes are left out, and why."""
+    """The indexes of a database, for one event loop. models: their `warn` is told of indexes left out."""
 
     def __init__(self, database: Database, models: Models) -> None:
         self.database, self.models = database, models
@@ -58,8 +54,8 @@ class Indexes:
     async def search(self, query: str, index: str = ALL, k: int = 5, shown: int = SHOWN) -> list[SnippetHit]:
         """Return the `k` snippets that fit a query best, the best first.
 
-        index: its name, or `all`; shown: characters of each snippet at
-        most, those that fit best. Raise CrawlError, StoreError or ModelError."""
+        index: its name, or `all`; shown: characters of each snippet at most. Raise CrawlError, StoreError or
+        ModelError."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._wanted, index))
         async with self._open(entries, index == ALL) as libraries:
@@ -67,7 +63,7 @@ class Indexes:
         return [_hit(span, spans, shown) for span in _without_copies(spans, k)]
 
     async def _spans(self, libraries: Sequence[Library], query: str, candidates: int, k: int) -> list[Span]:
-        """Return the spans of what is found in all libraries together, the best first."""
+        """Return the spans found in all libraries together, the best first."""
         if not libraries:
             return []
         spans = await search_spans(libraries, query, candidates, None, self.models.warn, under_summary)
@@ -76,9 +72,9 @@ class Indexes:
         return spans
 
     async def read(self, source: str, index: str) -> list[Passage]:
-        """Return the whole snippets that stand on lines of a file of an index, in their order.
+        """Return the whole snippets on some lines of an indexed file, in order.
 
-        source: `path#L3-L20`, as a search gives it. Raise CrawlError, also if there are none."""
+        source: `path#L3-L20`, as in a hit. Raise CrawlError, also if there are none."""
         place = _SOURCE.fullmatch(source.strip())
         if place is None:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
@@ -102,7 +98,7 @@ class Indexes:
     # Opening
 
     def _wanted(self, index: str) -> list[CatalogueEntry]:
-        """Return the indexes that are meant, as far as they hold anything. Raise CrawlError."""
+        """Return the named indexes that are not empty. Raise CrawlError."""
         entries = self.database.entries()
         if not entries:
             raise CrawlError(f"nothing is indexed in {self.database.root} yet: run `lmm md-index --root FOLDER`")
@@ -113,7 +109,7 @@ class Indexes:
         return [entry for entry in entries.values() if entry.snippets and index in (ALL, entry.name)]
 
     async def _shortlist(self, query: str, entries: list[CatalogueEntry]) -> list[CatalogueEntry]:
-        """Return the indexes that are searched: all, or the nearest by meaning if there are more than a few."""
+        """Return the indexes to search: all, or the nearest by meaning if there are many."""
         identity = next((entry.identity for entry in entries if entry.centroid), None)
         if len(entries) <= SHORTLIST or identity is None:
             return entries
@@ -128,7 +124,7 @@ class Indexes:
 
     @asynccontextmanager
     async def _open(self, entries: Sequence[CatalogueEntry], are_all: bool) -> AsyncIterator[list[Library]]:
-        """Open indexes within the block; if all are meant, those that cannot be are left out with a warning."""
+        """Open indexes for the block; of all, those that fail are left out with a warning."""
         model, libraries = self._embedding_model(entries), list[Library]()
         async with AsyncExitStack() as stack:
             for entry in entries:
@@ -143,7 +139,7 @@ class Indexes:
             yield libraries
 
     def _embedding_model(self, entries: Sequence[CatalogueEntry]) -> str:
-        """Return the embedding model whose vectors are compared: the configured one, or that of most indexes."""
+        """Return the embedding model to compare by: the configured one, or that of most indexes."""
         project = self.database.project
         if project.models["embedding"] != DEFAULT:
             return str(self.models.name(project, "embedding"))
@@ -152,9 +148,7 @@ class Indexes:
         return next((model for model, _ in models.most_common(1)), "")
 
     async def _opened(self, entry: CatalogueEntry, model: str, stack: AsyncExitStack) -> Library:
-        """Return an index that stays open until the stack is closed. Raise LmmError if it cannot be searched.
-
-        model: the embedding model whose vectors are compared."""
+        """Return an index, open until the stack is closed. Raise LmmError if it cannot be searched."""
         name, identity = entry.name, entry.identity
         wanted = identity | {"embedding": model} if identity.get("embedding") else identity
         if problem := why_unlike(name, identity, wanted):
@@ -173,7 +167,7 @@ class Indexes:
 
 
 def _without_copies(spans: Sequence[Span], k: int) -> list[Span]:
-    """Return the best span of each passage, at most `k`, of the copies of a text within an index only the best."""
+    """Return the best span of each passage, at most `k`, without copies of a text within an index."""
     texts: dict[tuple[str, str], Span] = {}
     for span in best_spans(spans).values():
         texts.setdefault((_index_of(span), " ".join(span.passage.text.split())), span)
@@ -196,7 +190,7 @@ def source_of(text: Span | Passage) -> str:
 
 
 def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:
-    """Return a span with those beside it in its passage, the better one first, as long as that can be shown."""
+    """Return a span with its neighbours in the passage, the better first, up to `shown` characters."""
     beside = [one for one in spans if one.passage.id == span.passage.id]
     while near := [one for one in beside if one.start == span.end or one.end == span.start]:
         wider = next((span.joined(one) for one in near if len(span.joined(one).text) <= shown), None)
@@ -207,7 +201,7 @@ def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:
 
 
 def beginning_of(text: str, shown: int = SHOWN) -> str:
-    """Return the beginning of a text, about so many characters, cut at a word."""
+    """Return the beginning of a text, cut at a word."""
     text = text.strip()
     if len(text) <= shown:
         return text

@@ -1,4 +1,4 @@
-"""The snippets of an index as files: their fields as YAML, a blank line, and the text as it is."""
+"""The snippets of an index as files: fields as YAML, a blank line, and the text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ _FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
 def snippet_file(index: str, snippet: Passage) -> str:
-    """Return the text of a snippet's file, to be written without changing line ends.
-
-    index: the index's name."""
+    """Return the text of a snippet's file. index: the index's name."""
     header = "\n".join(filter(None, [" - ".join(snippet.titles), *snippet.questions]))
     fields = (
         f"id: {quoted(snippet.id)}\nindex: {quoted(index)}\ndoc_path: {quoted(snippet.source)}\n"
@@ -30,14 +28,12 @@ def snippet_file(index: str, snippet: Passage) -> str:
 
 
 def title_of(titles: Iterable[str]) -> str:
-    """Return the title of a snippet's document, or of the part of it that it stands in, or ""."""
+    """Return the title of a snippet's document, or ""."""
     return next(iter(titles), "")
 
 
 def sync_snippets(folder: Path, index: str, points: Iterable[ScoredPoint]) -> None:
-    """Write the files of snippets where they differ from the points, and remove all other files of snippets.
-
-    Raise FolderError or OSError."""
+    """Write the snippet files that differ from the points, and remove others. Raise FolderError or OSError."""
     files: set[str] = set()
     for snippet in map(read_passage, points):
         if SUMMARY in snippet.types:  # annotated summaries are chunks, too

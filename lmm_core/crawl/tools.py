@@ -1,7 +1,6 @@
-"""The tools by which agents index folders of markdown and search in them.
+"""Tools by which agents index folders of markdown and search in them.
 
-The place of the indexes is set when the tools are made. Searching takes no path, and a
-folder to be indexed has to lie in the working folder set then.
+The place of the indexes is fixed when the tools are made. A folder to be indexed has to be in the working folder.
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ OneIndex = Annotated[str, {"description": "The index that it was found in.", "mi
 
 
 def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
-    """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes.
-
-    indexing: add also the tool that makes indexes."""
+    """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes. indexing: with the
+    tool that makes indexes."""
     database = database_at(project, working / FOLDER)
     indexes = Indexes(database, models)
     if indexing:

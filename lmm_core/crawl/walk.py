@@ -1,4 +1,4 @@
-"""Crawling: the markdown files under a folder, except those that git would ignore."""
+"""The markdown files under a folder, except those that git would ignore."""
 
 from __future__ import annotations
 
@@ -25,13 +25,11 @@ MADE_BY_TOOLS = (
 
 
 def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
-    """Yield the markdown files under a folder, by name in each folder, as they are asked for.
+    """Yield the markdown files under a folder, by name in each folder.
 
-    ignore: more patterns as in `.gitignore`, from the root, which come last; without: folders that are not entered.
-
-    Files are left out silently if a .gitignore says so, including those of the repository above the root. In folders
-    about which none says anything, folders made by tools and hidden ones are left out. Links are not followed. Raise
-    CrawlError if the root is not a folder that can be read."""
+    ignore: further patterns as in `.gitignore`; without: folders not entered. Files ignored by a .gitignore are left
+    out, also one above the root; without any, hidden folders and those made by tools. Links are not followed. Raise
+    CrawlError if the root cannot be read."""
     if not root.is_dir():
         raise CrawlError(f"{root}: no such folder")
     try:
@@ -66,9 +64,8 @@ def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
 
 
 def read(found: WalkedFile) -> str | Skipped:
-    """Return the text of a file without a byte-order mark, or why it is left out.
-
-    It is left out if it cannot be read, is not UTF-8, is empty or too large."""
+    """Return the text of a file without a byte-order mark, or why it is left out: unreadable, not UTF-8, empty or too
+    large."""
     try:
         with found.path.open("rb") as file:
             data = file.read(LARGEST + 1)

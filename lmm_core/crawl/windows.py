@@ -1,7 +1,7 @@
 """Windows: any markdown as chunks of 64 to 320 tokens, each with its headings and the end of the window before.
 
-Nothing is expected of the text. It is cut at its headings where no window gets too short, and long sections as those
-of prepared notes are. Annotations that are there count as they do in those.
+A text is cut at its headings where no window gets too short, and long sections as those of prepared notes.
+Annotations count as there.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ Count = Callable[[str], int]
 def cut_windows(
     text: str, docid: str, source: str, encoding: EncodingModel, language: str = "", count: Count = count_tokens
 ) -> list[Chunk]:
-    """Return the windows of a text in their order, and the summaries that are annotated in it.
+    """Return the windows of a text in order, and the annotated summaries.
 
-    language: of a text whose header names none; "" if it is to be recognized; count: counts the tokens of a text."""
+    language: if its header names none; "" to recognize it; count: counts tokens."""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count, LEAST))]
     return make_chunks(
@@ -51,7 +51,7 @@ def cut_windows(
 
 
 def _language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return the code of the language that the header names, or else of the usual one, or else of the text's."""
+    """Return the language code of the header, the usual one, or the recognized one."""
     known = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     if known:
         return known
@@ -60,9 +60,7 @@ def _language_of(blocks: Sequence[Block], usual: str) -> str:
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:
-    """Yield the windows of a document, each after the metadata of its texts and under the first of its headings.
-
-    Its other headings follow it, so that the sections below them have their places."""
+    """Yield the windows of a document, each after its metadata and first heading, with its other headings after it."""
     parts = list(_parts(blocks))
     yield from (block for metadata, text in parts if text is None for block in metadata)
     texts = [(metadata, text) for metadata, text in parts if text is not None]
@@ -81,7 +79,7 @@ def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:
 
 
 def _headings(parts: Sequence[tuple[Sequence[Block], Block]]) -> Iterator[Block]:
-    """Yield the headings among some parts, each after its metadata."""
+    """Yield the headings among parts, each after its metadata."""
     for metadata, block in parts:
         if isinstance(block, HeadingBlock):
             yield from metadata
@@ -89,7 +87,7 @@ def _headings(parts: Sequence[tuple[Sequence[Block], Block]]) -> Iterator[Block]
 
 
 def _parts(blocks: Sequence[Block]) -> Iterator[tuple[Sequence[Block], Block | None]]:
-    """Yield the headings and texts that are indexed, each with its metadata; None in place of the header's."""
+    """Yield the indexed headings and texts with their metadata."""
     for node in traverse(blocks_to_tree(blocks)):
         if not is_indexed(node):
             continue

@@ -1,7 +1,7 @@
-"""The functions on an index that programs call, with checked arguments: clients, uploads.
+"""Functions on an index for programs: clients and uploads, with checked arguments.
 
-A client, a model and a configuration come each in several forms. For type checkers they are these forms; when a
-function is called, its argument is checked, and a text that names an encoding becomes what it names.
+A client, a model and a configuration may each be given in several forms. A text that names an encoding becomes the
+encoding.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 def as_model(value: Any) -> Encoder | QdrantEmbeddingModel | EncodingModel | ConfigSettings | Project:
-    """Return what says how a collection is encoded. Raise ValueError if the value does not."""
+    """Return an encoding or kind of vectors. Raise ValueError for another value."""
     from ..settings.config import ConfigSettings
 
     if isinstance(value, Encoder | QdrantEmbeddingModel | EncodingModel | ConfigSettings | Project):
@@ -60,7 +60,7 @@ def as_config(value: Any) -> ConfigSettings | Project | None:
 
 
 def as_documents(value: Any) -> list[Path]:
-    """Return the paths of documents. Raise ValueError if the value is none, nor a list of them."""
+    """Return the paths of documents. Raise ValueError for other values."""
     paths = [value] if isinstance(value, str | Path) else value
     if (
         isinstance(paths, Sequence)
@@ -91,9 +91,7 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
 
 
 async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:
-    """Return the result of work on a store, or something else if the store, a model or the system fails.
-
-    That is reported, so that it rises if the logger raises."""
+    """Return the result of work on a store, or a default if that fails, which is reported."""
     try:
         return await work
     except (StoreError, ModelError, OSError) as error:
@@ -106,18 +104,16 @@ async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger:
 
 @validated
 def client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the store that the configuration names, by default that of the working folder; the caller closes it.
+    """Return the store that the configuration names; the caller closes it.
 
-    None if it cannot be opened, which is reported. Raise ConfigError, and pydantic's ValidationError
-    for wrong arguments."""
+    config: by default that of the working folder. None if it cannot be opened, which is reported. Raise ConfigError,
+    and pydantic's ValidationError for wrong arguments."""
     return _opened(project_store, config, logger)
 
 
 @validated
 def global_client_from_config(config: Config = None, logger: LoggerBase | None = None) -> VectorStore | None:
-    """Return the store that the configuration names, the same one each time; it is closed when the program ends.
-
-    See `client_from_config`."""
+    """Return the store that the configuration names, the same each time; it is closed when the program ends."""
     return _opened(shared_store, config, logger)
 
 
@@ -138,11 +134,11 @@ def _opened(
 def markdown_upload(
     documents: Documents, config: Config = None, annotate: bool = False, logger: LoggerBase | None = None
 ) -> Counts | None:
-    """Index documents: each is read, encoded and uploaded; only what has changed is embedded.
+    """Index documents: only what has changed is embedded.
 
-    documents: a file or a list of files (for a text, see `blocklist_upload`); annotate: make missing annotations
-    first, and write them into the files. What names no file is reported. Return what was done, or None if the store
-    or a model failed, which is reported. Raise ConfigError."""
+    documents: a file or a list of files; annotate: make missing annotations first, and write them into the files.
+    Missing files are reported. Return the counts, or None if the store or a model failed, which is reported. Raise
+    ConfigError."""
     logger = logger or ConsoleLogger()
     files = [path for path in as_documents(documents) if _is_file(path, logger)]
     return _upload(config, annotate, logger, lambda upload: upload.run(files)) if files else Counts()
@@ -166,9 +162,7 @@ def blocklist_upload(
     source: str = "",
     logger: LoggerBase | None = None,
 ) -> Counts | None:
-    """Index one document by its blocks; see `markdown_upload`.
-
-    docid: used if the header names none; source: the file that the blocks are from."""
+    """Index one document by its blocks; see `markdown_upload`. docid: used if the header has none; source: its file."""
     told = logger or ConsoleLogger()
     return _upload(config, False, told, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
 

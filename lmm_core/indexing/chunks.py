@@ -1,7 +1,6 @@
 """Chunks: the texts of a document that are stored, found and returned.
 
-Each text block of a (split) document is a chunk. Headings and metadata are no chunks: they say
-where a chunk stands and what it is about.
+Each text block of a split document is a chunk. Headings and metadata say where it stands and what it is about.
 """
 
 from __future__ import annotations
@@ -40,12 +39,10 @@ _NO_PROPERTIES = SETTINGS | {"page_content", "repeated"}  # and of a payload: it
 
 @dataclass(frozen=True, slots=True)
 class AnnotationModel:
-    """The properties that are encoded together with a text.
+    """The properties that are encoded with a text, in order.
 
-    `inherited_properties` are the text block's own, or else those of the nearest section around it
-    that has them; `own_properties` are the block's own alone. Both are names, in the order in which
-    the values are encoded. `titles` stands for the path of titles, with or without such a property.
-    """
+    inherited_properties: the block's own, or else of the nearest section around it; own_properties: the block's own
+    alone. `titles` is the path of titles."""
 
     inherited_properties: Sequence[str] = ()
     own_properties: Sequence[str] = ()
@@ -63,9 +60,8 @@ DEFAULT_MODEL = AnnotationModel(("titles", "questions"))
 class Chunk:
     """A text to be stored.
 
-    `payload` is returned with it, `texts` are encoded. `uuid` is made of document, content and
-    occurrence, so that it stays the same wherever the text moves within its document.
-    """
+    payload: returned with it; texts: encoded; uuid: made of document, content and occurrence, so that a text keeps
+    it when it moves within its document."""
 
     content: str
     annotations: str
@@ -75,7 +71,7 @@ class Chunk:
 
     @property
     def hash(self) -> str:
-        """The hash of what the vectors are made from: 16 hexadecimal digits."""
+        """The hash of the encoded texts: 16 hexadecimal digits."""
         return _hash_of(self.texts)
 
 
@@ -83,9 +79,8 @@ class Chunk:
 class _Place:
     """The place of a section in its document.
 
-    The last of `paths` numbers the section (`1.2` is the second section in the first), the ones
-    before it are those of the sections around it. `anchors` are the identifiers of their headings.
-    """
+    The last of `paths` numbers the section (`1.2`), those before it the sections around it. anchors: the identifiers
+    of their headings."""
 
     titles: list[str]
     paths: list[str]
@@ -113,14 +108,11 @@ def blocks_to_chunks(
     rules: KnitRules | None = None,
     language: str = "",
 ) -> list[Chunk]:
-    """Return the chunks of a document: one for each text block, and one of type `summary` for each
-    summary of a section. No model is asked.
+    """Return the chunks of a document: one for each text block and each summary.
 
-    `annotation_model` says which metadata is encoded with a text: by default the titles and the
-    questions; a list of names stands for inherited properties. `docid` is used if the header has
-    none; `source` is the file; `language` is the code of the document's. Parts with `skip: true` are left
-    out (the nearest value counts).
-    """
+    annotation_model: the metadata encoded with a text, by default titles and questions; a list names inherited
+    properties. docid: used if the header has none; source: the file; language: the document's code. Parts with
+    `skip: true` are left out."""
     model = annotation_model if isinstance(annotation_model, AnnotationModel) else AnnotationModel(annotation_model)
     return make_chunks(
         blocklist,
@@ -145,7 +137,7 @@ def make_chunks(
     rules: KnitRules,
     language: str,
 ) -> list[Chunk]:
-    """Return the chunks of a document; see `blocks_to_chunks`, which checks its arguments first."""
+    """Return the chunks of a document; see `blocks_to_chunks`."""
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
@@ -166,7 +158,7 @@ def make_chunks(
 
 
 def _page(node: Node) -> dict[str, Any]:
-    """Return the page that begins at a node, which counts until the next one begins, or nothing."""
+    """Return the page that begins at a node, or nothing."""
     page = None if isinstance(node, HeaderNode) else page_in(node.properties)
     return {} if page is None else {PAGE: page}
 
@@ -192,7 +184,7 @@ def _hash_of(texts: ChunkTexts) -> str:
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the texts of a node, each with the properties that hold for it alone."""
+    """Yield the texts of a node, each with its own properties."""
     if not is_indexed(node):
         return
     if isinstance(node, HeadingNode):
@@ -233,7 +225,7 @@ def _properties(node: Node) -> dict[str, Any]:
 
 
 def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
-    """Return the encoded metadata of a node as text, a line for each value. `titles` is the path to the node."""
+    """Return the encoded metadata of a node, a line for each value. titles: the path to the node."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
         value = " - ".join(titles) if name == "titles" else _value(node, name, model)
@@ -292,8 +284,7 @@ def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
 def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
     """Return the identifier that Pandoc gives a heading: its own, or one made of its title.
 
-    `anchors` counts the identifiers given so far, since Pandoc numbers repeated ones.
-    """
+    anchors: counts identifiers, since Pandoc numbers repeated ones."""
     explicit = heading.attributes.identifier
     name = explicit or slug(heading.title)
     anchors[name] += 1
@@ -301,7 +292,7 @@ def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
 
 
 def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
-    """Return a chunk's place for the payload; lines count from 1, the last one is included."""
+    """Return a chunk's place for the payload; lines count from 1, the last included."""
     start, end = _lines(node)
     repeated = _repeated_lines(node)
     return {
@@ -348,7 +339,7 @@ def _hash(parts: Sequence[str]) -> str:
 def document_chunks(
     documents: Sequence[ParentDocument], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
 ) -> list[Chunk]:
-    """Return the chunks of the companion collection: the larger texts that chunks are parts of."""
+    """Return the chunks of the companion collection: the texts that chunks are parts of."""
     counts: Counter[str] = Counter()
     made = []
     for sequence, document in enumerate(documents):

@@ -1,7 +1,4 @@
-"""Collections of chunks: made, filled, queried and described.
-
-The functions are asynchronous; `lmm_core.vector_store_qdrant` has the forms that wait for them.
-"""
+"""Collections of chunks: made, filled, queried and described."""
 
 from __future__ import annotations
 
@@ -36,8 +33,7 @@ async def ainitialize_collection(
 ) -> bool:
     """Make a collection for an encoder. Return True if it is new.
 
-    indexes: of the payload. Raise StoreError if it exists and was made otherwise, and ModelError.
-    """
+    indexes: of the payload. Raise ModelError, and StoreError if it exists and was made otherwise."""
     identity = encoder.identity()
     known = await asyncio.to_thread(store.metadata, name)
     if known is not None:
@@ -49,22 +45,21 @@ async def ainitialize_collection(
 
 
 async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """Encode chunks and write them in place of those with the same ids. Return the points. Raise
-    StoreError and ModelError."""
+    """Encode chunks, write them, and return the points. Raise StoreError and ModelError."""
     await ainitialize_collection(store, name, encoder)
     return await write_changes(store, name, encoder, Changes(list(chunks), [], [], 0))
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A query: its text without type keywords, and the type that a keyword (`*exercise*`) asks for, or ""."""
+    """A query without its type keyword (`*exercise*`), and the type, or ""."""
 
     text: str
     type: str = ""
 
 
 def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
-    """Return a query with its type keyword, if one is spelled as a type of the collection."""
+    """Return a query with its type keyword, if the collection has that type."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
         if type := by_name.get(match[1].casefold()):
@@ -78,16 +73,14 @@ async def aquery(
 ) -> list[ScoredPoint]:
     """Return the chunks that fit a text best, the best first.
 
-    A type keyword in the text (`*exercise*`, any type of the collection between asterisks) puts
-    chunks of that type first. Raise StoreError and ModelError.
-    """
+    A type keyword in the text (`*exercise*`) puts chunks of that type first. Raise StoreError and ModelError."""
     types = list(await run_in_thread(find_types, store, name)) if "*" in text else []
     asked = parse_query(text, types)
     return (await aquery_many(store, name, encoder, [asked.text], limit, where, asked.type))[0]
 
 
 def find_types(store: VectorStore, name: str) -> dict[str, int]:
-    """Return the types of a collection's chunks with their numbers, {} if there is none. Raise StoreError."""
+    """Return the types of a collection's chunks with their numbers. Raise StoreError."""
     return store.facet(name, "type") if store.metadata(name) is not None else {}
 
 
@@ -103,13 +96,10 @@ async def aquery_many(
     languages: Sequence[str] | None = None,
     checked: bool = False,
 ) -> list[list[ScoredPoint]]:
-    """Return, for each text, the chunks that fit it best, the best first.
+    """Return for each text the chunks that fit it best, the best first.
 
-    If `type` names a type, its chunks come first. The texts are embedded at once and searched
-    concurrently, by what is `compared` (see `Encoder.searches`). `languages` are those of the
-    collection, which is asked for them if they are not given; checked: the collection is known to be
-    there and made for the encoder. Raise StoreError and ModelError.
-    """
+    type: put chunks of this type first; compared: see `Encoder.searches`; languages: of the collection, read if not
+    given; checked: the collection is known to fit the encoder. Raise StoreError and ModelError."""
     if not checked:
         known = await run_in_thread(store.metadata, name)
         if known is None:
@@ -128,7 +118,7 @@ async def aquery_many(
 
 
 def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
-    """Return points, and after them the others that are not among them."""
+    """Return points, followed by the others that are not among them."""
     ids = {point.id for point in first}
     return [*first, *(point for point in others if point.id not in ids)][:limit]
 
@@ -142,24 +132,22 @@ async def aquery_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """Return the documents of a companion collection that hold the best chunks.
+    """Return the documents of a companion collection that hold the best chunks, each once.
 
-    Each comes once, in the order and with the score of its best chunk. Raise StoreError and
-    ModelError.
-    """
+    Each has the place and score of its best chunk. Raise StoreError and ModelError."""
     chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
     return await afind_documents(store, companion, chunks, limit)
 
 
 def chunks_for(documents: int) -> int:
-    """Return how many chunks are searched for so many documents, since several may be of one."""
+    """Return the number of chunks to search for so many documents."""
     return max(50, documents * 10)
 
 
 async def afind_documents(
     store: VectorStore, companion: str, chunks: Sequence[ScoredPoint], limit: int
 ) -> list[ScoredPoint]:
-    """Return the documents that chunks of a collection are from, as `aquery_grouped` does."""
+    """Return the documents of chunks, as `aquery_grouped` does."""
     best: dict[str, float] = {}
     for chunk in chunks:
         if group := chunk.payload.get(GROUP):
@@ -170,9 +158,7 @@ async def afind_documents(
 
 
 def points_to_blocks(points: Sequence[_StoredText]) -> list[Block]:
-    """Return points as markdown: each text under a metadata block with its payload, and its score if it was found.
-
-    They are points that were uploaded or found, of ours or of Qdrant's own classes."""
+    """Return points as markdown: each text under a metadata block with its payload and score."""
     blocks: list[Block] = []
     for point in points:
         payload = dict(point.payload or {})
@@ -196,10 +182,10 @@ class _StoredText(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """Contents of a collection, and how it was made.
+    """The contents of a collection, and how it was made.
 
-    encoding, embedding, sparse: as they are configured, "" for none; languages: the number of points
-    by code ("" if it is not known); is_earlier: an earlier version made it."""
+    encoding, embedding, sparse: as configured, "" for none; languages: points by code, "" if unknown; is_earlier: an
+    earlier version made it."""
 
     name: str
     points: int
@@ -212,11 +198,10 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """Contents of the index of a project.
+    """The contents of a project's index.
 
-    place: its folder or the address of its server; size: bytes on this machine's disk, None on a
-    server; documents: that are indexed; written: when the last of them was, in seconds since 1970, 0 if
-    that is not known; collections: the project's."""
+    place: its folder or server; size: bytes on this disk, None on a server; documents: their number; written: time
+    of the last one, in seconds since 1970, or 0."""
 
     place: str
     size: int | None
@@ -234,12 +219,12 @@ class IndexInfo:
         return f"{self.place}: {', '.join(said)}"
 
     def lines(self) -> list[str]:
-        """Return the whole in a line, then each collection in another."""
+        """Return a line on the whole, then one on each collection."""
         return [self.summary(), *map(_describe_collection, self.collections)]
 
 
 def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
-    """Return what is in the index of a project; place, size: see `IndexInfo`. Raise StoreError."""
+    """Return the contents of a project's index. Raise StoreError."""
     found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
     records = read_records(store, name).values()
     written = max((record.written for record in records), default=0.0)
@@ -264,7 +249,7 @@ def _describe_collection(one: CollectionInfo) -> str:
 
 
 def describe_age(seconds: float) -> str:
-    """Return a time in words, in the largest unit of which there are at least two."""
+    """Return a time in words, in the largest unit with a count of at least two."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= 2 * length:
             return counted(int(seconds // length), unit)

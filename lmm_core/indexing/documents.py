@@ -1,4 +1,4 @@
-"""A document as it is stored: its chunks, the larger texts that they are parts of, and what is said of these."""
+"""A document as it is stored: its chunks, and the larger texts they are parts of."""
 
 from __future__ import annotations
 
@@ -44,10 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document ready to be stored: its chunks, and the larger texts that they are parts of.
+    """A document ready to be stored: its chunks, and the larger texts they are parts of.
 
-    too_long: how many of the chunks the embedding model cuts, since they exceed its window; system: the system message
-    in its header; statistics: see `FileRecord`."""
+    too_long: chunks that the embedding model cuts; system: the system message in its header."""
 
     docid: str
     source: str
@@ -59,9 +58,7 @@ class Encoded:
 
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return the code of a document's language: that of its header, or the usual one, or else the one recognized.
-
-    It is "" if the text does not tell plainly."""
+    """Return a document's language code: of its header, the usual one, or the recognized one; "" if unclear."""
     known = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     return known or recognize_language("\n\n".join(block.content for block in blocks if isinstance(block, TextBlock)))
 
@@ -76,12 +73,11 @@ def blocklist_encode(
     source: str = "",
     embedder: Embedder | None = None,
 ) -> Encoded:
-    """Return a document as it will be stored. No model is asked.
+    """Return a document as it will be stored, without asking a model.
 
-    encoding: by default the one that is configured, or else `bm25`; docid: used if the header has none;
-    source: the document's file; embedder: the one that will embed the chunks. If it can count tokens, it
-    counts them for sizes in tokens, and chunks of the default sizes are made to fit its window. Raise
-    ConfigError for a wrong `split` in the header."""
+    encoding: by default the configured one, or `bm25`; docid: used if the header has none; source: its file;
+    embedder: counts tokens, and chunks of the default sizes are made to fit its window. Raise ConfigError for a
+    wrong `split` in the header."""
     project, logger = project_from(config), logger or ConsoleLogger()
     encoding = encoding or _plain_encoding(project)
     header, blocks = header_content(blocks), without_anchors(blocks)
@@ -125,9 +121,8 @@ def _usual_stemmers(language: str) -> Stemmers:
 def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
-    """Return the chunks that `blocklist_encode` returns without an embedding model, for who looks at nothing else: of
-    no language, without the documents that they are parts of, and with the headings that Pandoc sees (those under
-    anchors are none on a page). Raise ConfigError as it does."""
+    """Return the chunks of `blocklist_encode` alone, without language and documents, under the headings that Pandoc
+    sees."""
     opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
     return make_chunks(
         transform(blocks, opts, logger=logger).blocks,
@@ -157,7 +152,7 @@ def _annotation_model(project: Project) -> AnnotationModel:
 
 
 def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
-    """Return what an embedding model reads of each text, or None if it does not say, or none is used."""
+    """Return the window of an embedding model, or None if unknown or none is used."""
     count: Count | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
     if embedder is None or count is None or not has_dense(encoding_to_qdrantembedding_model(encoding)):
         return None
@@ -165,9 +160,7 @@ def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | No
 
 
 def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
-    """Return the chunks, each with the id of the document that it stands in.
-
-    A summary gets the id of the first text of its section."""
+    """Return the chunks with the ids of their documents; a summary gets that of its section's first text."""
     linked = []
     starts = [text.line for text in texts]
     for chunk in chunks:
@@ -219,9 +212,8 @@ def _first_problem(error: ValueError) -> str:
 
 
 def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-    """Return a file's chunks, or None for a wrong setting in its header, which is reported.
-
-    project: with the knit rules of this file."""
+    """Return a file's chunks, or None for a wrong setting in its header, which is reported. project: with this file's
+    knit rules."""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -244,9 +236,7 @@ def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logg
 
 
 def find_docid(file: MarkdownFile, project: Project) -> str | None:
-    """Return the id that a file's chunks will have, or None if a setting in its header is wrong: it will have none.
-
-    Only the header is parsed. project: see `encode_document`."""
+    """Return the id of a file's chunks, or None for a wrong setting in its header. Only the header is parsed."""
     header = MarkdownDocument(file).header
     try:
         split_options(for_document(project, header).split, header.get("split"))
@@ -256,9 +246,7 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
 
 
 def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:
-    """Return the chunks of a file as they would be indexed with an encoder, or else by their words alone.
-
-    Raise OSError, MarkdownError and ConfigError."""
+    """Return the chunks of a file as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
     located = in_file(logger, path)
     blocks = parse_markdown_text(read_markdown(path).text)
     own = project_of(blocks, project, located)
@@ -274,10 +262,10 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
 def encode_files(
     paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files as they would be put into a new index. Files that cannot be read are reported.
+    """Return the chunks of files as for a new index; unreadable files are reported.
 
-    models: give the embedding model that chunks are made to fit; without them, chunks are as for
-    words alone. Raise ModelError and StoreError."""
+    models: give the embedding model that chunks must fit; None: chunks as for words alone. Raise ModelError and
+    StoreError."""
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
@@ -296,8 +284,7 @@ def encode_files(
 
 
 def source_of(path: Path, project: Project, place: Path | None = None) -> str:
-    """Return a file's path from the root of the project that is indexed. place: the path with links followed, if that
-    is known.
+    """Return a file's path from the root of the project that is indexed.
 
-    It tells files of several projects in one index apart."""
+    It tells files of several projects in one index apart. place: the path with links followed, if known."""
     return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()

@@ -1,7 +1,6 @@
 """Encodings: which texts of a chunk become which vectors.
 
-`EncodingModel` says which texts of a chunk are encoded, `QdrantEmbeddingModel` which vectors a
-collection has for them.
+`EncodingModel` names the texts, `QdrantEmbeddingModel` the vectors of a collection.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ Compared = Literal["words", "meaning", "both"]  # what a search compares
 
 
 class EncodingModel(StrEnum):
-    """The texts of a chunk that are encoded: its content, its annotations, or both.
+    """The encoded texts of a chunk: its content, its annotations, or both.
 
-    In a pair of words, the first one concerns the sparse vectors, the second one the dense vectors.
-    """
+    In a pair of words, the first concerns the sparse vectors, the second the dense ones."""
 
     NONE = "none"
     CONTENT = "content"
@@ -79,11 +77,9 @@ def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddin
 
 @dataclass(frozen=True, slots=True)
 class ChunkTexts:
-    """The texts of a chunk that are encoded.
+    """The texts of a chunk that are encoded; all may be empty.
 
-    `dense` holds one text, or for a multivector two (annotations and content, in this order);
-    `sparse` is one text, `language` the code of its language. All may be empty.
-    """
+    dense: one text, or annotations and content for a multivector; language: the code of `sparse`."""
 
     dense: tuple[str, ...] = ()
     sparse: str = ""
@@ -107,7 +103,7 @@ _FLOW: dict[EncodingModel, tuple[QdrantEmbeddingModel, str, str]] = {
 
 
 def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, language: str = "") -> ChunkTexts:
-    """Return the texts of a chunk from which an encoding makes vectors; language: the code of theirs."""
+    """Return the texts of a chunk that an encoding needs. language: their code."""
     merged = f"{annotations}\n\n{content}" if annotations else content
     _, dense, sparse = _FLOW[encoding]
     by_name = {"": (), "content": (content,), "merged": (merged,), "pair": (annotations or content, content)}
@@ -116,12 +112,10 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
 
 @dataclass
 class Encoder:
-    """Makes the vectors that a collection needs.
+    """Makes the vectors of a collection.
 
-    `encoding` says what the texts are, if that is known. `patience` is how long, in seconds, the
-    embedding model may take for queries; None leaves that to its requests. Raise StoreError if a
-    needed model is missing.
-    """
+    encoding: of the texts, if known; patience: seconds that the embedding model may take for queries, None for no
+    limit. Raise StoreError if a needed model is missing."""
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
@@ -140,7 +134,7 @@ class Encoder:
 
     @property
     def has_words(self) -> bool:
-        """True if a text can be searched by its words alone, without the embedding model."""
+        """True if texts can be searched by words alone."""
         return self.model in _WITH_SPARSE
 
     @property
@@ -160,7 +154,7 @@ class Encoder:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return what a collection remembers, so that no points of another kind are put into it."""
+        """Return the choices stored with a collection, so that it is not mixed with others."""
         encoding = {"encoding": str(self.encoding)} if self.encoding else {}
         return encoding | {
             "version": VERSION,
@@ -187,12 +181,10 @@ class Encoder:
         self, texts: Sequence[str], limit: int, where: Where | None = None, compared: Compared = "both",
         languages: Sequence[str] = (),
     ) -> list[Search]:  # fmt: skip
-        """Return the queries for several texts, embedded at once. Raise ModelError, or StoreError if the collection
-        has no vectors.
+        """Return the queries for several texts, embedded at once.
 
-        compared: what is compared, as far as the collection has vectors for it; languages: those of
-        the texts in the collection, in each of which words are stemmed.
-        """
+        compared: as far as the collection has vectors for it; languages: in which words are stemmed. Raise
+        ModelError, or StoreError if the collection has no vectors."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.has_meaning and self.embedder is not None and compared != "words":
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
@@ -214,12 +206,12 @@ class Encoder:
 
 
 def is_earlier(known: Mapping[str, Any] | None) -> bool:
-    """Return True if what a collection remembers was written by an earlier version; None is no collection."""
+    """Return True if an earlier version wrote a collection's identity; None is no collection."""
     return known is not None and _version(known) < VERSION
 
 
 def is_later(known: Mapping[str, Any]) -> bool:
-    """Return True if what a collection remembers was written by a later version."""
+    """Return True if a later version wrote a collection's identity."""
     return _version(known) > VERSION
 
 
@@ -231,15 +223,14 @@ def _version(known: Mapping[str, Any]) -> int:
 def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Return the choices (encoding, models) in which a collection differs from what is wanted.
 
-    What an earlier version called its sparse vectors is none, and one that was made for vectors alone
-    remembers no encoding."""
+    Names of sparse vectors by earlier versions do not count, nor a missing encoding."""
     ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
     ignored |= set() if known.get("encoding") else {"encoding"}
     return [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise IndexChangedError if a collection was made by other models, with another encoding or by another version."""
+    """Raise IndexChangedError if a collection was made with other models, another encoding or version."""
     compare_choices(name, known, wanted)
     if is_earlier(known):
         raise IndexChangedError(
@@ -249,7 +240,7 @@ def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, A
 
 
 def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise IndexChangedError if a collection was made by other models, with another encoding or by a later version."""
+    """Raise IndexChangedError if a collection was made with other models, another encoding or a later version."""
     if not known:
         raise IndexChangedError(
             f"The collection {name!r} was not made by LM markdown, so that nothing says what its vectors are. Make one "
@@ -274,11 +265,10 @@ def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, An
 def make_encoder(
     project: Project, models: Models, known: Mapping[str, Any], encoding: str, reads: bool = False
 ) -> Encoder:
-    """Return an encoder as the configuration says. reads: see `_embedder`.
+    """Return an encoder as configured.
 
-    What the configuration leaves open is as in `known`, the identity of the encoder that a
-    collection was made with (empty for a new one). `encoding` may be `default`. Raise
-    StoreError and ModelError."""
+    known: the identity of the collection, which decides what the configuration leaves open; encoding: may be
+    `default`; reads: see `_embedder`. Raise StoreError and ModelError."""
     if encoding == DEFAULT:
         encoding = _known_encoding(known)
     embedder = None
@@ -293,9 +283,7 @@ def make_encoder(
 def make_encoder_of(
     project: Project, models: Models, known: Mapping[str, Any], wanted: QdrantEmbeddingModel | EncodingModel
 ) -> Encoder:
-    """Return the encoder of an encoding, or of vectors alone; see `make_encoder`.
-
-    For vectors, the encoding is that of the collection if it has the same."""
+    """Return the encoder of an encoding, or of vectors alone; see `make_encoder`."""
     if isinstance(wanted, EncodingModel):
         return make_encoder(project, models, known, str(wanted))
     embedder = _embedder(project, models, known) if has_dense(wanted) else None
@@ -305,16 +293,15 @@ def make_encoder_of(
 
 
 def _known_encoding(known: Mapping[str, Any]) -> str:
-    """Return the encoding of a collection, the plainest with its vectors if they are all that it remembers."""
+    """Return the encoding of a collection, or the plainest one with its vectors."""
     fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == known.get("vectors"))
     return str(known.get("encoding") or next(fitting, DEFAULT))
 
 
 def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
-    """Return the embedding model that is configured, or else that of the collection, with the cache of vectors
-    before it.
+    """Return the configured embedding model, or the collection's, with the cache of vectors.
 
-    reads: the collection is only read, so that one that cannot be had is an error when it is asked."""
+    reads: a missing model is an error only when it is asked."""
     named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
     wanted = replace(project, models=project.models | {"embedding": named}) if named else project
     try:

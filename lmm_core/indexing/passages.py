@@ -1,7 +1,4 @@
-"""The contents of a collection: passages in their sections, in document order.
-
-Everything comes from the collection itself, so that nobody needs the files to read it.
-"""
+"""The contents of a collection: passages in their sections, in document order. No file is needed to read it."""
 
 from __future__ import annotations
 
@@ -26,11 +23,9 @@ _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 class Passage:
     """A chunk as it was indexed.
 
-    `path` numbers its section (`1.2`; "" before the first heading). `types` are its types,
-    empty for text of the notes. Lines count from 1, the last included; before
-    them, `repeated` lines are repeated, such as the head of its table. `language` is the code of its
-    document's, "" if that is not known. `score` is that of the search that found it, or 0. `page` is that of the
-    file that its document was imported from, or 0."""
+    path: numbers its section (`1.2`, "" before the first heading); lines count from 1, the last included; repeated:
+    lines before them, such as the head of a table; language: its code, or ""; score: of the search that found it, or
+    0; page: of the file that its document was imported from, or 0."""
 
     id: str
     text: str
@@ -66,7 +61,7 @@ class Passage:
         return place(self.source, self.line_start, self.line_end)
 
     def scored(self, score: float) -> Passage:
-        """Return the passage with a score. (It is made often, and `replace` takes three times as long.)"""
+        """Return the passage with a score. (Three times as fast as `replace`.)"""
         return Passage(
             self.id, self.text, self.types, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
             self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
@@ -78,10 +73,8 @@ class Passage:
 class Section:
     """A heading with everything under it.
 
-    `path` is "" for a document, which begins with the text before its first heading.
-    `passages` are its own in their order, without its summary and those of its subsections.
-    `titles` is the path to it and ends with its own title. `questions` are those annotated for
-    it, not for a section around it."""
+    path: "" for a document, which begins with the text before its first heading; passages: its own, without summary
+    and subsections; titles: the path to it, with its own; questions: annotated for it alone."""
 
     docid: str
     source: str
@@ -120,7 +113,7 @@ class Section:
 
     @property
     def page(self) -> int:
-        """The page on which its first text stands (see `Passage`), 0 if that is not known."""
+        """The page of its first text (see `Passage`), or 0."""
         return self.passages[0].page if self.passages else 0
 
     @property
@@ -146,9 +139,8 @@ class Section:
 class Material:
     """The contents of a collection.
 
-    documents: in their order, each a section that holds the rest; types: the number of
-    passages of each type; languages: that of those in each language that is known; system: how
-    the teacher wants answers to sound, "" for nothing."""
+    documents: in order, as sections; types, languages: passages of each; system: how the teacher wants answers to
+    sound."""
 
     documents: Sequence[Section] = ()
     sections: Mapping[Key, Section] = field(default_factory=dict)
@@ -159,7 +151,7 @@ class Material:
 
     @property
     def language(self) -> str:
-        """The code of the language that most passages are in, or "" if none is known."""
+        """The language of most passages, by its code, or ""."""
         return max(self.languages, key=lambda code: self.languages[code], default="")
 
     @property
@@ -179,7 +171,7 @@ class Material:
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """The titles of sections by their anchors; of several with the same, that of the last one."""
+        """The titles of sections by their anchors."""
         return {one.anchor: one.titles[-1] for one in self.walk() if one.anchor and one.titles}
 
     def walk(self) -> Iterator[Section]:
@@ -197,7 +189,7 @@ class Material:
         return self.sections[passage.key]
 
     def around(self, section: Section) -> tuple[Section | None, Section | None]:
-        """Return the sections before and after one on its own level, each None at the document's end."""
+        """Return the sections before and after one on its level, or None."""
         siblings = section.parent.children if section.parent else self.documents
         at = next(number for number, sibling in enumerate(siblings) if sibling is section)
         before = siblings[at - 1] if at else None
@@ -226,7 +218,7 @@ def section_address(section: Addressed) -> str:
 
 
 def page_in(properties: Mapping[str, Any]) -> int | None:
-    """Return the page that metadata or a payload name, None if they name none."""
+    """Return the page that metadata or a payload names, or None."""
     page = properties.get(PAGE)
     return page if isinstance(page, int) and not isinstance(page, bool) else None
 
@@ -237,7 +229,7 @@ def place(source: str, start: int, end: int) -> str:
 
 
 def page_of(payload: Mapping[str, Any]) -> int:
-    """Return the page of the file that a chunk's document was imported from, 0 if there is none."""
+    """Return the page of a chunk in the imported file, or 0."""
     return max(page_in(payload) or 0, 0)
 
 
@@ -267,9 +259,7 @@ def read_passage(point: ScoredPoint) -> Passage:
 
 
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
-    """Return the material made of the points of a collection.
-
-    order: sources in the order in which they are read; other sources follow by name."""
+    """Return the material made of points. order: sources in reading order; others follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
     read = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
     read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
@@ -281,7 +271,7 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
 
 
 def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths of the sections that a passage is in, the smallest last, and their anchors."""
+    """Return the paths of a passage's sections, the smallest last, and their anchors."""
     return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
 
 
@@ -308,9 +298,7 @@ class _Making:
         self.languages.update(filter(None, [passage.language]))
 
     def give_questions(self) -> None:
-        """Give each question to the smallest section that holds all passages annotated with it.
-
-        A passage also carries the questions of the sections around it."""
+        """Give each question to the smallest section whose passages all carry it."""
         paths: dict[tuple[str, str], list[str]] = {}
         for passage in self.passages.values():
             for text in passage.questions:

@@ -67,15 +67,11 @@ SHOWN = 3  # names in a sentence
 class Refresh:
     """One run of indexing files; see `markdown_upload`.
 
-    expect, progress: are told how many chunks there are, and how many more are written (if none is embedded, which is
-    soon done, how many documents); rules_of: returns the knit rules of a file, if they are not those of the project;
-    is_left_out: tells of a file in the index whether it shall be there no more; rebuild: make the collections anew;
-    reader: makes chunks of files, by default those of notes; written: is given the points that were embedded; repairs:
-    make an index anew that is damaged.
+    expect, progress: called with the number of chunks, and of those written; rules_of: returns a file's knit rules;
+    is_left_out: tells of an indexed file whether to remove it; rebuild: make the collections anew; reader: makes
+    chunks of files, by default of notes; written: called with embedded points; repairs: rebuild a damaged index.
 
-    The encoders (by collection) and records are set when the run starts; anew: whether all is made anew, because an
-    earlier version of the program made the collections, or `rebuild` asks for it; collections: on a server, the new one
-    for each name then; `project` has the new names."""
+    anew: whether all is made anew; collections: on a server, the new one for each name then."""
 
     project: Project
     store: VectorStore
@@ -108,7 +104,7 @@ class Refresh:
         return await self.index(read_indexed(paths, self._source_of, self.logger), paths)
 
     async def index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
-        """Index files that were read. paths: of all that were named. Raise StoreError, ModelError and ConfigError."""
+        """Index files that were read. paths: all that were named. Raise StoreError, ModelError and ConfigError."""
         try:
             return await self._index(documents, paths)
         finally:
@@ -141,9 +137,7 @@ class Refresh:
         return counts
 
     async def _write_all(self, documents: Sequence[MarkdownFile]) -> Counts:
-        """Write what is made of files. Raise StoreError and ModelError.
-
-        Two files may have the same id: that is found out first, by their headers."""
+        """Write files, after checking that no two have the same id. Raise StoreError and ModelError."""
         docids = self._docids(documents)
         try:
             check_docids(docids, self.records, self.project.root)
@@ -160,7 +154,7 @@ class Refresh:
         return counts
 
     def _use_new_collections(self) -> None:
-        """Fill new collections on a server beside those in service; they are removed if the run fails."""
+        """Fill new collections on a server beside those in service."""
         names, database = collection_names(self.project), self.project.database
         collection, companion = new_names(database.collection_name, database.companion_collection)
         database = replace(database, collection_name=collection, companion_collection=companion)
@@ -169,9 +163,8 @@ class Refresh:
         self.anew = False
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
-        """Index one document by its blocks; `docid` is used if its header names none.
-
-        Raise StoreError, ModelError and ConfigError."""
+        """Index one document by its blocks; docid: used if its header has none. Raise StoreError, ModelError and
+        ConfigError."""
         from .documents import blocklist_encode
 
         await self._prepare()
@@ -192,7 +185,7 @@ class Refresh:
         return counts
 
     async def _prepare(self) -> None:
-        """Find the encoders and the records, and whether the collections are to be made anew."""
+        """Find the encoders and records, and whether the collections are made anew."""
         database = self.project.database
         self.encoder = await self._make_encoder(database.collection_name, self.project.embeddings.encoding)
         self.companion = await self._make_encoder(database.companion_collection, EncodingModel.NONE)
@@ -215,8 +208,8 @@ class Refresh:
     def _read_records(self) -> None:
         """Read the records of indexed files. Raise StoreError, also if the collections were made otherwise.
 
-        If a collection is missing, or made anew, none of the files is stored. That is recorded first, since making the
-        collection would hide it."""
+        If a collection is missing or made anew, all files are recorded as begun first, since making it would hide
+        that."""
         name = self.project.database.collection_name
         with suppress(*[StoreError] if self.rebuild else []):  # what is damaged is made anew without them
             self.records = read_records(self.store, name)
@@ -232,10 +225,9 @@ class Refresh:
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _is_stored(self) -> bool:
-        """Return True if all that is recorded is stored. Raise StoreError if the collections are damaged.
+        """Return True if everything recorded is stored. Raise StoreError if the collections are damaged.
 
-        One that cannot be read, or has lost chunks, is made anew if that is wanted. All payloads are read: 10 ms for
-        1,000 chunks."""
+        Reads all payloads: 10 ms for 1,000 chunks."""
         name, companion = self.project.database.collection_name, self.project.database.companion_collection
         written = sum(record.count for record in self.records.values() if record.fingerprint != BEGUN)
         try:
@@ -253,8 +245,7 @@ class Refresh:
         return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return recorded files to be indexed beside those that were named: those that a run began and did not end, and
-        all of an index that is made anew, if they are documents of the project (a record may name any file)."""
+        """Return recorded files to index beside the named ones: unfinished ones, and all of an index made anew."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
         begun = sorted({one.source for one in self.records.values() if one.fingerprint == BEGUN} - self._named.keys())
@@ -269,7 +260,7 @@ class Refresh:
         return own
 
     def _same_record(self, file: MarkdownFile) -> FileRecord | None:
-        """Return the record of a document that is indexed as it is now, else None."""
+        """Return the record of an unchanged document, else None."""
         record = self.records.get(self._source_of(file.path))
         return record if record is not None and record.fingerprint == self._fingerprint(file) else None
 
@@ -293,10 +284,10 @@ class Refresh:
         return {source: docid for source, docid in docids.items() if docid is not None}
 
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
-        """Yield the documents in groups, each of which is written at once.
+        """Yield the documents in groups that are written at once.
 
-        With an embedding model, all are encoded first, so that it is known how much there is to embed, and how much
-        of it will be cut; then each is written alone: what the model made of it is to be kept, whatever fails."""
+        With an embedding model, all are encoded first, to know the amount; then each is written alone, so that no
+        embedding is lost if a later one fails."""
         if self._is_embedding():
             prepared = [*self._encode(documents)]
             self._report_long([document for document, _ in prepared])
@@ -317,7 +308,7 @@ class Refresh:
             yield group
 
     def _report_long(self, documents: Sequence[Encoded]) -> None:
-        """Say how many chunks the embedding model will cut, which happens with sizes that are configured."""
+        """Report the number of chunks that the embedding model will cut."""
         too_long, count = sum(one.too_long for one in documents), sum(len(one.chunks) for one in documents)
         embedder = self.encoder.embedder if self.encoder is not None else None
         if too_long and embedder is not None:
@@ -335,7 +326,7 @@ class Refresh:
             )
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
-        """Say how much is sent to an embedding model that is not on this machine, before it is sent."""
+        """Report how much is sent to a remote embedding model, before it is sent."""
         source = embedding_source(self.encoder, self.project)
         if source is None or source.local or not documents:
             return
@@ -349,10 +340,9 @@ class Refresh:
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
-        """Record all files whose points will change as begun, before the first point changes.
+        """Record the files whose points will change as begun, before the first point changes.
 
-        These are the files to index, and those that had their ids before (the old name of a
-        renamed file). docids: by source. Raise StoreError."""
+        Among them are files that had the same ids before (renamed ones). docids: by source. Raise StoreError."""
         if self.dry_run:
             return
         name, ids = self.project.database.collection_name, {*docids.values()}
@@ -366,7 +356,7 @@ class Refresh:
         await asyncio.to_thread(begin_files, self.store, name, begun.values())
 
     async def _write(self, group: Sequence[Prepared]) -> Counts:
-        """Bring the points of documents to their new state, and record their files as done."""
+        """Write the new points of documents, and record their files as done."""
         database = self.project.database
         store = self.store
         changes, around = await asyncio.to_thread(self._changes, [document for document, _ in group])
@@ -391,7 +381,7 @@ class Refresh:
         return self.encoder is not None and self.encoder.embedder is not None
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
-        """Return the changes that documents need: those of their chunks, and those of the texts around these."""
+        """Return the changes that documents need, companion texts included."""
         database = self.project.database
         chunks = self._find_changes(database.collection_name, documents, [one.chunks for one in documents])
         around = self._find_changes(database.companion_collection, documents, [one.documents for one in documents])
@@ -409,16 +399,15 @@ class Refresh:
     # Files that are gone, or left out since
 
     def prune(self, folders: Sequence[Path] | None = None) -> int:
-        """Remove the chunks of files that are gone. Return their number.
-
-        folders: only of files that were in these; by default anywhere. Raise StoreError."""
+        """Remove the chunks of files that are gone, and return their number. folders: only of files in these. Raise
+        StoreError."""
         if folders is None:
             return self.remove(is_gone)
         there = [folder for folder in folders if folder.is_dir()]
         return self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
 
     def report_gone(self) -> None:
-        """Say which indexed files are gone, and how their chunks are removed. Raise StoreError."""
+        """Report which indexed files are gone. Raise StoreError."""
         sources = [
             source
             for source in read_records(self.store, self.project.database.collection_name)
@@ -431,7 +420,7 @@ class Refresh:
             )
 
     def drop_left_out(self) -> int:
-        """Remove the chunks of files that are there but left out. Return their number. Raise StoreError."""
+        """Remove the chunks of files that are now left out, and return their number. Raise StoreError."""
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
         others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}

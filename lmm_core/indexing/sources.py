@@ -1,4 +1,4 @@
-"""The files to index: which there are, what has changed in them, and which have the same id."""
+"""The files to index: which, what has changed in them, and which have the same id."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RECORDED = "system, context_summary, anchors, statistics"
 
 
 def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[MarkdownFile]:
-    """Return the documents that can be read and recorded by their names; the others are reported."""
+    """Return the documents that can be read and recorded by name; others are reported."""
     files = []
     for path in paths:
         if problem := name_problem(source := source_of(path)):
@@ -45,7 +45,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
-    """Return a file as it is after annotating it; if that fails, it is reported, and the file is as before."""
+    """Return a file after annotating it; if that fails, it is reported, and the file is as before."""
     from ..scan.documents.passes import RagWork, save_as
 
     located = in_file(logger, file.path)
@@ -78,7 +78,7 @@ class Reader(Protocol):
 
 @dataclass
 class NotesReader:
-    """A reader of notes. rules_of: returns the knit rules of a file, if they are not those of the project."""
+    """A reader of notes. rules_of: returns a file's knit rules, if not the project's."""
 
     project: Project
     rules_of: Callable[[Path], KnitRules] | None = None
@@ -110,7 +110,7 @@ class NotesReader:
 
 
 def _settings_of(project: Project, encoder: Encoder) -> bytes:
-    """Return all that a file's chunks depend on beside the file. project: with the knit rules of the file."""
+    """Return everything a file's chunks depend on besides the file."""
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
     split = {key: value for key, value in asdict(project.split).items() if key != "rules"}
     language = project.embeddings.language or quarto_language(project.root)
@@ -120,7 +120,7 @@ def _settings_of(project: Project, encoder: Encoder) -> bytes:
 
 
 def is_gone(path: Path) -> bool:
-    """Return True if there is no such file. One in a folder that cannot be looked into is not gone."""
+    """Return True if there is no such file; False in a folder that cannot be read."""
     try:
         return not path.exists()
     except OSError:
@@ -128,9 +128,7 @@ def is_gone(path: Path) -> bool:
 
 
 def check_docids(docids: Mapping[str, str], records: Mapping[str, FileRecord], root: Path) -> None:
-    """Raise StoreError if two files have the same id, before anything is written.
-
-    docids: by file. A file that was begun and not finished does not count, because its id is not known."""
+    """Raise StoreError if two files have the same id. docids: by file."""
     stored = {source: record.docid for source, record in records.items()
               if record.fingerprint != BEGUN and not is_gone(root / source)}  # fmt: skip
     owners: dict[str, str] = {}

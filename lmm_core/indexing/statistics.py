@@ -1,7 +1,6 @@
-"""Term statistics: in how many texts each word stands, and how long texts are.
+"""Term statistics: how many texts have each word, and how long texts are.
 
-They are counted for each document when it is indexed, and stored with its record, so that a search adds up
-what is stored and reads no texts but those that it ranks.
+They are counted and stored when a document is indexed, so that a search reads only the texts that it ranks.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ Texts = dict[str, str]  # by the names of their fields
 
 
 def emphasised(markdown: str) -> list[str]:
-    """Return the words that a text emphasises, and the terms of its definition lists."""
+    """Return the emphasised words of a text, and the terms of its definition lists."""
     terms = _TERM.findall(markdown) if "\n:" in markdown else []
     return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
 
@@ -44,11 +43,10 @@ def texts_of(passage: Passage) -> Texts:
 
 @dataclass
 class TermStatistics:
-    """The statistics of the words of some documents.
+    """Statistics of the words of documents.
 
-    texts: the number of passages and of sections; stems: of each, the texts that have it; lengths, fields: of each
-    field, its words and its texts; words: in each language, by its code, in their order; types, languages, titles:
-    see `Material`."""
+    texts: number of passages and sections; stems: texts that have each; lengths, fields: words and texts of each
+    field; words: by language code; types, languages, titles: see `Material`."""
 
     texts: int = 0
     stems: Counter[str] = field(default_factory=Counter)
@@ -83,7 +81,7 @@ class TermStatistics:
 
     @property
     def language(self) -> str:
-        """The code of the language that most passages are in, or "" if none is known."""
+        """The language of most passages, by its code, or ""."""
         return max(self.languages, key=lambda code: self.languages[code], default="")
 
     def packed(self) -> str:
@@ -94,7 +92,7 @@ class TermStatistics:
 
 
 def unpack_statistics(packed: str) -> TermStatistics:
-    """Return the statistics of a text that `TermStatistics.packed` made. Raise ValueError for any other."""
+    """Return the statistics that `TermStatistics.packed` made. Raise ValueError for other texts."""
     try:
         values: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed)))
         words = {language: dict.fromkeys(text.split()) for language, text in values.pop("words").items()}
@@ -106,7 +104,7 @@ def unpack_statistics(packed: str) -> TermStatistics:
 
 
 def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
-    """Return the statistics of a material's words. stemmers: the usual language is that of texts that name none."""
+    """Return the statistics of a material's words. stemmers: their usual language is that of texts that name none."""
     counted = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
     counted.titles = dict(material.titles)
     for section in material.walk():

@@ -26,7 +26,7 @@ _open: dict[str, VectorStore] = {}
 def project_store(project: Project, reads: bool = False) -> VectorStore:
     """Open the store of a project; the caller closes it. Raise StoreError.
 
-    reads: it is only read, so that a copy serves where the folder cannot be written to."""
+    reads: it is only read, so that a copy serves where its folder cannot be written to."""
     from ..store.opening import open_store
     from ..store.places import LocalStorage, RemoteSource
 
@@ -54,7 +54,7 @@ def shared_store(project: Project) -> VectorStore:
 
 @asynccontextmanager
 async def open_index(project: Project, models: Models) -> AsyncIterator[VectorStore]:
-    """Open a project's store for the block, and close it and the models after it. Raise StoreError and ConfigError."""
+    """Open a project's store for the block, then close it and the models. Raise StoreError and ConfigError."""
     store = await asyncio.to_thread(project_store, project)
     try:
         yield store
@@ -64,7 +64,7 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
 
 
 def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
-    """Return what is in a project's index. opened: its store, if it is open. Raise StoreError and ConfigError."""
+    """Return the contents of a project's index. opened: its store, if open. Raise StoreError and ConfigError."""
     database = project.database
     storage = project.storage
     store = opened or project_store(project, reads=True)

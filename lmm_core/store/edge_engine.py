@@ -29,8 +29,8 @@ REMOVED = 0.2  # share of removed points at which a segment is rebuilt
 def edge_config(spec: VectorSpec) -> EdgeConfig:
     """Return the engine's configuration of a collection.
 
-    Segments in files are read from there (cold). Dense vectors get no graph: comparing all of them is exact, and fast
-    (14 ms for 100,000 x 384)."""
+    Segments are read from files (cold). Dense vectors get no graph: comparing all is exact and fast (14 ms for
+    100,000 x 384)."""
     import qdrant_edge as edge
 
     most = IN_MEMORY if spec.dense or spec.multi else min(IN_MEMORY, OF_WORDS)
@@ -77,7 +77,7 @@ def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
 
 
 def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "integer"]]) -> None:
-    """Make the indexes of the payload that are wanted, by their keys, unless they are there."""
+    """Make the wanted payload indexes, unless they exist."""
     import qdrant_edge as edge
 
     kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
@@ -88,7 +88,7 @@ def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "int
 
 
 def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
-    """Return the number of points for each value of a key of the payload, or None if the key has no index."""
+    """Return the number of points for each value of a payload key, or None without an index."""
     import qdrant_edge as edge
 
     if key not in shard.info().payload_schema:
@@ -140,16 +140,14 @@ def texts_in(value: Any) -> list[str]:
 
 
 def give_back_memory() -> None:
-    """Return the memory that the engine's threads have freed to the system; glibc would keep it."""
+    """Return freed memory to the system; glibc would keep it."""
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)
 
 
 @contextmanager
 def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
-    """Turn errors of the engine and of the file system into a StoreError.
-
-    remedy: what to do if the engine cannot read its own files."""
+    """Turn errors of the engine and the file system into a StoreError. remedy: for files the engine cannot read."""
     try:
         yield
     except (StoreError, GeneratorExit):
@@ -167,7 +165,7 @@ def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:
-    """Return what to say of a collection that the engine cannot open. folder: that of the collection."""
+    """Return the message for a collection that the engine cannot open. folder: the collection's."""
     if "No space left on device" in str(error):  # the engine writes as it opens one, and says this alone
         return f"The disk of {folder.parent} is full. Make room and run this again."
     return (

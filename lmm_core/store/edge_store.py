@@ -1,19 +1,15 @@
 """Collections in a folder, in Qdrant Edge: Qdrant's engine in this process.
 
-`folder/NAME/shard/` belongs to the engine and `folder/NAME/collection.json` to us; a
-collection exists once that file does. The folder and those of its collections are marked
-(`files.marked`); no unmarked folder is opened, written to or removed.
+`folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection exists once that file does.
+The folders are marked (`files.marked`); no unmarked folder is opened, written to or removed.
 
-The engine logs each change before making it, so that everything written survives the end of
-the process; what survives a power cut is synced when a collection is made, after every `SEGMENT`
-points, by `sync`, and when it is closed. What `write_ahead` writes is on the disk at once, in a file of
-ours (`ahead`), and a collection that is removed is gone before the next is. At no other time is the disk
-waited for. The process does not survive a full disk (it writes through memory maps: SIGBUS); therefore
-the free space is checked before each batch.
+The engine logs each change first, so that writes survive the end of the process. Against power cuts, a collection is
+synced when it is made, after every `SEGMENT` points, by `sync`, and when it is closed; `write_ahead` writes to a
+synced file of ours (`ahead`). A full disk kills the process (SIGBUS in a memory map), so free space is checked
+before each batch.
 
-New points are in one segment that the engine holds in memory. After every `SEGMENT` points (more in
-a large collection) it is rebuilt as one that lies in files only. So the memory used does not grow with
-the collection, and closing one has little left to do.
+New points are in a segment in memory, which is rebuilt in files after every `SEGMENT` points. So memory does not
+grow with the collection, and closing it is quick.
 """
 
 from __future__ import annotations
@@ -69,7 +65,7 @@ SMALL = 500  # points; a smaller collection is filtered without indexes of its p
 
 
 def open_copy(folder: Path) -> EdgeStore:
-    """Return a store with a copy of a folder, for reading where nothing can be written. Raise StoreError."""
+    """Return a store on a copy of a folder that cannot be written to. Raise StoreError."""
     copy = TemporaryDirectory(prefix="lmm-index-")
     with engine_errors(f"The index in {folder} cannot be opened"):
         is_ours(folder, INDEX)
@@ -81,9 +77,7 @@ def open_copy(folder: Path) -> EdgeStore:
 
 
 class EdgeStore(VectorStore):
-    """The collections in a folder, which one process has at a time.
-
-    The store does one thing at a time, whichever thread asks. copy: what is removed when it is closed."""
+    """The collections in a folder, for one process at a time. copy: removed when the store is closed."""
 
     def __init__(self, folder: Path, copy: TemporaryDirectory[str] | None = None) -> None:
         self.folder, self._copy = folder, copy
@@ -286,9 +280,7 @@ class EdgeStore(VectorStore):
     # Opening and closing
 
     def sync(self, name: str) -> None:
-        """Wait until what was written to a collection survives a power cut.
-
-        It is closed, as closing syncs it anyway, and opened again when it is needed."""
+        """Close the collection, which syncs it; it is opened again when needed."""
         with self._shard(name, "synced") as shard:
             self._put_away(name, shard)
 
@@ -321,7 +313,7 @@ class EdgeStore(VectorStore):
 
     @contextmanager
     def _shard(self, name: str, what: str) -> Iterator[EdgeShard]:
-        """Open a collection to work with, and turn errors of the engine into StoreError."""
+        """Open a collection, and turn errors of the engine into StoreError."""
         with self._alone:
             if self._record(name) is None:
                 raise StoreError(f"There is no collection {name!r} in {self.folder}.")
@@ -331,7 +323,7 @@ class EdgeStore(VectorStore):
 
     @contextmanager
     def _written(self, name: str) -> Iterator[EdgeShard]:
-        """Open a collection to change it. Who looks at the revision first and reads then waits for the lock."""
+        """Open a collection to change it."""
         with self._shard(name, "written to") as shard:
             self._revision = object()
             yield shard
@@ -382,7 +374,7 @@ class EdgeStore(VectorStore):
         return record and self._records.setdefault(name, record)
 
     def _check_own(self, folder: Path) -> None:
-        """Raise StoreError if a collection's folder is not ours or is a link: the engine writes into it."""
+        """Raise StoreError if a collection's folder is not ours or a link, since the engine writes into it."""
         with engine_errors(f"{folder} cannot be checked"):
             check_inside(self.folder, folder)
             is_ours(folder, COLLECTION)

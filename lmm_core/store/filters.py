@@ -1,6 +1,6 @@
-"""Filters by payload, as Qdrant's libraries write them.
+"""Payload filters of Qdrant's libraries.
 
-`library` is `qdrant_edge` or `qdrant_client.models`; their classes have the same names.
+library: `qdrant_edge` or `qdrant_client.models`, whose classes have the same names.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ def filter_from(where: Where | None, library: Any) -> Any:
 
 
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
-    """Return the condition that a key has the value, or one of the values.
-
-    A list in such a condition holds values of one type only."""
+    """Return the condition that a key has the value, or one of them. (A list may have one type only.)"""
     if isinstance(wanted, (str, int)):
         return library.FieldCondition(key=key, match=library.MatchValue(value=wanted))
     texts = [value for value in wanted if isinstance(value, str)]

@@ -19,8 +19,7 @@ FAR = 1 << 20  # Windows lets nobody read what is locked, so a byte that is neve
 class FolderLock:
     """The lock of a folder.
 
-    Its holder writes its process id into the lock file. The system releases the lock when the
-    process ends, however it ends; the file remains."""
+    The lock file has the holder's process id. The system releases the lock when the process ends; the file stays."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -33,14 +32,14 @@ class FolderLock:
 
     @property
     def is_of_folder(self) -> bool:
-        """Return True if the lock that is held is the folder's: another process may have made it anew."""
+        """Return True if the lock is still the folder's, which another process may have made anew."""
         try:
             return self._file is not None and os.path.samestat(os.fstat(self._file), (self.folder / NAME).stat())
         except OSError:
             return False
 
     def take(self) -> None:
-        """Take the lock. Raise StoreError if another process holds it or the folder cannot be used."""
+        """Take the lock. Raise StoreError if another process has it or the folder cannot be used."""
         file, queue = self._open(NAME), self._open(QUEUE)
         try:
             self._wait_for(file, queue)
@@ -64,7 +63,7 @@ class FolderLock:
             ) from error
 
     def _wait_for(self, file: int, queue: int) -> None:
-        """Wait in the queue, so that whoever releases the folder does not get it back first."""
+        """Wait in a queue, so that a process that released the folder does not take it back first."""
         until = time.monotonic() + WAIT
         for wanted in (queue, file):
             while not _lock(wanted):

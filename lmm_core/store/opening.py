@@ -1,4 +1,4 @@
-"""Opening the store at a place, and the store that a client of Qdrant's own stands for."""
+"""Opening the store at a place or of a Qdrant client."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def open_store(place: Place, reads: bool = False) -> VectorStore:
     """Return the store at a place. Raise StoreError if it cannot be opened.
 
-    A server is not contacted yet. An existing folder is locked for this process from now on. reads: the store is only
-    read; a copy of the folder is opened if the engine cannot write there, which it does even to read."""
+    A server is not contacted yet; an existing folder is locked. reads: a copy is opened if the folder cannot be
+    written to, which the engine does even to read."""
     if isinstance(place, LocalStorage):
         from .edge_store import EdgeStore, open_copy
 
@@ -44,9 +44,9 @@ def open_store(place: Place, reads: bool = False) -> VectorStore:
 
 
 def as_store(client: Client) -> VectorStore:
-    """Return the store that a client stands for: a store of ours, or a client of the package `qdrant-client`.
+    """Return the store of a client: one of ours, or a client of `qdrant-client`, which its owner closes.
 
-    The client stays its owner's, who closes it. Raise ValueError for anything else."""
+    Raise ValueError for anything else."""
     if isinstance(client, VectorStore):
         return client
     from qdrant_client import QdrantClient
@@ -64,7 +64,7 @@ def as_store(client: Client) -> VectorStore:
 
 
 def _server_of(options: dict[str, Any]) -> str:
-    """Return the address of a client's server, "" if its collections are in memory or in a folder."""
+    """Return the address of a client's server, or ""."""
     if options["path"] or options["location"] == ":memory:":
         return ""
     named = str(options["url"] or options["host"] or options["location"] or "localhost")

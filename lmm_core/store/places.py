@@ -29,9 +29,8 @@ class LocalStorage:
 class RemoteSource:
     """A Qdrant server or cluster.
 
-    port: used if the URL has none (default 6333); timeout: seconds for one request; file: the
-    `config.toml` that names the server, "" if the person does (environment, code). The key is in
-    the environment (QDRANT_API_KEY), never here."""
+    port: if the URL has none (6333); timeout: seconds for a request; file: the `config.toml` that names the server,
+    "" if the person does. The key is in QDRANT_API_KEY."""
 
     url: str
     port: int | None = None
@@ -50,8 +49,8 @@ class RemoteSource:
     def key(self) -> str:
         """Return the key, or "".
 
-        Raise StoreError if the key would travel through the internet unencrypted, or would go to a
-        server that only a `config.toml` names, which may come with a cloned folder."""
+        Raise StoreError if it would travel unencrypted, or to a server that only a `config.toml` names, which may
+        come with a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(
@@ -77,7 +76,7 @@ Place = Literal[":memory:"] | LocalStorage | RemoteSource
 
 
 def _is_near(url: str) -> bool:
-    """Return True if a host is this machine or in the network around it (`http://qdrant:6333`)."""
+    """Return True if a host is this machine or in its network (`http://qdrant:6333`)."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_private

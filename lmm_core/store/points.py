@@ -17,16 +17,14 @@ _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 
 
 def checked_name(name: str) -> str:
-    """Return a collection's name, which becomes the name of a folder and a part of a URL.
-
-    Raise StoreError if it cannot be one."""
+    """Return a collection's name, which becomes a folder and a part of a URL. Raise StoreError if it cannot."""
     if problem := name_problem(name):
         raise StoreError(f"{name!r:.250} cannot be the name of a collection: {problem}")
     return name
 
 
 def check_case(name: str, others: Iterable[str]) -> None:
-    """Raise StoreError if a name differs only by case from another: on many systems that is one folder."""
+    """Raise StoreError if a name differs from another only by case, which many systems take as one folder."""
     for other in others:
         if other != name and other.casefold() == name.casefold():
             raise StoreError(f"There is a collection {other!r}: choose a name that differs by more than case.")
@@ -43,9 +41,7 @@ def checked_id(text: str) -> str:
 
 
 def checked_points(points: Iterable[Point], spec: VectorSpec) -> list[Point]:
-    """Return points that fit the collection, without their empty vectors.
-
-    Raise StoreError if one of them does not fit, so that none is written."""
+    """Return points without empty vectors. Raise StoreError if one does not fit, so that none is written."""
     return [_checked_point(point, spec) for point in points]
 
 

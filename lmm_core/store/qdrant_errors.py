@@ -10,8 +10,7 @@ LONGEST = 300  # characters of a server's message; a node of a cluster tells wha
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that the client raises: a server's, those of its local mode (ValueError) and of a client that
-    is closed (RuntimeError)."""
+    """Return the errors that the client raises; ValueError is its local mode's, RuntimeError a closed client's."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
@@ -38,9 +37,7 @@ def _kind(error: Exception) -> str:
 
 
 def may_pass(error: Exception) -> bool:
-    """Return True if the same request may succeed in a moment.
-
-    A server that is not there will not come up, so that a wrong address is reported at once."""
+    """Return True if the same request may succeed in a moment. A wrong address is reported at once."""
     status = _status(error)
     return status in (408, 429) or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
 

@@ -1,7 +1,6 @@
 """Collections in memory and on Qdrant servers, by `qdrant-client`.
 
-The key is given to the client only. Messages are made here, and the key is removed from
-whatever a server repeats.
+The key goes only to the client, and is removed from what a server repeats.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def memory_store() -> QdrantStore:
 
 
 def remote_store(source: RemoteSource) -> ServerStore:
-    """Return a store on a server, which is not contacted yet. Raise StoreError if nothing may go there."""
+    """Return a store on a server, without contacting it. Raise StoreError if nothing may be sent there."""
     from qdrant_client import QdrantClient
 
     key = source.key()
@@ -63,7 +62,7 @@ def remote_store(source: RemoteSource) -> ServerStore:
 
 
 def _own_options(url: str) -> dict[str, Any]:
-    """Return the options of an HTTP client: what stays on this machine does not go through a proxy."""
+    """Return the options of an HTTP client: no proxy to this machine."""
     if not is_loopback(url):
         return {}
     import ssl  # with what SSL_CERT_FILE names, as elsewhere
@@ -74,8 +73,7 @@ def _own_options(url: str) -> dict[str, Any]:
 class QdrantStore(VectorStore):
     """The collections of a client.
 
-    source: its server, None for those in memory or in a folder of its own; key: what it sends to the
-    server, to remove it from what that repeats; place: where the collections are, for messages."""
+    source: its server, None in memory or in a folder; key: to be removed from messages; place: for messages."""
 
     def __init__(
         self, client: QdrantClient, source: RemoteSource | None = None, key: str = "", place: str = "in memory"
@@ -154,17 +152,13 @@ class QdrantStore(VectorStore):
     # Writing
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points, replacing those with the same ids.
-
-        If a request fails, the points of the requests before it have been written."""
+        """Write points. If a request fails, those of earlier requests stay written."""
         for batch in in_batches(checked_points(points, self._spec(name)), BATCH):
             written = [_written_point(point) for point in batch]
             self._ask(partial(self._client.upsert, name, written, wait=True))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the whole payloads of points, given by id.
-
-        Unknown ids are left out, because a server would refuse the whole request."""
+        """Replace the payloads of points; unknown ids are left out, since a server would refuse the request."""
         from qdrant_client import models
 
         self._spec(name)
@@ -257,9 +251,7 @@ class QdrantStore(VectorStore):
     # Requests
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
-        """Return the result of a request.
-
-        It is repeated if it may be (`again`) and the failure may pass. Raise StoreError if it fails."""
+        """Return the result of a request; again: repeat it if the failure may pass. Raise StoreError."""
         if self._closed:
             raise StoreError(f"The index {self._place} was closed: open it again.")
         for wait in (*(WAITS if again else ()), None):
@@ -287,7 +279,7 @@ class ServerStore(QdrantStore):
         return {each.alias_name: each.collection_name for each in self._ask(self._client.get_aliases).aliases}
 
     def switch(self, names: Mapping[str, str]) -> None:
-        """Give further names to collections, all in the same moment, whichever collections had them before."""
+        """Give further names to collections, all at once."""
         from qdrant_client import models
 
         given = [

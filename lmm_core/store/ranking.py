@@ -1,7 +1,7 @@
 """The order of results, the same in every place.
 
-Places differ in the order of points with equal scores, and in the last digits of scores. So
-each vector is searched for separately, and the results are fused here, the way Qdrant does it (its RRF).
+Places differ in the order of equal scores, and in last digits. So each vector is searched for separately, and the
+results are fused here as Qdrant does (RRF).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Nearest = Callable[[Mapping[str, Vector], int], list[list[Hit]]]  # the best poi
 def run_search(
     search: Search, spec: VectorSpec, nearest: Nearest, retrieve: Callable[[list[str]], list[ScoredPoint]]
 ) -> list[ScoredPoint]:
-    """Return the results of a search at a place, best first. Raise StoreError if a vector does not fit.
+    """Return the results of a search, best first. Raise StoreError if a vector does not fit.
 
-    retrieve: returns points in the order of their ids."""
+    retrieve: returns points in the order of ids."""
     for name, vector in search.vectors.items():
         check_vector(name, vector, spec)
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}

@@ -1,8 +1,4 @@
-"""Threads of their own for stores.
-
-A store that hangs, for instance on a silent server, then blocks nothing that does not need a
-store, such as looking up an address, nor the end of the program.
-"""
+"""Threads for stores, so that a hanging one (a silent server) blocks nothing else, nor the end of the program."""
 
 from __future__ import annotations
 
@@ -19,10 +15,7 @@ Result = TypeVar("Result")
 
 
 async def run_in_thread(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-    """Return what a store's method returns, run in a thread.
-
-    A caller that gives up frees its place in the queue, but stops nothing that has begun: stores
-    have their own time-outs."""
+    """Return the result of work in a thread. A caller that gives up stops nothing that has begun."""
     return await asyncio.wrap_future(_pool().submit(work, *given, **named))
 
 

@@ -44,9 +44,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point that was found; `score` is 0 if nothing was compared.
+    """A point that was found; score: 0 if nothing was compared.
 
-    It has the fields of Qdrant's class of this name, those that we do not ask for with their defaults."""
+    It has the fields of Qdrant's class of this name."""
 
     id: str
     payload: dict[str, Any]
@@ -59,9 +59,7 @@ class ScoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter of points by their payload.
-
-    Every key of `all` has to have the value (or one of the values), and no key of `none` may."""
+    """A filter of points: each key of `all` has the value (or one of them), and no key of `none` does."""
 
     all: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
     none: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
@@ -71,8 +69,8 @@ class Where:
 class Search:
     """A query.
 
-    vectors: by the name of the vector to compare each with. The results of several are fused by
-    reciprocal ranks (Qdrant's RRF with its own k), from `prefetch` candidates each."""
+    vectors: by name, each compared with the vector of that name. Several results are fused by reciprocal ranks
+    (RRF), from `prefetch` candidates each."""
 
     vectors: Mapping[str, Vector]
     limit: int
@@ -89,14 +87,13 @@ class VectorStore(Protocol):
         ...
 
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
-        """Create a collection.
+        """Create a collection. Raise StoreError if it exists.
 
-        metadata: JSON values that are kept with it; indexes: the payload keys to be filtered by. Raise
-        StoreError if there is one of this name."""
+        metadata: JSON values kept with it; indexes: payload keys to filter by."""
         ...
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata that `create` was given, or None if there is no such collection."""
+        """Return the metadata given to `create`, or None without such a collection."""
         ...
 
     def drop(self, name: str) -> None:
@@ -104,16 +101,16 @@ class VectorStore(Protocol):
         ...
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points, replacing those with the same ids.
+        """Write points over those with the same ids.
 
-        They outlive this process when this returns, and a power cut after `sync` or `close`."""
+        They survive this process at once, and a power cut after `sync` or `close`."""
         ...
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        """Write points without vectors that tell what is about to change, and survive a power cut.
+        """Write points without vectors that survive a power cut.
 
-        They hold again, whatever is written after them, unless the store is closed: of what was
-        written then, a power cut may have taken any part. A server sees to that itself."""
+        They tell what is about to change, and hold again after a power cut, of whatever was written later. A server
+        needs no such log."""
         self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
@@ -141,9 +138,7 @@ class VectorStore(Protocol):
         ...
 
     def count_readable(self, name: str) -> int:
-        """Return the number of points whose payload can be read. Raise StoreError if one cannot.
-
-        A server sees to its files itself."""
+        """Return the number of points with readable payloads. Raise StoreError if one cannot be read."""
         return self.count(name)
 
     def facet(self, name: str, key: str) -> dict[str, int]:
@@ -151,7 +146,7 @@ class VectorStore(Protocol):
         ...
 
     def sync(self, name: str) -> None:
-        """Wait until what was written to a collection survives a power cut. A server sees to that itself."""
+        """Wait until the writes to a collection survive a power cut."""
         return
 
     def close(self) -> None:
@@ -160,13 +155,13 @@ class VectorStore(Protocol):
 
 
 def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
-    """Return True if a store is on a server, which many use, and where collections can have further names."""
+    """Return True if a store is on a server, where collections can have further names."""
     return hasattr(store, "switch")
 
 
 def revision_of(store: VectorStore) -> object | None:
-    """Return the object that stands for all that is in a store now: after each change it is another one.
+    """Return an object that is replaced after each change of a store.
 
-    None means that others may write to it, too, so that only reading shows a change."""
+    None: others may write to it, so only reading shows a change."""
     revision: object | None = getattr(store, "revision", None)
     return revision

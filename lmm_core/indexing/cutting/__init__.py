@@ -1,1 +1,1 @@
-"""Where a text can be cut, and how its parts are joined to pieces of about the wanted size."""
+"""Where a text can be cut, and how its parts are joined to chunks of the wanted size."""

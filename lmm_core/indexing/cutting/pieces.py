@@ -17,11 +17,10 @@ TOO_SMALL = 100.0  # the cost of a piece that has less than it should
 
 
 class Piece(NamedTuple):
-    """A part of a text, `text[start:end]`, and what is repeated before and after it.
+    """A part of a text, `text[start:end]`.
 
-    `frame` holds repeated lines. The text from `overlap` to `start` is repeated from the piece
-    before; the two are equal if nothing is. `size` is the size of the part in its frame.
-    """
+    frame: repeated lines around it. The text from `overlap` to `start` is repeated from the piece before. size: in
+    its frame."""
 
     start: int
     end: int
@@ -33,16 +32,14 @@ class Piece(NamedTuple):
 def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int = 0) -> list[Piece]:
     """Return a text in pieces of at most `limits.max_size`.
 
-    `starts` are the positions of its blocks; as many blocks as possible stay whole. `overlap`, in
-    the unit of the limits, is how much of a piece the next one may repeat.
-    """
+    starts: positions of its blocks, which stay whole if possible; overlap: how much of a piece the next one may
+    repeat, in the unit of the limits."""
     search = _PieceSearch(text, _merge_small(find_units(text, starts, limits), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces, those of white space alone joined to the ones before them, since they
-    would be chunks without text."""
+    """Return the pieces, those of white space joined to the ones before."""
     kept = pieces[:1]
     for piece in pieces[1:]:
         if text[piece.start : piece.end].strip(" \t\r\n"):
@@ -53,8 +50,7 @@ def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
 
 
 def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
-    """Return the units, very small ones joined with those after them, so that the search has few
-    units for each piece."""
+    """Return the units, very small ones joined with the next, to speed up the search."""
     merged = units[:1]
     least = limits.size // SMALLEST
     for unit in units[1:]:
@@ -71,8 +67,8 @@ def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
 
 
 class _PieceSearch:
-    """Finds the pieces with the least total cost: for sizes that differ from the wanted one, and
-    for cuts in bad places."""
+    """The search for the pieces with the least cost: of sizes that differ from the wanted one, and of cuts in bad
+    places."""
 
     def __init__(self, text: str, units: list[Unit], limits: ChunkLimits, overlap: int) -> None:
         self.text = text
@@ -92,17 +88,15 @@ class _PieceSearch:
             repeatable = self._prose_start(first, stop)
 
     def _prose_start(self, first: int, stop: int) -> int | None:
-        """Return the start of the prose at the end of a piece, or None if it ends with something else or a section."""
+        """Return the start of the prose that ends a piece, or None."""
         at = stop
         while at > first and self.units[at - 1].prose and self.units[stop - 1].cost >= 0:
             at -= 1
         return self.units[at].start if at < stop else None
 
     def _best(self) -> list[tuple[int, int]]:
-        """Return the first unit of each piece and the unit after its last one.
-
-        The inner loop runs about ten times for each unit, and so makes no calls.
-        """
+        """Return the first unit of each piece and the unit after its last one. (The inner loop makes no calls: it runs
+        ten times a unit.)"""
         count, wanted, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
         sizes, full, afters = [unit.size for unit in self.units], [unit.full for unit in self.units], self.after
         enough, spare, least = wanted + wanted // TOLERANCE, wanted // TOLERANCE, self.limits.least
@@ -135,8 +129,7 @@ class _PieceSearch:
         return found[::-1]
 
     def _checked(self, first: int, stop: int) -> Iterator[Piece]:
-        """Yield the units as one piece, or as several if the whole is too long: a tokenizer may
-        find more tokens in a text than in its parts."""
+        """Yield units as one piece, or as several if a tokenizer finds more tokens in the whole than in the parts."""
         one, other = self.units[first], self.units[stop - 1]
         frame = Frame(one.frame.before, other.frame.after)
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
@@ -153,8 +146,7 @@ class _PieceSearch:
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
-        """Return the piece with as many of the last sentences before it as fit; `start` is where
-        their prose starts."""
+        """Return the piece with the last sentences before it that fit."""
         if piece.frame.before:
             return piece
         low = max(start, piece.start - 12 * self.overlap - 200)
@@ -171,12 +163,12 @@ class _PieceSearch:
         return self.limits.of(self.text[at : piece.start])
 
     def _surely_fits(self, size: int) -> bool:
-        """Return True if a sum of sizes is so far below the limit that the whole need not be counted."""
+        """Return True if a sum of sizes is far enough below the limit not to count the whole."""
         return size <= self.limits.max_size - self.limits.max_size // 8
 
 
 def add_frame(text: str, frame: Frame) -> str:
-    """Return a text within a frame. The closing lines start on a line of their own."""
+    """Return a text within a frame, whose closing lines start on a new line."""
     if frame.after and not text.endswith("\n"):
         text += "\r\n" if frame.after.endswith("\r\n") else "\n"
     return frame.before + text + frame.after

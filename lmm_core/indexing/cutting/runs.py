@@ -25,11 +25,9 @@ from ...scan.rag_parts import Excerpt
 
 @dataclass(slots=True)
 class TextRun:
-    """Texts that may be joined: they follow each other in the file, within one section.
+    """Consecutive texts of one section that may be joined.
 
-    `metadata` are the blocks that annotate the text. A run with metadata, or one that is `alone`,
-    holds a single text.
-    """
+    metadata: the blocks that annotate the text. A run with metadata, or one that is `alone`, has a single text."""
 
     texts: list[TextBlock]
     metadata: list[MetadataBlock] = field(default_factory=list)
@@ -37,11 +35,9 @@ class TextRun:
 
 
 def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | TextRun]:
-    """Yield the blocks in their order, with runs in place of texts.
+    """Yield the blocks in order, with runs in place of texts.
 
-    A text with metadata of its own, a RAG-only div and an excerpt are runs by themselves. Texts
-    without content and metadata that cannot be read stay blocks.
-    """
+    A text with metadata of its own, a RAG-only div and an excerpt are runs by themselves."""
     run: TextRun | None = None
     metadata: list[MetadataBlock] = []
     for block in blocks:
@@ -78,8 +74,7 @@ def _is_alone(block: TextBlock, rules: KnitRules) -> bool:
 
 
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:
-    """Return the type of the RAG-only div that a text block consists of; None if it is no such div,
-    or more than one."""
+    """Return the type of the RAG-only div that is all of a text block, or None."""
     if isinstance(block, Excerpt):
         return block.type
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
@@ -90,7 +85,7 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
 
 
 def _first_attributes(text: str) -> Attributes:
-    """Return the attributes of the div at the start of a text; empty ones if no div is there."""
+    """Return the attributes of the div at the start of a text."""
     if opened := DIV_OPEN.match(text):
         return parse_attributes(opened["attributes"])
     parts = find_parts(text) if text.startswith(("<div", "<section")) else []

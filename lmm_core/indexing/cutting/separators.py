@@ -12,11 +12,9 @@ SECTION = -2.0  # before a heading, where sections shall stay whole
 
 
 class Separator(NamedTuple):
-    """A pattern after whose matches a text can be cut, with the cost of a cut.
+    """A pattern after which a text can be cut, and the cost of that.
 
-    `at_blank` is the cost where the match holds a blank line. Matches of `sentences` are checked
-    for abbreviations.
-    """
+    at_blank: the cost if the match holds a blank line; sentences: check for abbreviations."""
 
     pattern: re.Pattern[str]
     cost: float
@@ -54,8 +52,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
-    """Return the matches of a separator in a text; full stops in code, formulas, link targets and
-    abbreviations are no matches."""
+    """Return the matches of a separator, without full stops in code, formulas, links and abbreviations."""
     if not separator.sentences:
         return separator.pattern.finditer(text)
     masked = text
@@ -65,7 +62,7 @@ def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
 
 
 def _is_abbreviation(text: str, found: re.Match[str]) -> bool:
-    """Return True if a full stop ends an abbreviation, or a number at the start of a line."""
+    """Return True if a full stop ends an abbreviation or a number that begins a line."""
     if found["more"] != "" or text[found.start()] != ".":
         return False
     before = text[max(0, found.start() - 20) : found.start()]

@@ -1,7 +1,7 @@
-"""The split pass: texts gathered to documents and cut into chunks.
+"""The split pass: texts are gathered to documents and cut into chunks.
 
-A chunk is a text block, so that the result is a list of blocks again. Documents (a section's own text,
-or parts of it) are returned by a search; chunks are what is searched.
+A chunk is a text block, so the result is a list of blocks. Chunks are searched; documents (a section's own text, or
+parts of it) are returned.
 """
 
 from __future__ import annotations
@@ -49,11 +49,8 @@ Count = Callable[[str], int]
 class ChunkBlock(TextBlock):
     """A chunk.
 
-    `line` and `line_end` are the first and the last line of its own text in the file (from 1,
-    inclusive). The first `repeated` characters of the source are not its own (an overlap, the
-    header of a table, the opening line of a fence), nor are the last `closing` ones (the closing
-    line of a fence). `type` is the type of the RAG-only div that it is, or is a part of.
-    """
+    line, line_end: of its own text in the file, from 1, inclusive; repeated, closing: characters at its start and
+    end that are not its own (an overlap, the head of a table, fences); type: of the RAG-only div that it is in."""
 
     line_end: int = 1
     repeated: int = 0
@@ -75,11 +72,8 @@ class ChunkBlock(TextBlock):
 class ParentDocument:
     """A text that a search returns.
 
-    `line` and `line_end` are its first and last line in the file (from 1, inclusive), `titles` is
-    the path to its section, `context_summary` the summary of the nearest section around that which has
-    one. A document of a single text (RAG-only) may stand between the lines of
-    another.
-    """
+    line, line_end: in the file, from 1, inclusive; titles: the path to its section; context_summary: of the nearest
+    section that has one."""
 
     text: str
     line: int
@@ -90,7 +84,7 @@ class ParentDocument:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The result of `transform`: the blocks with the chunks, and the documents in their order."""
+    """The result of `transform`: blocks with the chunks, and the documents."""
 
     blocks: list[Block]
     documents: list[ParentDocument]
@@ -102,10 +96,7 @@ def scan_split(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """Return the document with its texts cut into chunks; headings and metadata stay in place.
-
-    The arguments are those of `transform`, which returns the documents as well.
-    """
+    """Return the document with its texts cut into chunks; headings and metadata stay. Arguments as for `transform`."""
     return transform(blocks, opts, count, logger).blocks
 
 
@@ -117,10 +108,8 @@ def transform(
 ) -> Split:
     """Return the chunks and the documents of a document.
 
-    The old text of an edit that is not decided is used. The header may add RAG-only divs to those
-    of the options. `count` counts the tokens of a text, for sizes in tokens; the default is an
-    estimate. Metadata blocks that cannot be read are reported.
-    """
+    The old text of an undecided edit is used. The header may add RAG-only divs. count: counts tokens, by default an
+    estimate. Unreadable metadata blocks are reported."""
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
@@ -137,11 +126,9 @@ def transform(
 
 
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """Return the blocks with texts joined, and cut, to chunks.
+    """Return the blocks with texts joined and cut to chunks.
 
-    Texts with metadata of their own are not joined with others, and no chunk crosses the end of a
-    document.
-    """
+    Texts with metadata of their own are not joined, and no chunk crosses the end of a document."""
     limits = ChunkLimits(opts.size, opts.max_size, count)
     boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
@@ -164,10 +151,7 @@ def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]
 
 
 class BlocksText:
-    """The joined text of some blocks, and the line in the file of each of its characters.
-
-    `starts` are the positions at which the blocks start.
-    """
+    """The joined text of blocks, with the file's line of each character. starts: positions of the blocks."""
 
     def __init__(self, texts: Sequence[Block]) -> None:
         sources = [_without_lead(text) if text.source[:1] in _LEAD_CHARACTERS else text.source for text in texts]
@@ -196,7 +180,7 @@ class BlocksText:
         return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and the last line of a part without the blank lines around it."""
+        """Return the first and last line of a part, without blank lines around it."""
         text = self.text[start:end]
         first = start + len(text) - len(text.lstrip(" \t\r\n"))
         return self.line(first), self.line(start + max(0, len(text.rstrip(" \t\r\n")) - 1))
@@ -217,7 +201,7 @@ _LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
 
 
 def _without_lead(block: Block) -> str:
-    """Return a block's source without the byte-order mark and the blank lines before its text."""
+    """Return a block's source without a byte-order mark and leading blank lines."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         source = source[1:]
@@ -233,7 +217,7 @@ def _follows(one: Block, other: Block) -> bool:
 
 
 def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
-    """Yield the chunks of a text, its metadata repeated before all but the first."""
+    """Yield the chunks of a text, its metadata before each."""
     for at, chunk in enumerate(chunks):
         if at == 1:
             metadata = [block for one in metadata if (block := _public_part(one)) is not None]
@@ -244,7 +228,7 @@ def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBloc
 
 
 def _public_part(block: MetadataBlock) -> MetadataBlock | None:
-    """Return a block without private keys, chats and edits, or None if nothing is left in it."""
+    """Return a block without private keys, chats and edits, or None if it is empty then."""
     drop = {key for key in block.content if key.startswith("~~") or key == "~chat"}
     drop |= {message.key for message in block.messages if message.key in MESSAGE_KEYS}
     if not drop:
@@ -268,12 +252,10 @@ def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
 
 
 def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocument]:
-    """Return the documents of blocks in the order of their lines.
+    """Return the documents of blocks, by line.
 
-    Each section's own text, without subsections, is one document, or several if it has more than
-    `opts.documents` characters. A text that is RAG-only is a document of its own, and what `skip: true`
-    leaves out is in none.
-    """
+    A section's own text is one document, or several of at most `opts.documents` characters. A RAG-only text is a
+    document of its own; `skip: true` is in none."""
     tree = blocks_to_tree(blocks)
     found: list[ParentDocument] = []
     for section in sections(tree):
@@ -290,7 +272,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
 
 
 def _summary_around(section: HeadingNode) -> str:
-    """Return the summary of the nearest section around a section that has one, or ""."""
+    """Return the summary of the nearest section that has one, or ""."""
     return nearest_summary(part for part in reversed(section.ancestors) if is_indexed(part))
 
 

@@ -1,8 +1,8 @@
-"""Units: the parts of a text that no chunk divides, and what a cut after each costs.
+"""Units: parts of a text that no chunk divides, and the cost of a cut after each.
 
-A block that is too long for one chunk is cut by its lines: at paragraphs and items, between the rows of a table and
-the lines of code, paragraphs at sentences. What is still too long is cut between words, or at last within a word.
-Each unit carries the lines that a chunk has to repeat to be read alone.
+A block too long for a chunk is cut at paragraphs and items, between rows of tables and lines of code, and at
+sentences; then between words, at last within a word. Each unit carries the lines that a chunk must repeat to be read
+alone.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from .separators import (
 
 @dataclass(frozen=True, slots=True)
 class ChunkLimits:
-    """The sizes of chunks, in the unit in which `count` measures a text.
+    """The sizes of chunks, in the unit of `count`.
 
-    size: aimed at; max_size: no chunk exceeds it; least: no chunk has less, if that is possible; with it, texts are
-    cut at their headings first."""
+    size: aimed at; max_size: never exceeded; least: avoided below; with it, texts are cut at headings first."""
 
     size: int
     max_size: int
@@ -44,7 +43,7 @@ class ChunkLimits:
 
     @property
     def longest(self) -> int:
-        """The size of the longest unit: those left over can always be joined to a chunk of the least size."""
+        """The size of the longest unit, so that leftovers can be joined to a chunk of the least size."""
         return max(1, self.max_size - 2 * self.least)
 
     def of(self, text: str) -> int:
@@ -53,7 +52,7 @@ class ChunkLimits:
         return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
 
     def of_frame(self, frame: Frame) -> int:
-        """Return the size of the lines of a frame, and of a line end that they may need."""
+        """Return the size of a frame with a line end."""
         if frame is NO_FRAME or not (frame.before or frame.after):
             return 0
         return self.count(frame.before) + self.count(frame.after) + 2
@@ -63,9 +62,7 @@ class ChunkLimits:
 class Frame:
     """Lines that each piece of something longer repeats.
 
-    `before` is the header of a table, or the opening line of code or of a div; `after` is the
-    closing line.
-    """
+    before: the head of a table, or the line that opens code or a div; after: the line that closes it."""
 
     before: str = ""
     after: str = ""
@@ -78,10 +75,8 @@ NO_FRAME = Frame()
 class Unit:
     """A part of a text that stays whole: `text[start:end]`.
 
-    `frame` holds the lines to repeat in a chunk that begins or ends with the unit. `cost` is the
-    cost of a cut after it. `prose` says that its sentences may be repeated in the next chunk.
-    `size` is the size of the text without the blank lines around it, `full` with them.
-    """
+    frame: lines to repeat in a chunk that begins or ends with it; cost: of a cut after it; prose: its sentences may
+    be repeated in the next chunk; size: without blank lines around it; full: with them."""
 
     start: int
     end: int
@@ -107,9 +102,7 @@ _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Lines of code, of a div or of a table, by their numbers: the first, the one after those that open it, the last.
-
-    Frame: the lines that open it, and the one that closes it."""
+    """Lines of code, of a div or of a table: the first, the one after the opening, the last; and its frame."""
 
     kind: str
     first: int
@@ -133,13 +126,13 @@ def find_units(text: str, starts: Sequence[int], limits: ChunkLimits) -> list[Un
 
 
 def _cost_between(before: str, after: str) -> float:
-    """Return the cost of a cut between two blocks: more if one introduces the other, or is continued by it."""
+    """Return the cost of a cut between two blocks: more if one introduces or continues the other."""
     before = before.rstrip().rstrip("*_")
     return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(after) else BLOCK
 
 
 class _BlockCutter:
-    """Cuts a block that is too long into units. Lines are given by their numbers."""
+    """Cuts a block that is too long into units, line by line."""
 
     def __init__(self, text: str, start: int, end: int, limits: ChunkLimits) -> None:
         self.text, self.limits = text, limits
@@ -156,7 +149,7 @@ class _BlockCutter:
         self.units = self.units or cut_at(text, start, end, limits)
 
     def _find_frames(self, regions: Sequence[_Region]) -> tuple[list[_Region | None], list[Frame]]:
-        """Return the smallest region that each line is in, and the frame that is open before it."""
+        """Return the smallest region of each line, and the frame open before it."""
         begun = {region.body: region for region in regions}
         inside: list[_Region | None] = []
         frames: list[Frame] = []
@@ -171,9 +164,7 @@ class _BlockCutter:
         return inside, frames
 
     def _frame(self, frames: list[Frame]) -> Frame:
-        """Return the frames in each other as one that takes at most half of a chunk.
-
-        That is the whole, or without the attributes of the smallest, or these marks alone."""
+        """Return nested frames as one of at most half a chunk: whole, without attributes, or the marks alone."""
         short = [*frames[:-1], _without_attributes(frames[-1])] if frames else []
         for some in (frames, short, short[-1:]):
             frame = Frame("".join(one.before for one in some), "".join(one.after for one in reversed(some)))
@@ -182,7 +173,7 @@ class _BlockCutter:
         return NO_FRAME
 
     def _take(self, line: int) -> int:
-        """Add the units of what begins on a line, and return the line after it."""
+        """Add the units that begin on a line, and return the line after them."""
         region, inside = self.regions.get(line), self.inside[line]
         if region is not None:
             stop = self._after_blank(region.last + 1)
@@ -231,7 +222,7 @@ class _BlockCutter:
         return stop
 
     def _run_end(self, line: int) -> int:
-        """Return the end of a paragraph or of the first lines of an item, with the blank lines after it."""
+        """Return the end of a paragraph or an item's first lines, with blank lines after it."""
         stop = line + 1
         while stop < len(self.lines) and not blank(self.lines[stop]) and not self._begins(stop):
             stop += 1
@@ -265,7 +256,7 @@ class _BlockCutter:
 
 
 def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
-    """Return the regions in some lines, which have no marks of quotes; raw: the same lines with these."""
+    """Return the regions in lines without quote marks; raw: the lines with them."""
     regions: list[_Region] = []
     divs: list[int] = []
     line = 0
@@ -296,7 +287,7 @@ def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
 
 
 def _ended(line: str, other: str) -> str:
-    """Return a line with an end, the one of another line if it has none."""
+    """Return a line with a line end."""
     return line if line.endswith("\n") else line + newline_of(other)
 
 
@@ -306,7 +297,7 @@ def _without_attributes(frame: Frame) -> Frame:
 
 
 def _table_head(lines: Sequence[str], line: int) -> int:
-    """Return the number of lines of the header of a table, its rule included; 0 if none begins on a line."""
+    """Return the number of lines of a table's head with its rule, 0 if no table begins there."""
     first, second = lines[line], lines[line + 1] if line + 1 < len(lines) else ""
     if "|" in first and (_is_pipe_rule(first) or _is_pipe_rule(second)):
         return 1 if _is_pipe_rule(first) else 2
@@ -326,7 +317,7 @@ def _is_pipe_rule(line: str) -> bool:
 
 
 def _fit(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool | None = None) -> list[Unit]:
-    """Return a part of a text as one unit, or an empty list if it is too long."""
+    """Return a part of a text as one unit, or [] if it is too long."""
     part = text[start:end]
     size = limits.of(part)
     full = end - start if limits.count is len else size
@@ -345,7 +336,7 @@ def cut_at(
     separators: Sequence[Separator] = WORDS,
     prose: bool = True,
 ) -> list[Unit]:
-    """Return a part of a text cut at the first separator, and at the next ones where a unit is still too long."""
+    """Return a part of a text cut at the first separator, and at the next ones where it is still too long."""
     if not separators:
         return _cut_anywhere(text, start, end, frame, limits, prose)
     units: list[Unit] = []
@@ -370,7 +361,7 @@ def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tup
 
 
 def _cut_anywhere(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool) -> list[Unit]:
-    """Return the units of one long word. Indentation that is too long is left out."""
+    """Return the units of one long word. Excessive indentation is left out."""
     part = text[start:end]
     at, stop = start + len(part) - len(part.lstrip(" \t\r\n")), start + len(part.rstrip(" \t\r\n"))
     most = max(1, limits.longest - limits.of_frame(frame))

@@ -1,4 +1,4 @@
-"""The window of an embedding model: chunks of the default sizes are made to fit it."""
+"""The window of an embedding model, which chunks of the default sizes are made to fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST = 32
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What an embedding model reads of each text that an encoding gives it: `tokens`, as `count` counts them."""
+    """The number of tokens that an embedding model reads of each text, as `count` counts them."""
 
     tokens: int
     count: Count
@@ -41,9 +41,9 @@ def default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
 
 
 def fit_annotations(chunks: Sequence[Chunk], window: Window) -> list[Chunk]:
-    """Return the chunks, those that still exceed the window encoded with fewer of their annotations.
+    """Return the chunks, those too long for the window encoded with fewer annotations.
 
-    The last lines of the annotations are left out. For the words of a search, all count."""
+    The last lines go first. A search by words uses all of them."""
     return [chunk if window.holds_all(chunk.texts.dense) else _with_fewer(chunk, window) for chunk in chunks]
 
 
