@@ -40,11 +40,11 @@ def _work(document: FilterDocument, blocks: list[Block]) -> list[Block]:
         run.ask_alone()
         if models.usage.requests or models.usage.cached:
             document.logger.info(str(models.usage))
-    made = run.finish()
+    annotated = run.finish()
     is_kept = document.call.to_markdown or bool(document.options.save)
-    if is_kept and serialize_blocks(made) != serialize_blocks(blocks):
+    if is_kept and serialize_blocks(annotated) != serialize_blocks(blocks):
         _say_who(document, run.tally)
-    return made
+    return annotated
 
 
 def _say_who(document: FilterDocument, tally: Tally) -> None:

@@ -74,7 +74,7 @@ MOST_LINES = {
     "quarto": 3010,
     "quarto-ext": 94,
     "retrieve": 4111,
-    "scan": 4847,
+    "scan": 4867,
     "serving": 1584,
     "settings": 1933,
     "store": 1918,

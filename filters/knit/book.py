@@ -25,17 +25,17 @@ def knit_book(
     """Return the elements of the notes, and those that are left out, chapter by chapter.
 
     A chapter with `knit: false` in its header keeps only Quarto's marks. header: of the whole document."""
-    kept, left_out = list[pf.Element](), list[pf.Element]()
+    notes, left_out = list[pf.Element](), list[pf.Element]()
     for chapter in _chapters(elements):
         own = _header_of(chapter)
         if own is not None and in_notes(own.content, rules, is_header=True) is False:
-            kept += [element for element in chapter if _is_mark(element)]
+            notes += [element for element in chapter if _is_mark(element)]
             left_out += chapter
             continue
         knitting = Knitting(header_rules(own.content, rules) if own is not None else rules)
-        kept += knitting.knit(chapter, header)
+        notes += knitting.knit(chapter, header)
         left_out += knitting.left_out
-    return kept, left_out
+    return notes, left_out
 
 
 def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:

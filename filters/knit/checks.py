@@ -95,10 +95,10 @@ def _refuse_faults(document: FilterDocument) -> None:
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR") or document.path.parent)
     read = [*read_documents(with_included([document.path], folder))]
     rules = with_types(document.rules, read)
-    documents = [(os.path.relpath(one.file.path, folder), one) for one in read]
+    documents = [(os.path.relpath(file.file.path, folder), file) for file in read]
     problems = [*typo_lines(documents, rules), *find_native(documents)]
     settings = page_settings(document.path, header_content(read[0].blocks), read_project(folder))
-    if (message := explain_reader(settings)) and any(_leaves_out(one.blocks, rules) for one in read):
+    if (message := explain_reader(settings)) and any(_leaves_out(file.blocks, rules) for file in read):
         problems.append(f"{documents[0][0]}: {message}")
     if problems:
         raise FilterError("\n".join(problems))

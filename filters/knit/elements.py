@@ -36,9 +36,9 @@ class Knitting:
         for holder in find_containers(element):
             before = list(holder.content)
             loses = any(is_metadata(inside) or _is_left_out(inside, self.rules) for inside in before)
-            kept = self._knit_each(self._staying(before) if loses else before)
-            if len(kept) < len(before):
-                holder.content = kept
+            staying = self._knit_each(self._staying(before) if loses else before)
+            if len(staying) < len(before):
+                holder.content = staying
                 is_left_empty = _is_emptied(element)
         self.left_out += [element] if is_left_empty else []
         return is_left_empty
@@ -47,10 +47,10 @@ class Knitting:
         """Return the elements of a list that stay, without looking inside them."""
         blocks: list[Block] = [header] if header is not None else []
         element_of: dict[int, pf.Element] = {}
-        kept: set[int] = set()
+        staying: set[int] = set()
         for element in elements:
             if _is_quartos(element):  # behind the document's last section, and no part of it
-                kept.add(id(element))
+                staying.add(id(element))
                 continue
             blocks.append(_block_of(element))
             element_of[id(blocks[-1])] = element
@@ -61,9 +61,9 @@ class Knitting:
                 continue
             element = element_of[id(stands)]
             if not _is_left_out(element, self.rules):
-                kept.add(id(element))
-        self.left_out += [element for element in elements if id(element) not in kept]
-        return [element for element in elements if id(element) in kept]
+                staying.add(id(element))
+        self.left_out += [element for element in elements if id(element) not in staying]
+        return [element for element in elements if id(element) in staying]
 
 
 def _block_of(element: pf.Element) -> Block:

@@ -29,20 +29,20 @@ def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
 
 def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
     """Return the replacement of citations, None if all labels are still there."""
-    stay = [one for one in cite.citations if one.id not in gone]
+    stay = [citation for citation in cite.citations if citation.id not in gone]
     if len(stay) == len(cite.citations):
         return None
     if stay:
-        text = "; ".join(f"@{one.id}" for one in stay)
+        text = "; ".join(f"@{citation.id}" for citation in stay)
         return [pf.Cite(pf.Str(f"[{text}]"), citations=stay)]
     return _words(cite.citations)
 
 
 def _words(citations: Sequence[pf.Citation]) -> list[pf.Element]:
     """Return the words that replace citations of left-out labels."""
-    made: list[pf.Element] = []
-    for one in citations:
-        before = list(one.prefix)
-        made += [pf.Str(";"), pf.Space()] if made else []
-        made += [*before, *([pf.Space()] if before else []), pf.Str(LEFT_OUT), *one.suffix]
-    return made
+    words: list[pf.Element] = []
+    for citation in citations:
+        before = list(citation.prefix)
+        words += [pf.Str(";"), pf.Space()] if words else []
+        words += [*before, *([pf.Space()] if before else []), pf.Str(LEFT_OUT), *citation.suffix]
+    return words

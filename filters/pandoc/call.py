@@ -123,8 +123,8 @@ def is_from_quarto(meta: Mapping[str, Any]) -> bool:
 
 def _count_done(meta: Mapping[str, Any], run: PandocRun | None) -> int:
     mark = meta.get(CHAIN)
-    said = plain(mark) if mark is not None else ""
-    count, _, process = said.partition(" ") if isinstance(said, str) else ("", "", "")
+    left_by_last = plain(mark) if mark is not None else ""
+    count, _, process = left_by_last.partition(" ") if isinstance(left_by_last, str) else ("", "", "")
     if run is None or process != run.process or not count.isdigit() or int(count) >= len(run.places()):
         return 0
     return int(count)

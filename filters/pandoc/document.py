@@ -122,8 +122,8 @@ def _path_of(text: Source | None) -> Path | None:
 
 def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
     for option in options.unknown:
-        known = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
-        logger.warning(f"There is no option lmm-{option}. Known options are {known}.")
+        names = ", ".join(f"lmm-{name}" for name in sorted(OPTIONS))
+        logger.warning(f"There is no option lmm-{option}. Known options are {names}.")
     if options.spelling not in ("", *get_args(Spelling)):
         raise FilterError(f"lmm-spelling must be div, native or comment, not {options.spelling!r}.")
 
@@ -141,9 +141,9 @@ def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
 def _report_refused(document: FilterDocument) -> None:
     if document.source is not None:
         report_refused(document.blocks, document.logger)
-    told = {name for options in said_by(document.blocks) for name in options}
+    reported = {name for options in said_by(document.blocks) for name in options}
     for name in document.options.refused:
-        if name not in told:
+        if name not in reported:
             document.logger.warning(refusal(name))
 
 
@@ -161,11 +161,11 @@ def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Sourc
         by_project, by_document = _project_options(_path_of(text)), _kept_by_document(text)
     except QuartoError as error:
         raise FilterError(str(error)) from None
-    kept = words_of(plain_options(meta).get("keep"))
-    others = [] if text is None else [word for word in kept if word not in by_document]
+    kept_types = words_of(plain_options(meta).get("keep"))
+    others = [] if text is None else [word for word in kept_types if word not in by_document]
     keep = [*_words("keep", by_project), *others]
     div_types = [*_words("div-types", by_project), *options.div_types]
-    refused = [name for name in options.refused if name != "keep" or set(kept) - set(keep)]
+    refused = [name for name in options.refused if name != "keep" or set(kept_types) - set(keep)]
     return replace(options, keep=keep, div_types=div_types, refused=refused)
 
 
@@ -178,7 +178,7 @@ def _project_options(path: Path | None) -> list[dict[str, Any]]:
 
 
 def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [word for one in options for word in words_of(one.get(key))]
+    return [word for group in options for word in words_of(group.get(key))]
 
 
 def _kept_by_document(text: Source | None) -> set[str]:
@@ -188,7 +188,7 @@ def _kept_by_document(text: Source | None) -> set[str]:
     if text is None:
         return set()
     named = with_named(header_content(text.blocks), text.files[0].path.parent)
-    return {word for one in (*said_by(text.blocks), options_in(named)) for word in words_of(one.get("keep"))}
+    return {word for group in (*said_by(text.blocks), options_in(named)) for word in words_of(group.get("keep"))}
 
 
 # From Pandoc's elements
@@ -218,14 +218,14 @@ def require_places(document: FilterDocument) -> None:
     keys = [key for key in document.ast["meta"] if is_positional(key)]
     if not keys:
         return
-    found = f"The document's metadata has {', '.join(f'`{key}`' for key in keys[:4])}, {_LOST}."
+    fault = f"The document's metadata has {', '.join(f'`{key}`' for key in keys[:4])}, {_LOST}."
     if document.call.in_quarto:
-        raise FilterError(f"{found} Write the blocks as divs: lmm convert --to div FILE")
+        raise FilterError(f"{fault} Write the blocks as divs: lmm convert --to div FILE")
     name = document.call.name
     advice = f"Give pandoc the file by its name (pandoc -F {name} FILE -o …), name it with -M lmm-source=FILE"
     if text is not None and document.call.may_follow_foreign:
         advice = f"Put -F {name} before the other filters (and before --citeproc)"
-    raise FilterError(f"{found} {advice}, or write the blocks as divs (lmm convert --to div FILE).")
+    raise FilterError(f"{fault} {advice}, or write the blocks as divs (lmm convert --to div FILE).")
 
 
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:

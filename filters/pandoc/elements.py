@@ -130,9 +130,9 @@ def strip_metadata(holder: pf.Element) -> None:
 def mark_metadata(doc: pf.Doc) -> None:
     """Turn the metadata of a document into raw blocks, for a later filter of ours."""
     pf.elements.RAW_FORMATS.add(RAW)
-    found = [(element, metadata_of(element)) for element in doc.content]
+    blocks = [(element, metadata_of(element)) for element in doc.content]
     doc.content = [
-        pf.RawBlock(read.body, format=RAW) if isinstance(read, MetadataBlock) else element for element, read in found
+        pf.RawBlock(read.body, format=RAW) if isinstance(read, MetadataBlock) else element for element, read in blocks
     ]
 
 
@@ -165,8 +165,8 @@ def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
 
 
 def _block_of(element: pf.Element, text: str) -> Block:
-    if (found := metadata_of(element)) is not None:
-        return found
+    if (metadata := metadata_of(element)) is not None:
+        return metadata
     if isinstance(element, pf.Header):
         source = text.strip() or f"{'#' * element.level} {pf.stringify(element)}"
         return HeadingBlock(source + "\n\n", 0, element.level)
@@ -185,12 +185,12 @@ class Elements:
     def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
         """Return the blocks for the elements of a document. texts: the markdown of each element, else text blocks are
         empty."""
-        found = cls(doc)
+        elements = cls(doc)
         for at, element in enumerate(doc.content):
             block = _block_of(element, texts[at] if texts else "")
-            found.blocks.append(block)
-            found.of_block[id(block)] = element
-        return found
+            elements.blocks.append(block)
+            elements.of_block[id(block)] = element
+        return elements
 
     def write(self, blocks: Sequence[Block]) -> list[Json]:
         """Return Pandoc's JSON for a changed list of the blocks."""

@@ -89,8 +89,8 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
     """Return the options of a filter.
 
     meta: the document's metadata; by_person: options of the person who runs pandoc (see `PandocRun.lmm_options`)."""
-    found = plain_options(meta)
-    values = {name: value for name, value in found.items() if name in BY_DOCUMENT}
+    options = plain_options(meta)
+    values = {name: value for name, value in options.items() if name in BY_DOCUMENT}
     values |= {name: value for name, value in by_person.items() if name in BY_PERSON}
     return FilterOptions(
         keep=words_of(values.get("keep")),
@@ -100,8 +100,8 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
         spelling=str(values.get("spelling") or ""),
         model=str(values.get("model") or ""),
         own_pass=str(values.get("pass") or ""),
-        unknown=[name for name in found if name not in OPTIONS],
-        refused=[name for name in found if name in BY_PERSON and name not in by_person],
+        unknown=[name for name in options if name not in OPTIONS],
+        refused=[name for name in options if name in BY_PERSON and name not in by_person],
     )
 
 

@@ -55,8 +55,8 @@ def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> Fi
 
 def left_text(document: FilterDocument) -> str | None:
     """Return the text that an earlier filter of ours has left beside the elements, or None."""
-    found = document.ast["meta"].get(TEXT) if document.call.done else None
-    return str(found["c"]) if found else None
+    text = document.ast["meta"].get(TEXT) if document.call.done else None
+    return str(text["c"]) if text else None
 
 
 def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[Block]) -> FilterOutput:

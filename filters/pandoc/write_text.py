@@ -82,5 +82,5 @@ def save_text(document: FilterDocument, text: str) -> FilterDocument:
     return document
 
 
-def _is_same_file(one: Path, other: Path) -> bool:
-    return other.exists() and one.samefile(other)
+def _is_same_file(path: Path, other: Path) -> bool:
+    return other.exists() and path.samefile(other)

@@ -72,9 +72,9 @@ def check_replaced(output: Path, data: bytes | None = None) -> None:
         )
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except OSError:
         return False
 

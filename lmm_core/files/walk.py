@@ -120,15 +120,15 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
     found: list[Path] = []
     links: list[Link] = []
     left_out: list[Skipped] = []
-    for one in walk(folder, Choice(is_wanted, is_entered)):
-        if isinstance(one, WalkedFile):
-            found.append(one.path)
-        elif isinstance(one, Skipped):
-            left_out.append(one)
-        elif reason := _why_not(one, is_wanted):
-            left_out.append(Skipped(one.name, reason))
-        elif not one.target.is_dir():
-            links.append(one)
+    for entry in walk(folder, Choice(is_wanted, is_entered)):
+        if isinstance(entry, WalkedFile):
+            found.append(entry.path)
+        elif isinstance(entry, Skipped):
+            left_out.append(entry)
+        elif reason := _why_not(entry, is_wanted):
+            left_out.append(Skipped(entry.name, reason))
+        elif not entry.target.is_dir():
+            links.append(entry)
     found += _only_linked(links, found)
     return sorted((path for path in found if not is_made_by_quarto(path)), key=_files_first), left_out
 

@@ -56,17 +56,17 @@ def read_edit(block: Block) -> Edit | None:
     if not opening or EditMarkers(source).region_end(source, start) is None:
         return None
     own = [marker for marker in EDIT_MARKER.finditer(source) if marker["id"] == opening["id"]]
-    texts = [_between(source, one, other) for one, other in pairwise(own)]
+    texts = [_between(source, one, end) for one, end in pairwise(own)]
     old = texts[0] if len(own) == 3 else None
     line = source.count("\n", start, own[0].end()) + 2 if len(own) == 3 else 0
     return Edit(opening["id"], old, texts[-1], line)
 
 
-def _between(source: str, one: re.Match[str], other: re.Match[str]) -> str:
+def _between(source: str, opening: re.Match[str], closing: re.Match[str]) -> str:
     """Return the text between two markers.
 
     One line end and one blank line on each side belong to the markers."""
-    text = source[one.end() : other.start()]
+    text = source[opening.end() : closing.start()]
     for _ in range(2):
         text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
     newline = "\r\n" if text.endswith("\r\n") else "\n"  # the same for both: the text itself may end in CR

@@ -117,7 +117,7 @@ def _refuse_device(path: Path) -> None:
     allowed = [Path(os.devnull).stat()]
     with suppress(OSError):  # standard input is closed
         allowed.append(os.fstat(0))
-    if not any(os.path.samestat(state, one) for one in allowed):
+    if not any(os.path.samestat(state, device) for device in allowed):
         raise MarkdownError(f"{path}: this is a device, not a file, and is not read")
 
 
@@ -167,8 +167,8 @@ def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: 
             inside, left_out = find_documents(path, endings)
             found += inside
             if logger is not None:
-                for one in left_out:
-                    in_file(logger, path / one.doc_path).warning(one.reason)
+                for skipped in left_out:
+                    in_file(logger, path / skipped.doc_path).warning(skipped.reason)
         else:
             found.append(path)
     return list(dict.fromkeys(found))

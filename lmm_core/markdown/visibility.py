@@ -262,7 +262,7 @@ def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue
         cuts = find_cuts(block.source, leaves_out(rules))
-        opened = next((one for one in cuts if one.rest and not one.depth), None)
+        opened = next((cut for cut in cuts if cut.rest and not cut.depth), None)
         if opened is None:
             continue
         rest = block.source[opened.start :] + serialize_blocks(blocks[at + 1 :])

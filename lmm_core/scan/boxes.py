@@ -23,8 +23,8 @@ def has_titles(attributes: Attributes) -> bool:
 def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of a text that go (see `cut`), with the boxes that they leave empty."""
     lead = len(BOM) if text.startswith(BOM) else 0
-    parts, found = find_parts_and_cuts(text[lead:], goes)
-    ranges = [(cut.start, cut.end) for cut in found]
+    parts, cuts = find_parts_and_cuts(text[lead:], goes)
+    ranges = [(cut.start, cut.end) for cut in cuts]
     if emptied := _find_emptied(text[lead:], parts, [*ranges]):
         ranges = [*cut(text[lead:], lambda part: part.start in emptied or goes(part))]
     for start, end in ranges:
@@ -49,5 +49,5 @@ def _find_emptied(text: str, parts: Sequence[Part], cuts: list[tuple[int, int]])
 def _is_empty(text: str, part: Part, cuts: list[tuple[int, int]]) -> bool:
     start, end = text.find("\n", part.start) + 1, text.rfind("\n", 0, part.end - 1) + 1
     starts, ends = [start, *(to for _, to in cuts)], [*(at for at, _ in cuts), end]
-    rest = "".join(text[left:right] for left, right in zip(starts, ends, strict=True))
+    rest = "".join(text[start_of_rest:end_of_rest] for start_of_rest, end_of_rest in zip(starts, ends, strict=True))
     return not (_HEADING.sub("", rest) if has_titles(part.attributes) else rest).strip()

@@ -113,11 +113,11 @@ class ChatRun(ModelRun[Chat]):
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
         """Return the document with the answers in its blocks. Raise MarkdownError if the new blocks
         do not fit into it."""
-        found = find_blocks(blocks, self.open, CHAT_KEY)
-        chats = {id(found[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in found}
-        self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in found]
-        made = [self._written(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
-        return settle_safely(blocks, made)
+        block_of = find_blocks(blocks, self.open, CHAT_KEY)
+        chats = {id(block_of[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in block_of}
+        self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in block_of]
+        answered = [self._written(block, chats[id(block)]) if id(block) in chats else block for block in blocks]
+        return settle_safely(blocks, answered)
 
     def _written(self, block: Block, chat: Chat) -> Block:
         assert isinstance(block, MetadataBlock)

@@ -157,40 +157,40 @@ class EditRun(ModelRun[EditRequest]):
         blocks do not fit into the document.
         """
         self.unmerged = []
-        made = list(blocks)
-        found = find_blocks(blocks, self.open, EDIT_KEY)
+        edited = list(blocks)
+        block_of = find_blocks(blocks, self.open, EDIT_KEY)
         for wanted in (wanted for wanted in self.open if wanted.reply is not None):
-            at = next((at for at, block in enumerate(made) if block is found.get(id(wanted))), None)
-            if at is None or not self._put(made, at, wanted):
+            at = next((at for at, block in enumerate(edited) if block is block_of.get(id(wanted))), None)
+            if at is None or not self._put(edited, at, wanted):
                 self.unmerged.append(wanted)
-        return settle_safely(blocks, made)
+        return settle_safely(blocks, edited)
 
-    def _put(self, made: list[Block], at: int, wanted: EditRequest) -> bool:
+    def _put(self, blocks: list[Block], at: int, wanted: EditRequest) -> bool:
         """Put a proposed version under the block at `at`. Return False if it does not fit there."""
-        block, reply = made[at], wanted.reply
+        block, reply = blocks[at], wanted.reply
         assert isinstance(block, MetadataBlock) and reply is not None
-        start, end = extent(made, at)
-        edit = read_edit(made[start]) if start < end else None
-        if not _is_unchanged(made[start:end], edit, wanted):
+        start, end = extent(blocks, at)
+        edit = read_edit(blocks[start]) if start < end else None
+        if not _is_unchanged(blocks[start:end], edit, wanted):
             return False
-        newline = first_newline(made)
+        newline = first_newline(blocks)
         reply = reply.replace("\r\n", "\n").replace("\n", newline)
         if edit:
-            region, changes = _refine(made[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
+            region, changes = _refine(blocks[start], edit, reply, newline, dict(block.content[EDIT_KEY]))
             end = start + 1
         else:
-            region, changes = propose(serialize_blocks(made[start:end]), reply, newline, serialize_blocks(made))
+            region, changes = propose(serialize_blocks(blocks[start:end]), reply, newline, serialize_blocks(blocks))
         if start == end:  # at the end of the document the white space of the block above will change
-            changes["before"] = trailing_space(made[start - 1].source)
-        elif not edit and not ends_blank(made[start - 1].source):  # a blank line will set the edit apart
-            changes["above"] = trailing_space(made[start - 1].source)
+            changes["before"] = trailing_space(blocks[start - 1].source)
+        elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will set the edit apart
+            changes["above"] = trailing_space(blocks[start - 1].source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:
-            made[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
+            blocks[at] = edit_block(block, {EDIT_KEY: changes}, EDIT_FLOW) or block
         except MarkdownError as error:
             self.logger.error(f"the new version cannot be written: {error}", block.line)
             return False
-        made[start:end] = [region]
+        blocks[start:end] = [region]
         return True
 
 
@@ -202,23 +202,23 @@ def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditReques
 
 
 def _refine(
-    region: Block, edit: Edit, reply: str, newline: str, known: dict[str, Any]
+    region: Block, edit: Edit, reply: str, newline: str, record: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
     """Return the region with another new version, and its value of `~~edit`, with a new name if the version contains
     the old one."""
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
-    return write_edit(Edit(ident, edit.old, reply), newline, after), {**known, "id": ident}
+    return write_edit(Edit(ident, edit.old, reply), newline, after), {**record, "id": ident}
 
 
 def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
     """Return the region that holds the old source and a new version, and the value of `~~edit` for
     it: the name, the hash of the old text, and the white space around it."""
-    kept = source.rstrip(" \t\r\n")
-    lead = kept[: len(kept) - len(kept.lstrip(" \t\r\n"))]
+    text = source.rstrip(" \t\r\n")
+    lead = text[: len(text) - len(text.lstrip(" \t\r\n"))]
     lead = lead[: lead.rfind("\n") + 1]
-    old = kept[len(lead) :]
-    after = source[len(kept) :]
+    old = text[len(lead) :]
+    after = source[len(text) :]
     edit = Edit(new_ident(document, reply), old or None, reply)
     region = write_edit(edit, newline, after if blank(after[:1]) and after else newline)
     return region, {"id": edit.ident, "old": digest(old), "before": lead, "after": after}
@@ -226,8 +226,8 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
 
 def without_tags(reply: str) -> str:
     """Return a new version without the tags of the prompt, in which a model may have enclosed the whole."""
-    found = _ENCLOSED.fullmatch(reply)
-    return found[1] if found and "<text>" not in found[1] else reply
+    match = _ENCLOSED.fullmatch(reply)
+    return match[1] if match and "<text>" not in match[1] else reply
 
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
@@ -238,8 +238,8 @@ def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
 
 def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
     """Return how many of a block's requests have been answered, from the first on."""
-    known = block.content.get(EDIT_KEY)
-    done = known.get("asked") if isinstance(known, dict) else None
+    record = block.content.get(EDIT_KEY)
+    done = record.get("asked") if isinstance(record, dict) else None
     done = [str(value) for value in done] if isinstance(done, list) else []
     last = 0
     for at, text in enumerate(asked):
@@ -279,14 +279,14 @@ def text_of(node: Node) -> str:
 
 
 def _blocks_of(node: Node) -> list[Block]:
-    found: list[Block] = []
+    blocks: list[Block] = []
     for part in traverse(node):
-        found += part.metadata if part is not node else []
+        blocks += part.metadata if part is not node else []
         if (block := node_block(part)) is not None:
-            found.append(block)
-    return found
+            blocks.append(block)
+    return blocks
 
 
 def _text_without_metadata(blocks: Sequence[Block]) -> str:
-    kept = [block for block in blocks if not isinstance(block, MetadataBlock)]
-    return "\n\n".join(filter(None, (trim_blank_lines(block.source.lstrip("\ufeff")) for block in kept)))
+    texts = [block for block in blocks if not isinstance(block, MetadataBlock)]
+    return "\n\n".join(filter(None, (trim_blank_lines(block.source.lstrip("\ufeff")) for block in texts)))

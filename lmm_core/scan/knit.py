@@ -46,25 +46,25 @@ def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: Logger
     tree = blocks_to_tree(blocks)
     if tree is None:
         return []
-    kept: list[Block] = [_own_header(tree)] if tree.metadata else []
+    notes: list[Block] = [_own_header(tree)] if tree.metadata else []
     gone: list[str] = []
     for node, is_out in verdicts(tree, rules):
         block = node_block(node)
-        kept += [] if is_out else [_only_document_keys(m) for m in node.metadata if _is_documents(m)]
+        notes += [] if is_out else [_only_document_keys(m) for m in node.metadata if _is_documents(m)]
         if isinstance(block, ErrorBlock):
             logger.warning("a metadata block that cannot be read is left out", block.line)
         elif isinstance(block, TextBlock) and not is_out:
-            kept.append(_knit_text(block, rules, gone, logger))
+            notes.append(_knit_text(block, rules, gone, logger))
         elif block is not None and is_out:
             gone.append(block.source)
         elif block is not None:
-            kept.append(block)
+            notes.append(block)
     lost, labels = _find_lost(tree, rules)
     for line, message in lost:
         logger.warning(message, line)
     if lost:
-        kept = [_readable(block, labels) for block in kept]
-    return _join(blocks, [block for block in kept if block.source], "".join(gone))
+        notes = [_readable(block, labels) for block in notes]
+    return _join(blocks, [block for block in notes if block.source], "".join(gone))
 
 
 def _readable(block: Block, labels: Set[str]) -> Block:
@@ -73,15 +73,15 @@ def _readable(block: Block, labels: Set[str]) -> Block:
     return replace(block, source=replace_references_to(block.source, labels))
 
 
-def _join(blocks: Sequence[Block], kept: list[Block], gone: str) -> list[Block]:
+def _join(blocks: Sequence[Block], notes: list[Block], gone: str) -> list[Block]:
     """Return the blocks that stay, with the definitions that they need from the others."""
-    if kept and (needed := _needed_definitions(kept, gone)):
-        if not ends_blank(kept[-1].source):
-            kept.append(TextBlock("\n"))
-        kept += needed
-    if kept and blocks and kept[-1] is not blocks[-1]:
-        kept[-1] = _end_here(kept[-1])
-    return settle(blocks, kept)
+    if notes and (needed := _needed_definitions(notes, gone)):
+        if not ends_blank(notes[-1].source):
+            notes.append(TextBlock("\n"))
+        notes += needed
+    if notes and blocks and notes[-1] is not blocks[-1]:
+        notes[-1] = _end_here(notes[-1])
+    return settle(blocks, notes)
 
 
 def _end_here(block: Block) -> Block:
@@ -127,17 +127,17 @@ def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: Logg
         if part.error:
             line = first + block.source.count("\n", 0, part.start)
             logger.warning("a metadata block that cannot be read is left out", line)
-    for one in cuts:
-        _report_more(one, first, logger)
+    for left_out in cuts:
+        _report_more(left_out, first, logger)
     source = without(block.source, ranges)
     return replace(block, source="" if blank(source) else source)
 
 
-def _report_more(one: Cut, first: int, logger: LoggerBase) -> None:
-    if one.rest:
-        logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + one.line)
-    elif one.table:
-        logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + one.line)
+def _report_more(cut: Cut, first: int, logger: LoggerBase) -> None:
+    if cut.rest:
+        logger.error(f"{NOT_CLOSED}: what follows is left out of the notes with it", first + cut.line)
+    elif cut.table:
+        logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + cut.line)
 
 
 # Divs inside texts
@@ -158,7 +158,7 @@ def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     """Return the line of the first RAG-only div that is not closed, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
-            opened = [one.line for one in find_cuts(block.source, leaves_out(rules)) if one.rest]
+            opened = [cut.line for cut in find_cuts(block.source, leaves_out(rules)) if cut.rest]
             if opened:
                 return source_line(block) + min(opened)
     return None
@@ -181,17 +181,19 @@ _Lost = tuple[list[tuple[int, str]], frozenset[str]]
 
 def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
     """Return the references to left-out parts, by line, and the labels of these parts."""
-    found = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
+    pieces = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
     parts = [
         (block, "" if is_out else _rest(block, rules))
-        for block, is_out in found
+        for block, is_out in pieces
         if block is not None and not isinstance(block, ErrorBlock)
     ]
     cut = [block for block, rest in parts if rest != block.source]
     gone = frozenset(label for block in cut for label in _labels(block, block.source))
     if gone:
         gone -= {label for block, rest in parts for label in _labels(block, rest)}
-    lost = (one for block, rest in parts for one in _dangling_in(rest, source_line(block), gone)) if gone else ()
+    lost = (
+        (dangling for block, rest in parts for dangling in _dangling_in(rest, source_line(block), gone)) if gone else ()
+    )
     return list(lost), gone
 
 
@@ -203,10 +205,10 @@ def _rest(block: Block, rules: KnitRules) -> str:
 
 
 def _labels(block: Block, text: str) -> set[str]:
-    found = {label for braces in _BRACES.findall(text) for label in _LABEL.findall(braces)}
+    labels = {label for braces in _BRACES.findall(text) for label in _LABEL.findall(braces)}
     if isinstance(block, HeadingBlock) and text:
-        found.add(block.attributes.identifier or slug(block.title))
-    return found
+        labels.add(block.attributes.identifier or slug(block.title))
+    return labels
 
 
 def slug(title: str) -> str:
@@ -235,11 +237,11 @@ _DEFINITION = re.compile(
 )
 
 
-def _needed_definitions(kept: list[Block], gone: str) -> list[Block]:
-    text = serialize_blocks(kept).lower() if "]:" in gone else ""
+def _needed_definitions(notes: list[Block], gone: str) -> list[Block]:
+    text = serialize_blocks(notes).lower() if "]:" in gone else ""
     needed = [
-        found[0].rstrip()
-        for found in _DEFINITION.finditer(gone)
-        if f"[{found['label'].lower()}]" in text and f"[{found['label'].lower()}]:" not in text
+        definition_there[0].rstrip()
+        for definition_there in _DEFINITION.finditer(gone)
+        if f"[{definition_there['label'].lower()}]" in text and f"[{definition_there['label'].lower()}]:" not in text
     ]
     return [TextBlock(definition + "\n\n") for definition in needed]

@@ -69,7 +69,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
         text = source[start:end]
         line = first + source.count("\n", 0, start) + count_lead(text)
         inside = [(max(begin, start) - start, min(stop, end) - start) for begin, stop in metadata]
-        return SourcePiece(line, without(text, [one for one in inside if one[0] < one[1]]), out)
+        return SourcePiece(line, without(text, [cut for cut in inside if cut[0] < cut[1]]), out)
 
     at = 0
     for start, end in [(0, len(source))] if is_out else cut(source, leaves_out(rules)):

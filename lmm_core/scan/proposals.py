@@ -58,18 +58,18 @@ def propose(
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)
-    made = _with_questions(blocks, questions, spelling, logger)
-    known = asked_in(blocks)
-    new = [one for one in edits if known.isdisjoint(map(question_mark, one.asked))]
-    for line, group in groupby(sorted(new, key=_place), key=lambda one: one.line):
-        _put(made, line, list(group), spelling, logger)
-    return settle_safely(blocks, made)
+    proposed = _with_questions(blocks, questions, spelling, logger)
+    asked = asked_in(blocks)
+    new = [edit for edit in edits if asked.isdisjoint(map(question_mark, edit.asked))]
+    for line, group in groupby(sorted(new, key=_place), key=lambda edit: edit.line):
+        _put(proposed, line, list(group), spelling, logger)
+    return settle_safely(blocks, proposed)
 
 
 def asked_in(blocks: Sequence[Block]) -> set[str]:
     """Return the marks of the questions that the requests in a document quote."""
-    found = (block.content.get(ASKED_KEY) for block in blocks if isinstance(block, MetadataBlock))
-    return {str(mark) for marks in found if isinstance(marks, list) for mark in marks}
+    lists = (block.content.get(ASKED_KEY) for block in blocks if isinstance(block, MetadataBlock))
+    return {str(mark) for marks in lists if isinstance(marks, list) for mark in marks}
 
 
 def question_mark(question: str) -> str:
@@ -80,24 +80,24 @@ def question_mark(question: str) -> str:
 # Requests for edits
 
 
-def _place(one: ProposedEdit) -> tuple[bool, int]:
-    return one.line is None, one.line or 0
+def _place(edit: ProposedEdit) -> tuple[bool, int]:
+    return edit.line is None, edit.line or 0
 
 
 def _put(
-    made: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
+    blocks: list[Block], line: int | None, edits: Sequence[ProposedEdit], spelling: Spelling, logger: LoggerBase
 ) -> None:
-    at = len(made) if line is None else _index_of(made, line)
+    at = len(blocks) if line is None else _index_of(blocks, line)
     if at is None:
         logger.warning(
             "nothing proposed here, since the section stands in an edit that is to be decided first", line or 0
         )
         return
-    while at > 0 and _annotates(made[at - 1]) and line is not None:
+    while at > 0 and _annotates(blocks[at - 1]) and line is not None:
         at -= 1
     # A native block at the very start would be the header
-    wanted = "div" if at == 0 else _spelling_at(made, line, spelling)
-    made.insert(at, _request_block(edits, wanted, first_newline(made)))
+    wanted = "div" if at == 0 else _spelling_at(blocks, line, spelling)
+    blocks.insert(at, _request_block(edits, wanted, first_newline(blocks)))
 
 
 def _index_of(blocks: Sequence[Block], line: int) -> int | None:
@@ -115,7 +115,7 @@ def _spelling_at(blocks: Sequence[Block], line: int | None, spelling: Spelling) 
     nearest = nearest_spellings(nodes, spelling)
     if line is None:
         return nearest[-1]
-    there = (one for node, one in zip(nodes, nearest, strict=True) if _is_heading(node, line))
+    there = (spelling_there for node, spelling_there in zip(nodes, nearest, strict=True) if _is_heading(node, line))
     return next(there, spelling)
 
 
@@ -126,11 +126,11 @@ def _is_heading(node: Node, line: int) -> bool:
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
     """Return a new block with requests. Raise MarkdownError if they cannot be read back."""
-    marks = list(dict.fromkeys(question_mark(question) for one in edits for question in one.asked))
-    body = "".join(_entry(one.request, newline) for one in edits) + dump_entry(ASKED_KEY, marks, True, newline)
+    marks = list(dict.fromkeys(question_mark(question) for edit in edits for question in edit.asked))
+    body = "".join(_entry(edit.request, newline) for edit in edits) + dump_entry(ASKED_KEY, marks, True, newline)
     block = make_block(body, spelling, newline)
     read = [message.text.replace("\r\n", "\n") for message in block.messages]
-    if read != [one.request for one in edits] or block.content != {ASKED_KEY: marks}:
+    if read != [edit.request for edit in edits] or block.content != {ASKED_KEY: marks}:
         raise MarkdownError("what students asked cannot be written into a block")
     return block
 
@@ -145,21 +145,21 @@ def _entry(request: str, newline: str) -> str:
 def _with_questions(
     blocks: Sequence[Block], proposed: Sequence[ProposedQuestions], spelling: Spelling, logger: LoggerBase
 ) -> list[Block]:
-    made = list(blocks)
-    for one in proposed:
-        nodes = traverse(blocks_to_tree(made))
-        node = next((node for node in nodes if _is_heading(node, one.line)), None)
+    extended = list(blocks)
+    for proposal in proposed:
+        nodes = traverse(blocks_to_tree(extended))
+        node = next((node for node in nodes if _is_heading(node, proposal.line)), None)
         if node is None:
             logger.warning(
-                "no questions proposed here: the section stands in an edit that is to be decided first", one.line
+                "no questions proposed here: the section stands in an edit that is to be decided first", proposal.line
             )
         else:
-            _add_questions(made, node, one, spelling, logger)
-    return made
+            _add_questions(extended, node, proposal, spelling, logger)
+    return extended
 
 
 def _add_questions(
-    made: list[Block], node: Node, proposed: ProposedQuestions, spelling: Spelling, logger: LoggerBase
+    blocks: list[Block], node: Node, proposed: ProposedQuestions, spelling: Spelling, logger: LoggerBase
 ) -> None:
     key = find_key(node.properties, QUESTIONS) or f"~{QUESTIONS}"
     value = node.properties.get(key)
@@ -175,24 +175,24 @@ def _add_questions(
     holder = next((block for block in reversed(node.metadata) if key in block.content), None)
     holder = holder or (node.metadata[-1] if node.metadata else None)
     if holder is None:
-        at = _index_of(made, proposed.line)
+        at = _index_of(blocks, proposed.line)
         assert at is not None
-        wanted = "div" if at == 0 else _spelling_at(made, proposed.line, spelling)
-        newline = first_newline(made)
-        made.insert(at, make_block(dump_entry(key, more, False, newline), wanted, newline))
+        wanted = "div" if at == 0 else _spelling_at(blocks, proposed.line, spelling)
+        newline = first_newline(blocks)
+        blocks.insert(at, make_block(dump_entry(key, more, False, newline), wanted, newline))
         return
-    at = next(at for at, block in enumerate(made) if block is holder)
-    made[at] = edit_block(holder, {key: more}, stays=True) or holder
+    at = next(at for at, block in enumerate(blocks) if block is holder)
+    blocks[at] = edit_block(holder, {key: more}, stays=True) or holder
 
 
 def _extended(value: Any, questions: Sequence[str]) -> Any:
     """Return a key's value with further questions, or None if it has them all."""
     there = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-    known = " ".join(there.split()).casefold()
-    new = [one for one in questions if " ".join(one.split()).casefold() not in known]
+    folded = " ".join(there.split()).casefold()
+    new = [question for question in questions if " ".join(question.split()).casefold() not in folded]
     if not new:
         return None
     if isinstance(value, str) and value.strip():
-        kept = value.rstrip("\n")
-        return "\n".join([kept, *new]) + value[len(kept) :]
+        text = value.rstrip("\n")
+        return "\n".join([text, *new]) + value[len(text) :]
     return [*(value if isinstance(value, list) else []), *new]

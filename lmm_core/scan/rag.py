@@ -262,10 +262,10 @@ class RagRun:
                 self._waiting += 1
                 self._ask_again(node, needs.wanted)
             elif needs.wanted:
-                said = await self._say(node, needs)
-                done = "summary" not in needs.wanted or "summary" in (said or {})
-                values |= said or {}
-                self._ask_again(node, [key for key in needs.wanted if key not in (said or {})])
+                replies = await self._say(node, needs)
+                done = "summary" not in needs.wanted or "summary" in (replies or {})
+                values |= replies or {}
+                self._ask_again(node, [key for key in needs.wanted if key not in (replies or {})])
             self._apply(node, needs, values)
         if self.progress:
             self.progress.advance()
@@ -274,8 +274,8 @@ class RagRun:
     def _ask_again(self, node: Node, keys: Sequence[str]) -> None:
         """Make the next run ask for keys that this refresh did not get."""
         if self.refresh:
-            left = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
-            self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **left})} if left else {})
+            renewed = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
+            self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **renewed})} if renewed else {})
 
     async def _say(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
         """Return the annotations of a section, or None if the annotator fails."""
@@ -291,15 +291,15 @@ class RagRun:
         for remark in annotation.remarks:
             self.logger.info(remark, node.line)
         nothing = DELETED if self.annotator.name == STAND_IN else None  # so that a model is asked later
-        said = _pick(annotation, [key for key in needs.wanted if key not in annotation.refused], nothing)
-        self._count(node, needs, said)
-        return said
+        replies = _pick(annotation, [key for key in needs.wanted if key not in annotation.refused], nothing)
+        self._count(node, needs, replies)
+        return replies
 
     def _shown(self, needs: SectionNeeds) -> AnnotatorSection:
         return needs.own_section if self.annotator.name == STAND_IN else needs.section
 
-    def _count(self, node: Node, needs: SectionNeeds, said: dict[str, Any]) -> None:
-        if any(value is not DELETED for value in said.values()):
+    def _count(self, node: Node, needs: SectionNeeds, replies: dict[str, Any]) -> None:
+        if any(value is not DELETED for value in replies.values()):
             self._made.add(id(node))
             self.tally.written += 1
         elif self.annotator.name == STAND_IN:
@@ -322,14 +322,14 @@ class RagRun:
 
     def _finish(self, tree: HeadingNode) -> list[Block]:
         self._sign(tree)
-        made = self._originals.fold(tree_to_blocks(tree))
-        if [*map(id, made)] == [*map(id, self._blocks)]:
+        annotated = self._originals.fold(tree_to_blocks(tree))
+        if [*map(id, annotated)] == [*map(id, self._blocks)]:
             return self._blocks
         try:
             if not self.verbatim:
-                emptied = emptied_blocks(self._blocks, made)
-                return settle(self._blocks, [block for block in made if id(block) not in emptied])
-            settled = settle_safely(self._blocks, mark_tight(self._blocks, made))
+                emptied = emptied_blocks(self._blocks, annotated)
+                return settle(self._blocks, [block for block in annotated if id(block) not in emptied])
+            settled = settle_safely(self._blocks, mark_tight(self._blocks, annotated))
             emptied = emptied_blocks(self._blocks, settled)
             return take_out(settled, emptied)[0] if emptied else settled
         except MarkdownError as error:
@@ -393,14 +393,14 @@ class RagRun:
 
     def planned(self) -> list[PlannedRequest]:
         """Return the requests that a run would make; call `start` before."""
-        found = []
+        requests = []
         for node in self.open:
             if not self._is_left_out(node):
                 needs = self._needs.get(id(node)) or self._finder.needs_of(node)
                 wanted = needs.wanted or self._finder.changeable_keys(node)
                 tokens = self.annotator.cost(needs.section, wanted) if wanted else 0
-                found.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
-        return [request for request in found if request.wanted]
+                requests.append(PlannedRequest(node.line, needs.section.titles, wanted, tokens, bool(needs.wanted)))
+        return [request for request in requests if request.wanted]
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
@@ -423,5 +423,5 @@ def _is_annotated(node: Node) -> bool:
 
 
 def _pick(annotation: Annotation, wanted: list[str], nothing: Any) -> dict[str, Any]:
-    said: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
-    return {key: said[key] or nothing for key in wanted}
+    replies: dict[str, Any] = {"questions": annotation.questions, "summary": annotation.summary}
+    return {key: replies[key] or nothing for key in wanted}

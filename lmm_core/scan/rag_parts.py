@@ -55,36 +55,36 @@ def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
 def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]) -> Iterator[Block]:
     cuts = find_cuts(block.source, _is_separate(rules))
     first = source_line(block)
-    found = [made for one in cuts for made in _texts(one, first, rules, NESTED)]
-    if not found:
+    parts = [pair for cut in cuts for pair in _texts(cut, first, rules, NESTED)]
+    if not parts:
         yield block
         return
-    if _is_one_div(block, cuts, found):
+    if _is_one_div(block, cuts, parts):
         yield block
         return
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
-    if not blank(rest.source) or (around and found[0][0]):
+    if not blank(rest.source) or (around and parts[0][0]):
         yield rest  # even if empty: the metadata before the text is not that of the part
     elif around:
-        yield found.pop(0)[1]
-    for metadata, text in found:
+        yield parts.pop(0)[1]
+    for metadata, text in parts:
         yield from [*inherited, *metadata, text]
 
 
 def _excerpt(source: str, cuts: Sequence[Cut], line: int, type: str | None = None) -> Excerpt:
     """Return the rest of a source after the cuts; `line` is the number of its first line."""
     gaps, gone = [], 0
-    for one in cuts:
-        gaps.append((one.start - gone, source.count("\n", one.start, one.end)))
-        gone += one.end - one.start
-    left = without(source, [(one.start, one.end) for one in cuts])
-    blanks = len(left) - len(left.lstrip(BOM + " \t\r\n"))
-    trimmed = left.rfind("\n", 0, blanks) + 1
-    line += left.count("\n", 0, trimmed) + sum(count for at, count in gaps if at <= trimmed)
-    left = left[trimmed:].removeprefix(BOM)
-    left += "" if ends_blank(left) else "\n" if left.endswith("\n") else "\n\n"
-    return Excerpt(left, line, type, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
+    for cut in cuts:
+        gaps.append((cut.start - gone, source.count("\n", cut.start, cut.end)))
+        gone += cut.end - cut.start
+    remaining = without(source, [(cut.start, cut.end) for cut in cuts])
+    blanks = len(remaining) - len(remaining.lstrip(BOM + " \t\r\n"))
+    trimmed = remaining.rfind("\n", 0, blanks) + 1
+    line += remaining.count("\n", 0, trimmed) + sum(count for at, count in gaps if at <= trimmed)
+    remaining = remaining[trimmed:].removeprefix(BOM)
+    remaining += "" if ends_blank(remaining) else "\n" if remaining.endswith("\n") else "\n\n"
+    return Excerpt(remaining, line, type, tuple((at - trimmed, count) for at, count in gaps if at > trimmed))
 
 
 def without_metadata(block: TextBlock) -> TextBlock:
@@ -93,11 +93,11 @@ def without_metadata(block: TextBlock) -> TextBlock:
     return _excerpt(block.source, cuts, source_line(block)) if cuts else block
 
 
-def _is_one_div(block: TextBlock, cuts: Sequence[Cut], found: Sequence[Any]) -> bool:
+def _is_one_div(block: TextBlock, cuts: Sequence[Cut], parts: Sequence[Any]) -> bool:
     """Return True if a text consists of one fenced div with a type."""
-    if len(found) != 1 or cuts[0].rest or not block.content.startswith(":::"):
+    if len(parts) != 1 or cuts[0].rest or not block.content.startswith(":::"):
         return False
-    metadata, text = found[0]
+    metadata, text = parts[0]
     return text.type is not None and not metadata and text.content == block.content
 
 
@@ -105,36 +105,38 @@ def _is_separate(rules: KnitRules) -> Goes:
     return lambda part: is_apart(part_properties(part, rules))
 
 
-def _texts(one: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
+def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
     """Yield a part and the parts inside it as texts, each with its metadata; nothing for a metadata block."""
-    if one.part is None:
+    if cut.part is None:
         return
-    line = first + one.line
-    low, high = one.inside
-    inner = find_cuts(one.own[low:high], _is_separate(rules), True) if depth else []
+    line = first + cut.line
+    low, high = cut.inside
+    inner = find_cuts(cut.own[low:high], _is_separate(rules), True) if depth else []
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
-    said, type = one.part.metadata, None
-    if said is None:  # a div
-        type = type_of_div(one.part.attributes, rules)
-        of_div = div_properties(one.part.attributes, rules)
-        said = {key: value for key, value in of_div.items() if key != "type"} if in_index(of_div) is not None else {}
-    public = {key: value for key, value in said.items() if not key.startswith("~~") and key not in MESSAGE_KEYS}
-    metadata = [_metadata_block(public)] if public or one.part.metadata is not None else []
-    yield metadata, _excerpt(one.own, inner, line, type)
+    properties, type = cut.part.metadata, None
+    if properties is None:  # a div
+        type = type_of_div(cut.part.attributes, rules)
+        of_div = div_properties(cut.part.attributes, rules)
+        properties = (
+            {key: value for key, value in of_div.items() if key != "type"} if in_index(of_div) is not None else {}
+        )
+    public = {key: value for key, value in properties.items() if not key.startswith("~~") and key not in MESSAGE_KEYS}
+    metadata = [_metadata_block(public)] if public or cut.part.metadata is not None else []
+    yield metadata, _excerpt(cut.own, inner, line, type)
     inherited = _inherited(metadata)
     for inside in inner:
-        inside_first = line + one.own.count("\n", 0, low)
+        inside_first = line + cut.own.count("\n", 0, low)
         for own, text in _texts(inside, inside_first, rules, depth - 1):
             yield [*inherited, *own], text
 
 
 def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
     """Return the metadata of a text that also holds for a part of it."""
-    said: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for block in around:
-        said |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}
-    return [_metadata_block(said)] if said else []
+        properties |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}
+    return [_metadata_block(properties)] if properties else []
 
 
 def _metadata_block(content: dict[str, Any]) -> MetadataBlock:

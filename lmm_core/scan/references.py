@@ -32,44 +32,44 @@ def is_cross_reference(label: str) -> bool:
 
 def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
     """Yield the position and the label of each reference to a label in `gone`."""
-    for at, found in _references(text) if any(label in text for label in gone) else ():
-        for label in _labels(found):
+    for at, reference in _references(text) if any(label in text for label in gone) else ():
+        for label in _labels(reference):
             if label in gone:
                 yield at, label
 
 
 def replace_references_to(text: str, gone: Set[str]) -> str:
     """Return a text with its references to labels in `gone` made readable."""
-    made, at = [], 0
-    for start, found in _references(text):
-        if not gone.isdisjoint(_labels(found)):
-            made += [text[at:start], _readable(found, gone)]
-            at = start + len(found[0])
-    return "".join(made) + text[at:]
+    pieces, at = [], 0
+    for start, reference in _references(text):
+        if not gone.isdisjoint(_labels(reference)):
+            pieces += [text[at:start], _readable(reference, gone)]
+            at = start + len(reference[0])
+    return "".join(pieces) + text[at:]
 
 
 def _references(text: str) -> Iterator[tuple[int, re.Match[str]]]:
     start = 0
     for is_code, piece in split_fences(text):
-        for found in _REFERENCE.finditer(piece) if not is_code else ():
-            if not found["code"]:
-                yield start + found.start(), found
+        for reference in _REFERENCE.finditer(piece) if not is_code else ():
+            if not reference["code"]:
+                yield start + reference.start(), reference
         start += len(piece)
 
 
-def _labels(found: re.Match[str]) -> list[str]:
-    if found["group"] is not None:
-        return [braced or key for braced, key in _CITED.findall(found["group"])]
-    return [found["link"] or found["braced"] or found["key"]]
+def _labels(reference: re.Match[str]) -> list[str]:
+    if reference["group"] is not None:
+        return [braced or key for braced, key in _CITED.findall(reference["group"])]
+    return [reference["link"] or reference["braced"] or reference["key"]]
 
 
-def _readable(found: re.Match[str], gone: Set[str]) -> str:
-    if found["link"]:
+def _readable(reference: re.Match[str], gone: Set[str]) -> str:
+    if reference["link"]:
         # without words: they hold brackets, and stand before the match
-        return "]" if found["words"] is None else found["words"]
-    if found["group"] is None:
+        return "]" if reference["words"] is None else reference["words"]
+    if reference["group"] is None:
         return LEFT_OUT
-    items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in found["group"].split(";")]
+    items = [(item, [braced or key for braced, key in _CITED.findall(item)]) for item in reference["group"].split(";")]
     stay = [item for item, labels in items if gone.isdisjoint(labels)]
     if stay:
         return f"[{';'.join(stay).strip()}]"

@@ -83,19 +83,19 @@ def set_values(
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
     """Write changes into the nearest block of a node, or a new one. Emptied blocks stay (see `emptied_blocks`)."""
     there = node.properties
-    kept = {key: value for key, value in changes.items() if value is not DELETED or key in there}
-    if not kept:
+    written = {key: value for key, value in changes.items() if value is not DELETED or key in there}
+    if not written:
         return
     if not node.metadata:
         closed = spelling == "comment"
-        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in kept.items())
+        body = "".join(dump_entry(key, value, key in FLOW_KEYS, newline, closed) for key, value in written.items())
         node.metadata = [make_block(body, spelling, newline)]
         return
     nearest = node.metadata[-1]
     if blank(nearest.body) and nearest.line:
-        kept[EMPTY] = True
+        written[EMPTY] = True
     try:
-        edited = edit_block(nearest, kept, FLOW_KEYS, stays=True) or replace(with_body(nearest, ""), line=0)
+        edited = edit_block(nearest, written, FLOW_KEYS, stays=True) or replace(with_body(nearest, ""), line=0)
     except MarkdownError as error:
         logger.error(f"metadata not updated: {error}", nearest.line)
         return
@@ -128,7 +128,7 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
     """Return the spelling of the metadata block nearest to each node, or `default` if there is none.
 
     The header does not count; the block before wins a tie."""
-    places = [(at, found) for at, node in enumerate(nodes) if (found := _spelling(node))]
+    places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))]
     if not places:
         return [default] * len(nodes)
     spellings: list[Spelling] = []

@@ -54,9 +54,9 @@ def _by_psutil() -> Iterator[Ancestor]:
     import psutil
 
     try:
-        for one in psutil.Process().parents()[:MOST]:
-            command = one.cmdline()
-            names = (one.exe() or command[0], one.name())
-            yield Ancestor(names, command, Path(one.cwd()), f"{one.pid}/{one.create_time()}")
+        for process in psutil.Process().parents()[:MOST]:
+            command = process.cmdline()
+            names = (process.exe() or command[0], process.name())
+            yield Ancestor(names, command, Path(process.cwd()), f"{process.pid}/{process.create_time()}")
     except (psutil.Error, OSError, IndexError):
         return

@@ -59,7 +59,7 @@ def _long_option(text: str, rest: list[str]) -> Option:
     """Return an option that may be abbreviated (`--meta`), with a value that may be the next argument."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
-        fits = [known for known in (*_WITH_VALUE, *_FLAGS) if known.startswith(name)]
+        fits = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]
         name = fits[0] if len(fits) == 1 else name
     name = _ALIASES.get(name, name)
     if equals:
@@ -92,16 +92,16 @@ def read_defaults(path: Path) -> dict[str, Any] | None:
     import yaml
 
     try:
-        found = yaml.safe_load(_expand(path.read_text(encoding="utf-8"), path))
+        settings = yaml.safe_load(_expand(path.read_text(encoding="utf-8"), path))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise FilterError(f"{path}: The defaults file cannot be read: {error}") from None
-    return found if isinstance(found, dict) else None
+    return settings if isinstance(settings, dict) else None
 
 
 def _expand(text: str, path: Path) -> str:
     """Return a text with pandoc's variables for defaults files replaced; `${.}` is the folder of the file."""
     values = {".": str(path.parent), **os.environ}
-    return re.sub(r"\$\{([.\w]+)\}", lambda found: values.get(found[1], found[0]), text)
+    return re.sub(r"\$\{([.\w]+)\}", lambda variable: values.get(variable[1], variable[0]), text)
 
 
 def _data_folders() -> list[Path]:

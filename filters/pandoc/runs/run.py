@@ -94,21 +94,21 @@ class PandocRun:
         """Return our options from `-M` and the defaults files, by name.
 
         They come from the person who runs pandoc. Repeated lists of words add up, as in pandoc."""
-        tables = [found.get("metadata") for found in self.defaults]
+        tables = [settings.get("metadata") for settings in self.defaults]
         given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
         for key, value in self.given_metadata():
             given += options_in({key: value}).items()
-        said: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         for name, value in given:
-            said[name] = [*words_of(said.get(name)), *words_of(value)] if name in _WORDS else value
-        return said
+            options[name] = [*words_of(options.get(name)), *words_of(value)] if name in _WORDS else value
+        return options
 
     @property
     def reader(self) -> str:
         """The reader's name with its extensions, as pandoc picks it: by the option, else by the
         first file's ending, else markdown."""
-        if found := self.value("from"):
-            return found
+        if named := self.value("from"):
+            return named
         suffix = Path(self.inputs[0]).suffix.lower() if self.inputs else ""
         return suffix.lstrip(".") if suffix in _OTHER_SUFFIXES else "markdown"
 
@@ -120,8 +120,8 @@ class PandocRun:
     @property
     def output(self) -> Path | None:
         """The output file, or None for standard output."""
-        found = self.value("output")
-        return None if found in (None, "-", "") else self.folder / str(found)
+        named = self.value("output")
+        return None if named in (None, "-", "") else self.folder / str(named)
 
     @property
     def files(self) -> list[Path] | None:
@@ -134,7 +134,7 @@ class PandocRun:
     def adds_text(self) -> list[str]:
         """Return the options that make pandoc write more than the text that it is given."""
         names = [f"--{name}" for name, _ in self.options if name in _ADDING]
-        return names + [f"{key} (defaults)" for found in self.defaults for key in found if key in _ADDING]
+        return names + [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _ADDING]
 
     def overwrites_input(self) -> bool:
         """Return True if the output is one of the inputs."""
@@ -148,7 +148,7 @@ class PandocRun:
         that goes out verbatim."""
         names = [f"--{name}" for name, _ in self.options if name in _WRITING]
         names += [f"--metadata {v}" for n, v in self.options if n == "metadata" and not (v or "").startswith("lmm")]
-        names += [f"{key} (defaults)" for found in self.defaults for key in found if key in _WRITING]
+        names += [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _WRITING]
         names += [f"-F {name}" for name in self.filters[place + 1 :] if not is_ours(name)]
         return list(dict.fromkeys(names))
 
@@ -159,8 +159,8 @@ class PandocRun:
     @property
     def strips_comments(self) -> bool:
         """True if the reader leaves comments out."""
-        said = [value for name, value in self.options if name == "strip-comments"]
-        return said[-1] != "false" if said else self.value("strip-comments") == "True"
+        values = [value for name, value in self.options if name == "strip-comments"]
+        return values[-1] != "false" if values else self.value("strip-comments") == "True"
 
     @property
     def shifts_headings(self) -> bool:
@@ -171,8 +171,8 @@ class PandocRun:
     def major(self) -> int:
         """Pandoc's major version."""
         version = os.environ.get("PANDOC_VERSION") or run_pandoc(self.executable, ["--version"], None, self.folder)
-        found = re.search(r"(\d+)\.\d+", version)
-        return int(found[1]) if found else 3
+        match = re.search(r"(\d+)\.\d+", version)
+        return int(match[1]) if match else 3
 
     # Inner runs
 
@@ -255,8 +255,8 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
 def find_run() -> PandocRun | None:
     """Return the run of pandoc that is our parent process or a near ancestor, or None if there is
     none that can be seen."""
-    found = find_pandoc()
-    return parse_command_line(found.command[1:], found.names[0], found.folder, found.ident) if found else None
+    process = find_pandoc()
+    return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident) if process else None
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:
@@ -281,16 +281,16 @@ def _add_defaults(run: PandocRun, name: str, depth: int = 0) -> None:
     path = find_defaults(name, run.folder, run.value("data-dir"))
     if path is None or depth > 8:  # without it we would not know what pandoc reads and writes
         raise FilterError(f"The defaults file {name} is not found. Name it by its path: --defaults=FOLDER/{name}.yaml")
-    found = read_defaults(path)
-    if found is None:
+    settings = read_defaults(path)
+    if settings is None:
         return
-    parents = found.get("defaults", [])
+    parents = settings.get("defaults", [])
     for parent in parents if isinstance(parents, list) else [parents]:
         _add_defaults(run, str(parent), depth + 1)
-    run.defaults.append(found)
-    inputs = found.get("input-files") or found.get("input-file") or []
+    run.defaults.append(settings)
+    inputs = settings.get("input-files") or settings.get("input-file") or []
     run.inputs.extend(map(str, inputs if isinstance(inputs, list) else [inputs]))
-    for entry in found.get("filters") or []:
+    for entry in settings.get("filters") or []:
         run.filters.append(str(entry.get("path") or entry.get("type")) if isinstance(entry, dict) else str(entry))
-    if found.get("citeproc") is True:
+    if settings.get("citeproc") is True:
         run.filters.append("citeproc")

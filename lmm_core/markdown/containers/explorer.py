@@ -133,7 +133,7 @@ class Explorer:
         decided: dict[int, Part | None] = {}
         whole = len(view.lines)
         for node in traverse(blocks_to_tree(blocks)):
-            found = [self._metadata(view, one, starts[id(one)]) for one in node.metadata]
+            found = [self._metadata(view, metadata, starts[id(metadata)]) for metadata in node.metadata]
             decided[id(node)] = self._decide(node, found, decided)
             stands = node_block(node)
             if stands is None:

@@ -47,9 +47,9 @@ class Overview:
 
 def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: ScanOpts | None = None) -> Overview:
     """Return an overview of a document. findings: what is wrong in it."""
-    opts, tree, found = opts or ScanOpts(), document.tree, list(findings)
+    opts, tree, problems = opts or ScanOpts(), document.tree, list(findings)
     if tree is None:
-        return Overview("", "", 0, [], [], found)
+        return Overview("", "", 0, [], [], problems)
     closed = closed_parts(tree)
     nodes = [node for node in annotated_parts(tree) if not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, KnitRules())
@@ -59,22 +59,27 @@ def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: 
     missing += _section(tree, opts, texts, closed).missing
     has_header = isinstance(document.blocks[0], HeaderBlock)
     return Overview(
-        tree.written_title, str(tree.get("docid") or ""), words, sections, missing if has_header else ["header"], found
+        tree.written_title,
+        str(tree.get("docid") or ""),
+        words,
+        sections,
+        missing if has_header else ["header"],
+        problems,
     )
 
 
 def _section(node: Node, opts: ScanOpts, texts: SectionTexts, closed: set[int]) -> SectionOverview:
     own = texts.own_words.get(id(node), texts.words.get(id(node), 0))
     level = node.level if isinstance(node, HeadingNode) else node.ancestors[-1].level + 1
-    found = SectionOverview(node.line, level, div_title(node) or node.content, own, types_of(node.get("type")))
+    section = SectionOverview(node.line, level, div_title(node) or node.content, own, types_of(node.get("type")))
     part = texts.only_part(node)
     if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
-        return found
+        return section
     has_hashes = node.metadata and any(hash_pair(node.properties, key) for key in ("questions", "summary"))
     source = source_hash(texts.section(node)) if has_hashes else ""
-    lists = {State.MISSING: found.missing, State.OUTDATED: found.outdated, State.STALE: found.stale}
+    lists = {State.MISSING: section.missing, State.OUTDATED: section.outdated, State.STALE: section.stale}
     for key, threshold in wanted_keys(node, opts):
         state = key_state(node.properties, key, source)
         if state in lists and (texts.words[id(node)] >= threshold or state is not State.MISSING):
             lists[state].append(key)
-    return found
+    return section

@@ -63,14 +63,16 @@ class Removal:
                 if changes and self._edit(block, changes, edited):
                     counts[id(block)] = len(changes.keys() - {HASHES, MAKER, EMPTY, TIGHT})
         try:
-            made, stayed = take_out(blocks, edited, self._tight)
+            cleared, stayed = take_out(blocks, edited, self._tight)
         except MarkdownError as error:
             self.logger.error(f"not cleared: {error}")
             return list(blocks)
-        for kept in stayed:
-            self.logger.error("this block is kept: without it, what follows would be read as something else", kept.line)
+        for block_left in stayed:
+            self.logger.error(
+                "this block is kept: without it, what follows would be read as something else", block_left.line
+            )
         self.count = sum(counts[key] for key in edited.keys() - {id(block) for block in stayed})
-        return made
+        return cleared
 
     def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> bool:
         """Put a block with changes into `edited` (None if it becomes empty). Return False if it cannot be edited."""
@@ -90,8 +92,8 @@ class Removal:
         hashes = read_hashes(node.properties)
         for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
             values = [block for block in node.metadata if f"~{name}" in block.content]
-            kept = [] if self.corrected else [block for block in values if self._is_kept(name, node, block)]
-            if (values or name in hashes) and not kept:
+            staying = [] if self.corrected else [block for block in values if self._is_kept(name, node, block)]
+            if (values or name in hashes) and not staying:
                 yield name
 
     def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
@@ -155,8 +157,8 @@ class Removal:
 
 
 def _holds_system_keys(text: str) -> bool:
-    found = parse_markdown_text(text) if "~" in text else []
-    return any(isinstance(block, MetadataBlock) and _SYSTEM_KEY.search(block.body) for block in found)
+    blocks = parse_markdown_text(text) if "~" in text else []
+    return any(isinstance(block, MetadataBlock) and _SYSTEM_KEY.search(block.body) for block in blocks)
 
 
 def _line_of(block: MetadataBlock, key: str) -> int:

@@ -36,10 +36,10 @@ def div_title(node: Node) -> str:
     if not isinstance(node, TextNode) or node.block is None or ":::" not in node.block.source:
         return ""
     text = node.content
-    found = _TITLED_DIV.match(text)
-    if found is None or "panel-tabset" in parse_attributes(found["attributes"]).classes:
+    opening = _TITLED_DIV.match(text)
+    if opening is None or "panel-tabset" in parse_attributes(opening["attributes"]).classes:
         return ""
-    return split_heading(found["heading"])[0] if Regions(text).div_end(0) == len(text) else ""
+    return split_heading(opening["heading"])[0] if Regions(text).div_end(0) == len(text) else ""
 
 
 def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
@@ -118,8 +118,8 @@ class SectionTexts:
     def _inside(self, div: Node) -> str:
         """Return the content of a div after its heading."""
         text = self.node_texts[id(div)]
-        found = _TITLED_DIV.match(text)
-        return text[found.end() : text.rfind("\n") + 1].strip("\r\n") if found else ""
+        opening = _TITLED_DIV.match(text)
+        return text[opening.end() : text.rfind("\n") + 1].strip("\r\n") if opening else ""
 
     def section(self, node: Node) -> AnnotatorSection:
         """Return a section as a model is asked about it."""
@@ -141,8 +141,8 @@ class SectionTexts:
         return parts[0] if len(parts) == 1 else None
 
     def _own_texts(self, section: HeadingNode) -> list[str]:
-        shown = (node for node in section.texts if not is_hidden(node))
-        return [text for node in shown if (text := self.node_texts[id(node)])]
+        visible = (node for node in section.texts if not is_hidden(node))
+        return [text for node in visible if (text := self.node_texts[id(node)])]
 
 
 def normalize(text: str) -> str:
@@ -170,8 +170,8 @@ def source_hash(section: AnnotatorSection) -> str:
 
 def nearest_summary(parts: Iterable[Node]) -> str:
     """Return the summary of the first of some sections that has one in its metadata, or ""."""
-    found = (part.get("summary") for part in parts)
-    return next((said.strip() for said in found if isinstance(said, str) and said.strip()), "")
+    summaries = (part.get("summary") for part in parts)
+    return next((summary.strip() for summary in summaries if isinstance(summary, str) and summary.strip()), "")
 
 
 def closed_parts(tree: HeadingNode) -> set[int]:

@@ -37,11 +37,11 @@ class CheckedDocument:
     def types(self) -> frozenset[str]:
         """The types that parts have by blocks and `.rag-only` divs."""
         blocks = (block for block in self.blocks if isinstance(block, MetadataBlock))
-        found = [word for block in blocks if not isinstance(block, HeaderBlock) for word in _types(block.content)]
+        types = [word for block in blocks if not isinstance(block, HeaderBlock) for word in _types(block.content)]
         for part in (part for text in self.texts for _, part, _ in text.parts):
-            found += _types(part.metadata or {})
-            found += types_of(part.attributes.pairs.get("type")) if RAG_ONLY in part.attributes.classes else []
-        return frozenset(found)
+            types += _types(part.metadata or {})
+            types += types_of(part.attributes.pairs.get("type")) if RAG_ONLY in part.attributes.classes else []
+        return frozenset(types)
 
     def find_errors(self) -> Iterator[Finding]:
         """Yield each metadata block that cannot be read, those inside divs included."""

@@ -85,11 +85,11 @@ def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
     """Yield what the rules find in a text; each line is reported once, by the first of them."""
     taken: set[int] = set()
     for code, needle, pattern, test, advice in RULES:
-        for found in pattern.finditer(text.padded) if needle in text.source else ():
-            at = text.number(found.start())
-            if at not in taken and (end := test(Place(text, at, found, allowed))):
+        for match in pattern.finditer(text.padded) if needle in text.source else ():
+            at = text.number(match.start())
+            if at not in taken and (end := test(Place(text, at, match, allowed))):
                 taken.update(range(at, end))
-                yield Finding(text.first + at, code, advice.format(**found.groupdict()))
+                yield Finding(text.first + at, code, advice.format(**match.groupdict()))
 
 
 def _div_under_text(place: Place) -> int:
@@ -107,14 +107,14 @@ def _native_under_text(place: Place) -> int:
 
 def _comment(place: Place) -> int:
     """Match a comment named `lmm`, or nearly so with one of our keys, or with our keys alone."""
-    text, at, found = place.text, place.at, place.found
-    end = text.padded.find("-->", found.end())
-    inside = text.padded[found.end() : end if end >= 0 else None]
-    if not found["name"] and not any(key in inside for key in DECIDING):  # as most comments
+    text, at, match = place.text, place.at, place.found
+    end = text.padded.find("-->", match.end())
+    inside = text.padded[match.end() : end if end >= 0 else None]
+    if not match["name"] and not any(key in inside for key in DECIDING):  # as most comments
         return 0
     body = re.sub(r"^[ \t>]*", "", inside, flags=re.M).strip() + "\n"
-    is_ours = _holds_ours(body) if found["name"] else _are_ours(body)
-    is_ours = is_ours or COMMENT_OPEN.match(text.padded, found.start()) is not None
+    is_ours = _holds_ours(body) if match["name"] else _are_ours(body)
+    is_ours = is_ours or COMMENT_OPEN.match(text.padded, match.start()) is not None
     is_comment = (at in text.prose or at in text.comments) and "<!--" in _CODE_SPAN.sub("", place.line)
     return text.comments.get(at, at) + 1 if is_ours and is_comment and not text.is_code_in_item(at) else 0
 
@@ -201,14 +201,14 @@ def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Find
     candidates = [*_COLONS.finditer(text.padded)] if "::" in text.source or "\uff1a" in text.source else []
     fences = _fences(text) if candidates else {}
     opened = 0  # stray colons with a word, which the bare colons below them would close
-    for found in candidates:
-        at, rest = text.number(found.start()), found["rest"]
+    for match in candidates:
+        at, rest = text.number(match.start()), match["rest"]
         if at not in text.prose and at not in fences:
             continue
         if at in fences:
             is_stray = fences[at] and text.is_beside_item(at)
         else:
-            is_stray = len(found["colons"]) > 2 or not {"lmm", *types}.isdisjoint(_WORD.findall(rest))
+            is_stray = len(match["colons"]) > 2 or not {"lmm", *types}.isdisjoint(_WORD.findall(rest))
             is_stray = is_stray and not text.is_indented_code(at)
             if is_stray:
                 closes = not rest.strip(" \t\r:\uff1a")
@@ -220,12 +220,12 @@ def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Find
 
 def _fences(text: CheckedText) -> dict[int, bool]:
     """Return the lines on which divs open (True) or close (False)."""
-    found: dict[int, bool] = {}
+    fences: dict[int, bool] = {}
     for line, part, source in text.parts:
         if source.lstrip(" \t").startswith(":::"):
-            found[line + len(source.splitlines()) - 1] = False
-            found[line] = part.metadata is not None or bool(part.attributes.classes)
-    return found
+            fences[line + len(source.splitlines()) - 1] = False
+            fences[line] = part.metadata is not None or bool(part.attributes.classes)
+    return fences
 
 
 # Types
@@ -266,8 +266,8 @@ def _is_shown(text: CheckedText, at: int) -> bool:
 
 def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Finding]:
     for written, words in _attributes(line):
-        if found := types.intersection(words):
-            yield Finding(number, "type-elsewhere", ELSEWHERE.format(written, min(found)))
+        if types_there := types.intersection(words):
+            yield Finding(number, "type-elsewhere", ELSEWHERE.format(written, min(types_there)))
 
 
 def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:

@@ -26,10 +26,10 @@ def find_mistakes(
     """Return the probable mistakes in a document, by line.
 
     problems: found by the parser; rules: of the project, with the types of its documents."""
-    found = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
-    found += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
-    found += _find_refused_options(document.blocks)
-    return sorted(_once(found), key=lambda finding: finding.line)
+    findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
+    findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
+    findings += _find_refused_options(document.blocks)
+    return sorted(_once(findings), key=lambda finding: finding.line)
 
 
 def report_mistakes(
@@ -37,8 +37,10 @@ def report_mistakes(
 ) -> None:
     """Report the mistakes with some codes, but not what the parser has said about divs, as warnings: the work goes
     on."""
-    found = find_mistakes(CheckedDocument(blocks), rules=rules)
-    wanted = [finding for finding in found if finding.code in codes and not finding.message.startswith(DIV_UNDER_TEXT)]
+    findings = find_mistakes(CheckedDocument(blocks), rules=rules)
+    wanted = [
+        finding for finding in findings if finding.code in codes and not finding.message.startswith(DIV_UNDER_TEXT)
+    ]
     report_findings(wanted, logger, "warning")
 
 
@@ -53,10 +55,10 @@ def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
             yield Finding(block.line, "refused-option", message)
 
 
-def _once(found: Sequence[Finding]) -> list[Finding]:
+def _once(findings: Sequence[Finding]) -> list[Finding]:
     """Return each finding once, without those that another finding explains."""
     first: dict[tuple[int, str], Finding] = {}
-    for finding in found:
+    for finding in findings:
         first.setdefault((finding.line, finding.code), finding)
     lines = {code: {line for line, other in first if other == code} for code in ("no-blank-line", "near-miss")}
     silent = {"stray-colons": lines["no-blank-line"], "not-closed": lines["near-miss"]}

@@ -57,8 +57,8 @@ def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]
 
     rules: name the project's types (the document's own count as well) and the words to allow. Parts with `knit: true`
     are not checked."""
-    found = find_slips(CheckedDocument(blocks), rules)
-    return sorted((finding for finding in found if finding.code != "no-block"), key=lambda finding: finding.line)
+    slips = find_slips(CheckedDocument(blocks), rules)
+    return sorted((finding for finding in slips if finding.code != "no-block"), key=lambda finding: finding.line)
 
 
 def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]:
@@ -69,9 +69,9 @@ def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]
     for node in traverse(document.tree):
         if node.metadata:
             yield from finder.header(node) if isinstance(node, HeaderNode) else finder.metadata(node)
-    kept = _kept_texts(blocks)
+    kept_lines = _kept_texts(blocks)
     for text in document.texts:
-        yield from finder.text(text, text.first in kept)
+        yield from finder.text(text, text.first in kept_lines)
         yield from find_marks(text, rules.allowed)
         yield from find_stray_colons(text, finder.types)
     yield from find_types_elsewhere(blocks, document.texts, finder.types)
@@ -112,8 +112,8 @@ class _NearMissFinder:
 
     def _block(self, content: Mapping[str, Any], source: str, line: int) -> Iterator[Finding]:
         for key, value in content.items():
-            if found := self._block_key(key, value):
-                yield Finding(line + line_of(key, source), *found)
+            if slip := self._block_key(key, value):
+                yield Finding(line + line_of(key, source), *slip)
 
     def _block_key(self, key: str, value: Any) -> tuple[str, str] | None:
         if key == "knit" and not isinstance(value, bool):
@@ -136,8 +136,8 @@ class _NearMissFinder:
         for key, value in block.content.items():
             if key in self.allowed:
                 continue
-            if found := self._header_key(key, value) or self._header_type(key, value, node):
-                yield Finding(block.line + line_of(key, block.source), *found)
+            if slip := self._header_key(key, value) or self._header_type(key, value, node):
+                yield Finding(block.line + line_of(key, block.source), *slip)
         for name in options_in(block.content):
             if name not in OPTIONS:
                 message = f"there is no option `lmm: {name}` ({', '.join(sorted(OPTIONS))})"
@@ -174,8 +174,8 @@ class _NearMissFinder:
                 yield from self._block(part.metadata, source, text.first + line) if not keeps else ()
                 kept_from = line + len(source.splitlines()) if keeps else kept_from
             elif not part.error:
-                kept = kept_from <= line and not "".join(text.lines[kept_from:line]).strip("> \t\r\ufeff")
-                yield from (Finding(text.first + line, *found) for found in self._div(part, source, kept))
+                is_div_kept = kept_from <= line and not "".join(text.lines[kept_from:line]).strip("> \t\r\ufeff")
+                yield from (Finding(text.first + line, *slip) for slip in self._div(part, source, is_div_kept))
 
     def _div(self, part: Part, source: str, is_kept: bool) -> Iterator[tuple[str, str]]:
         attributes = part.attributes
@@ -238,16 +238,16 @@ def _no_switch(value: Any) -> str:
 
 def _is_text(value: Any) -> bool:
     values = value if isinstance(value, list) else [value]
-    return bool(values) and all(isinstance(one, str) for one in values)
+    return bool(values) and all(isinstance(text, str) for text in values)
 
 
 def line_of(key: str, source: str) -> int:
     """Return the line of a key in a block, from 0."""
-    found = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
-    return source.count("\n", 0, found.start()) - count_lead(source) if found else 0
+    match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", source, re.M)
+    return source.count("\n", 0, match.start()) - count_lead(source) if match else 0
 
 
 def _holds_metadata(source: str) -> bool:
-    found = _CODE.search(source)
-    content = parse_metadata(found["body"]).content if found else None
+    match = _CODE.search(source)
+    content = parse_metadata(match["body"]).content if match else None
     return any(key.startswith("~") or key in (*SWITCHES, *TEXTS) for key in content or ())

@@ -72,19 +72,19 @@ class CheckedText:
     def _regions(self) -> dict[int, int]:
         """Map each line outside code to itself, the first line of code to -1, and that of a long comment to its last
         line."""
-        found: dict[int, int] = {}
+        regions: dict[int, int] = {}
         end, comment = "", -1
         starts = {*accumulate((block.source.count("\n") for block in self._blocks), initial=0)}
         for at, line in enumerate(self.lines):
             if at in starts:  # nothing goes on behind a block
-                found |= {comment: len(self.lines)} if comment >= 0 else {}
+                regions |= {comment: len(self.lines)} if comment >= 0 else {}
                 end, comment = "", -1
             if end:
                 end = "" if end in line.lower() else end
-                found |= {comment: at} if comment >= 0 and not end else {}
+                regions |= {comment: at} if comment >= 0 and not end else {}
                 comment = comment if end else -1
             elif opened := FENCE.match(line):
-                end, found[at] = opened[1], -1
+                end, regions[at] = opened[1], -1
             elif opened := _VERBATIM.match(line):
                 end = f"</{opened[1].lower()}" if f"</{opened[1].lower()}" not in line.lower() else ""
             elif "<!--" in line and "-->" not in line.rpartition("<!--")[2]:
@@ -92,8 +92,8 @@ class CheckedText:
             elif line.count("$$") % 2:
                 end = "$$"
             else:
-                found[at] = at
-        return found | ({comment: len(self.lines)} if comment >= 0 else {})
+                regions[at] = at
+        return regions | ({comment: len(self.lines)} if comment >= 0 else {})
 
     def number(self, pos: int) -> int:
         """Return the line that a position of `padded` lies in; that of a line end begins the next line."""
@@ -149,6 +149,6 @@ def column(line: str) -> int:
 def item_starts(line: str) -> list[int]:
     """Return where the texts begin of the list items that a line opens, one in the other."""
     starts: list[int] = []
-    while found := _ITEM.match(line, starts[-1] if starts else 0):
-        starts.append(found.end())
+    while item := _ITEM.match(line, starts[-1] if starts else 0):
+        starts.append(item.end())
     return starts

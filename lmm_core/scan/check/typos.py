@@ -32,7 +32,7 @@ MEANT = (
 
 def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
     """Return the rules with the types that parts of some documents have."""
-    return replace(rules, types=rules.types | all_types(CheckedDocument(one.blocks) for one in documents))
+    return replace(rules, types=rules.types | all_types(CheckedDocument(document.blocks) for document in documents))
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
@@ -63,7 +63,7 @@ def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) ->
     """Report what has to be corrected in some files as errors. Files that cannot be read are passed over."""
     documents = [*read_documents(paths)]
     rules = with_types(rules, documents)
-    for line in typo_lines([(str(one.file.path), one) for one in documents], rules):
+    for line in typo_lines([(str(document.file.path), document) for document in documents], rules):
         logger.error(line)
 
 

@@ -38,8 +38,8 @@ def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) ->
     try:
         return for_document(project, header_content(blocks))
     except ConfigError as error:
-        for one in wrong_values(blocks, error):
-            logger.error(one.message, one.line)
+        for finding in wrong_values(blocks, error):
+            logger.error(finding.message, finding.line)
         return None
 
 

@@ -29,16 +29,16 @@ def load_pass(name: str) -> Pass:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found = getattr(importlib.import_module(module), function)
+        own_pass = getattr(importlib.import_module(module), function)
     except ModuleNotFoundError as error:
         if error.name is None or not (module == error.name or module.startswith(f"{error.name}.")):
             raise
         raise PassError(f"{name}: there is no module {error.name!r} in {folder} or among the installed ones") from None
     except AttributeError:
         raise PassError(f"{name}: there is no {function!r} in {module}") from None
-    if not callable(found):
+    if not callable(own_pass):
         raise PassError(f"{name}: {function!r} is not a function")
-    return found  # type: ignore[no-any-return]
+    return own_pass  # type: ignore[no-any-return]
 
 
 def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> list[Block]:
@@ -47,16 +47,16 @@ def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> lis
     If a model fails, report it and return the document unchanged. Raise PassError if the result is no list of blocks,
     and any error of the pass itself."""
     try:
-        made = function(list(blocks))
-        if inspect.iscoroutine(made):
+        result = function(list(blocks))
+        if inspect.iscoroutine(result):
             from ...models.chat import run
 
-            made = run(made)
+            result = run(result)
     except ModelError as error:
         logger.error(str(error))
         return list(blocks)
     kinds = (TextBlock, ErrorBlock, HeadingBlock, MetadataBlock)
-    if not isinstance(made, list) or not all(isinstance(block, kinds) for block in made):
+    if not isinstance(result, list) or not all(isinstance(block, kinds) for block in result):
         name = getattr(function, "__name__", "the pass")
         raise PassError(f"{name}: a pass has to return a list of blocks (at least the list that it was given)")
-    return made
+    return result

@@ -239,5 +239,5 @@ async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> li
     return list(await work(blocks, file, located))
 
 
-def _same(one: Path, other: Path) -> bool:
-    return other.exists() and one.samefile(other)
+def _same(path: Path, other: Path) -> bool:
+    return other.exists() and path.samefile(other)

@@ -56,34 +56,34 @@ def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: Logge
 def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: LoggerBase) -> Decision:
     if report_broken_edits(blocks, logger):
         return Decision(list(blocks))
-    made: list[Block] = []
+    decided: list[Block] = []
     decision, ending = Decision([]), None
     above: dict[int, str] = {}  # the white space of the blocks above rejected edits that a blank line had set apart
     for at, block in enumerate(blocks):
         edit = read_edit(block)
-        owner = _owner(made, edit) if edit else None
-        if edit is None or not _is_at(block, made, owner, line):
-            made.append(block)
+        owner = _owner(decided, edit) if edit else None
+        if edit is None or not _is_at(block, decided, owner, line):
+            decided.append(block)
         elif owner is None or (accept and _problem_in(edit.new)):
             logger.error(_refusal(edit, owner), block.line)
-            made.append(block)
+            decided.append(block)
         else:
             decision.count += 1
             is_last = at == len(blocks) - 1
-            text, known = _decided(made, owner, edit, accept, decision, logger), _known(made[owner])
-            region = _with_trailing_space(text, made[owner], block, is_last, edit.old is None)
-            made[owner] = _without_request(made[owner]) if accept else _decided_block(made[owner])
-            if not accept and "above" in known:
-                above[id(made[-1])] = str(known["above"])
-            ending = str(known.get("before") or "") if text is None and is_last else None
-            made.append(region)
+            text, record = _decided(decided, owner, edit, accept, decision, logger), _known(decided[owner])
+            region = _with_trailing_space(text, decided[owner], block, is_last, edit.old is None)
+            decided[owner] = _without_request(decided[owner]) if accept else _decided_block(decided[owner])
+            if not accept and "above" in record:
+                above[id(decided[-1])] = str(record["above"])
+            ending = str(record.get("before") or "") if text is None and is_last else None
+            decided.append(region)
     if line is not None and not decision.count:
         logger.error(f"no edit waits at line {line}")
-    made = _set_apart(settle(blocks, [block for block in made if block.source]), blocks)
-    made = [_with_former_space(block, above[id(block)]) if id(block) in above else block for block in made]
+    decided = _set_apart(settle(blocks, [block for block in decided if block.source]), blocks)
+    decided = [_with_former_space(block, above[id(block)]) if id(block) in above else block for block in decided]
     if ending is not None:
-        made[-1] = _with_former_space(made[-1], ending)
-    decision.blocks = parse_markdown_text(serialize_blocks(made)) if decision.count else list(blocks)
+        decided[-1] = _with_former_space(decided[-1], ending)
+    decision.blocks = parse_markdown_text(serialize_blocks(decided)) if decision.count else list(blocks)
     return decision
 
 
@@ -93,21 +93,25 @@ def _refusal(edit: Edit, owner: int | None) -> str:
     return f"edit {edit.ident} not accepted: in the new text, {_problem_in(edit.new)}"
 
 
-def _set_apart(made: list[Block], before: Sequence[Block]) -> list[Block]:
+def _set_apart(blocks: list[Block], before: Sequence[Block]) -> list[Block]:
     """Return the blocks with a blank line after each new text, so that it does not swallow the next block."""
     old = {id(block) for block in before}
-    for at in range(1, len(made)):
-        previous = made[at - 1]
-        if isinstance(previous, TextBlock) and id(previous) not in old and not _is_separate(previous.source, made[at]):
-            made[at] = prefix_block(made[at], newline_of(previous.source))
-    return made
+    for at in range(1, len(blocks)):
+        previous = blocks[at - 1]
+        if (
+            isinstance(previous, TextBlock)
+            and id(previous) not in old
+            and not _is_separate(previous.source, blocks[at])
+        ):
+            blocks[at] = prefix_block(blocks[at], newline_of(previous.source))
+    return blocks
 
 
 def _is_separate(source: str, following: Block) -> bool:
     if ends_blank(source):
         return True
-    found = parse_markdown_text(source + following.source)
-    return serialize_blocks(found[-1:]) == following.source
+    parsed = parse_markdown_text(source + following.source)
+    return serialize_blocks(parsed[-1:]) == following.source
 
 
 def _problem_in(text: str) -> str:
@@ -118,39 +122,39 @@ def _problem_in(text: str) -> str:
                  if "not closed" in problem.message or problem in markers), "")  # fmt: skip
 
 
-def _owner(made: Sequence[Block], edit: Edit) -> int | None:
+def _owner(above: Sequence[Block], edit: Edit) -> int | None:
     """Return the position of the metadata block that an edit belongs to, or None."""
-    at = len(made) - 1
-    while at >= 0 and isinstance(made[at], MetadataBlock):
-        block = made[at]
+    at = len(above) - 1
+    while at >= 0 and isinstance(above[at], MetadataBlock):
+        block = above[at]
         if isinstance(block, MetadataBlock) and open_edit(block) == edit.ident:
             return at
         at -= 1
     return None
 
 
-def _is_at(region: Block, made: Sequence[Block], owner: int | None, line: int | None) -> bool:
+def _is_at(region: Block, above: Sequence[Block], owner: int | None, line: int | None) -> bool:
     if line is None:
         return True
-    first = made[owner].line if owner is not None else region.line
+    first = above[owner].line if owner is not None else region.line
     return first <= line < region.line + len(region.source.rstrip().split("\n"))
 
 
 def _decided(
-    made: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
+    above: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
 ) -> str | None:
     """Return the text that replaces the edit, without white space after it; None for no text."""
-    block = made[owner]
-    known = _known(block)
+    block = above[owner]
+    record = _known(block)
     if accept:
         text, unplaced = carry_metadata(edit.old or "", edit.new)
         decision.unplaced += unplaced
         return text
-    if edit.old is not None and digest(edit.old) != known.get("old"):
+    if edit.old is not None and digest(edit.old) != record.get("old"):
         logger.info(
             f"edit {edit.ident}: the old text has been changed by hand since, and is used as it is now", block.line
         )
-    return None if edit.old is None else str(known.get("before") or "") + edit.old
+    return None if edit.old is None else str(record.get("before") or "") + edit.old
 
 
 def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
@@ -196,8 +200,8 @@ def trailing_space(source: str) -> str:
 
 
 def _known(block: Block) -> dict[str, Any]:
-    found = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
-    return found if isinstance(found, dict) else {}
+    record = block.content.get(EDIT_KEY) if isinstance(block, MetadataBlock) else None
+    return record if isinstance(record, dict) else {}
 
 
 def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
@@ -208,7 +212,7 @@ def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
     places, unplaced = _find_places(parse_markdown_text(old), rest)
     carried: list[Block] = []
     for at, block in enumerate(rest):
-        carried += [one for place, one in places if place == at]
+        carried += [metadata for place, metadata in places if place == at]
         carried.append(block)
     return serialize_blocks(settle(rest, carried)), unplaced
 
@@ -224,21 +228,21 @@ def _find_places(old: Sequence[Block], new: Sequence[Block]) -> tuple[list[tuple
         if isinstance(block, MetadataBlock):
             waiting.append(block)
             continue
-        found = next((n for n in range(at, len(new)) if _is_same_block(new[n], block)), None) if waiting else None
-        if found is not None:
-            places += [(found, one) for one in waiting]
-            at = found
+        place = next((n for n in range(at, len(new)) if _is_same_block(new[n], block)), None) if waiting else None
+        if place is not None:
+            places += [(place, metadata) for metadata in waiting]
+            at = place
         else:
-            unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+            unplaced += [trim_blank_lines(metadata.source) for metadata in waiting if _is_writers(metadata)]
         waiting = []
-    unplaced += [trim_blank_lines(one.source) for one in waiting if _is_writers(one)]
+    unplaced += [trim_blank_lines(metadata.source) for metadata in waiting if _is_writers(metadata)]
     return places, unplaced
 
 
-def _is_same_block(one: Block, other: Block) -> bool:
-    if isinstance(one, HeadingBlock) and isinstance(other, HeadingBlock):
-        return (one.level, one.title) == (other.level, other.title)
-    return type(one) is type(other) and trim_blank_lines(one.source) == trim_blank_lines(other.source)
+def _is_same_block(block: Block, other: Block) -> bool:
+    if isinstance(block, HeadingBlock) and isinstance(other, HeadingBlock):
+        return (block.level, block.title) == (other.level, other.title)
+    return type(block) is type(other) and trim_blank_lines(block.source) == trim_blank_lines(other.source)
 
 
 def _is_writers(block: MetadataBlock) -> bool:

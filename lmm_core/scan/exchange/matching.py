@@ -40,16 +40,19 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
     A block matches with the same source, or with the same first messages and value of `key`; preferably before the same
     text. No block is returned twice."""
     free = _annotating(blocks)
-    texts = {id(one): _text_at(one.node) for one in asked}
-    found: dict[int, MetadataBlock] = {}
+    texts = {id(question): _text_at(question.node) for question in asked}
+    matches: dict[int, MetadataBlock] = {}
     for same_text, is_same in product((True, False), (_has_same_source, _continues)):
-        for one in asked:
-            hits = (at for at, (block, text) in enumerate(free)
-                    if (not same_text or text == texts[id(one)]) and is_same(block, one.block, key))  # fmt: skip
-            at = None if id(one) in found else next(hits, None)
+        for question in asked:
+            hits = (
+                at
+                for at, (block, text) in enumerate(free)
+                if (not same_text or text == texts[id(question)]) and is_same(block, question.block, key)
+            )
+            at = None if id(question) in matches else next(hits, None)
             if at is not None:
-                found[id(one)] = free.pop(at)[0]
-    return found
+                matches[id(question)] = free.pop(at)[0]
+    return matches
 
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
@@ -75,6 +78,6 @@ def _has_same_source(block: MetadataBlock, asked: MetadataBlock, _key: str) -> b
 
 def _continues(block: MetadataBlock, asked: MetadataBlock, key: str) -> bool:
     texts = [message.text for message in asked.messages]
-    found = [message.text for message in block.messages[: len(texts)]]
+    first_texts = [message.text for message in block.messages[: len(texts)]]
     value = asked.content.get(key)
-    return bool(texts or value) and found == texts and block.content.get(key) == value
+    return bool(texts or value) and first_texts == texts and block.content.get(key) == value

@@ -31,10 +31,10 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list
     recorded = read_chat(block.content.get(CHAT_KEY))
     starts = [at for at, (starts, _) in enumerate(typed) if starts]
     texts = [text for _, text in typed[starts[-1] if starts else 0 :]]
-    said = [text for speaker, text in recorded if speaker == "user"]
-    if starts and (not said or _one_line(said[0]) != _one_line(texts[0])):
+    user_texts = [text for speaker, text in recorded if speaker == "user"]
+    if starts and (not user_texts or _one_line(user_texts[0]) != _one_line(texts[0])):
         return [], [], texts
-    return recorded, _take_unanswered(recorded), _not_said(texts, said)
+    return recorded, _take_unanswered(recorded), _not_said(texts, user_texts)
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
@@ -45,8 +45,8 @@ def _take_unanswered(recorded: list[Entry]) -> list[str]:
     return [text for text in texts if text.strip()]
 
 
-def _not_said(texts: list[str], said: list[str]) -> list[str]:
-    rest = [_one_line(text) for text in said]
+def _not_said(texts: list[str], recorded: list[str]) -> list[str]:
+    rest = [_one_line(text) for text in recorded]
     new = []
     for text in texts:
         if _one_line(text) in rest:
@@ -73,10 +73,10 @@ def read_chat(value: Any) -> list[Entry]:
 
 
 def _entry(speaker: str, text: Any) -> Entry:
-    said = "" if text is None else str(text)
+    words = "" if text is None else str(text)
     if speaker in ("user", "query", "message"):
-        return "user", said
-    return ("note", said) if speaker == "note" else ("model", said)
+        return "user", words
+    return ("note", words) if speaker == "note" else ("model", words)
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
@@ -86,8 +86,8 @@ def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerB
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)
-    made = [cleared for block in blocks if (cleared := _cleared(block, edits, logger)) is not None]
-    return settle_safely(blocks, made)
+    remaining = [cleared for block in blocks if (cleared := _cleared(block, edits, logger)) is not None]
+    return settle_safely(blocks, remaining)
 
 
 def _cleared(block: Block, edits: bool, logger: LoggerBase) -> Block | None:

@@ -62,8 +62,8 @@ class Talk:
         """Return as much of a part's text as fits beside the spoken texts."""
         from ...models.tokens import count_tokens
 
-        said = [*titles_path(node), _around(node), *spoken]
-        spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join(said))
+        beside = [*titles_path(node), _around(node), *spoken]
+        spent = REPLY_TOKENS + count_tokens(self.chat.system + self.system + "\n".join(beside))
         return fit_text(node, max(self.tokens - spent, self.tokens // 4), count_tokens)
 
 
