@@ -248,7 +248,7 @@
     return el("li", {}, el("a", { href: ask.address(section.page, section.anchor) },
       above.length ? el("span", { class: "lmm-ask-quiet" }, ask.between(above, " › "), " › ") : null,
       el("strong", {}, ask.shown(section.title || section.titles.at(-1) || section.page)),
-      passage?.kind ? el("span", { class: "lmm-ask-type" }, ask.typeName(passage.type)) : null,
+      passage?.type ? el("span", { class: "lmm-ask-type" }, ask.typeName(passage.type)) : null,
       question ? el("span", { class: "lmm-ask-question" }, `${t("answers")} `, ask.shown(question)) : null,
       el("span", { class: "lmm-ask-snippet" }, ask.search.snippet(text, terms, start).map(piece))));
   }
