@@ -88,9 +88,9 @@ class ModelOptions:
     timeout: float = key(60.0, "seconds for one request", gt=0, allow_inf_nan=False)
     max_retries: int = key(2, "further attempts after a request that failed", ge=0)
     max_concurrency: int = key(16, "requests at the same time", ge=1)
-    context_tokens: int = key(100_000, "tokens that a chat or an edit may send: less for small models", ge=1000)
-    max_tokens: int = key(0, "tokens that a reply may have; 0: by what is asked", ge=0)
-    temperature: float = key(-1.0, "0 to 2: how freely replies are worded; -1: as the server has it", ge=-1, le=2)
+    context_tokens: int = key(100_000, "most tokens that a chat or an edit sends; less for small models", ge=1000)
+    max_tokens: int = key(0, "most tokens of a reply; 0: depends on the task", ge=0)
+    temperature: float = key(-1.0, "0 to 2: how freely replies are worded; -1: the server's default", ge=-1, le=2)
     extra: Mapping[str, Any] = field(
         default_factory=dict, metadata={"description": "further parameters of the provider: { top_p = 0.9 }"}
     )
@@ -112,8 +112,8 @@ class ScanOpts:
     titles: bool = key(False, "the path of titles of each section")
     questions: bool = key(True, "the questions that a section answers")
     summaries: bool = key(True, "a summary of each section")
-    questions_threshold: int = key(15, "words from which on a section gets questions", ge=0)
-    summary_threshold: int = key(50, "words from which on a section gets a summary", ge=0)
+    questions_threshold: int = key(15, "fewest words of a section that gets questions", ge=0)
+    summary_threshold: int = key(50, "fewest words of a section that gets a summary", ge=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,10 @@ class SplitOpts:
 
     `rules` say which divs are RAG-only."""
 
-    size: int = key(1000, "characters that a chunk should have", ge=1)
-    max_size: int = key(2000, "characters that a chunk may have", ge=1)
-    overlap: int = key(0, "characters that a chunk repeats of the one before", ge=0)
-    unit: SizeUnit = key("characters", "the unit of the sizes")
+    size: int = key(1000, "characters of a usual chunk", ge=1)
+    max_size: int = key(2000, "most characters of a chunk", ge=1)
+    overlap: int = key(0, "characters repeated from the chunk before", ge=0)
+    unit: SizeUnit = key("characters", "unit of these sizes")
     documents: int = key(0, "0: sections; N: of at most N characters", ge=0)
     rules: KnitRules = field(default_factory=KnitRules)
 
@@ -153,19 +153,15 @@ class KnitOptions:
 
     div_types: _Texts = key((), 'more classes of fenced divs that are RAG-only; "-exercise" takes one out')
     keep: _Texts = key((), "types that stay in the notes")
-    allowed_words: _Texts = key(
-        (), "classes and keys that are meant as they stand, however near to a type or key of ours"
-    )
+    allowed_words: _Texts = key((), "classes and keys that are no typing errors, although near to a type or key")
 
 
 @dataclass(frozen=True, slots=True)
 class FilePatterns:
     """The documents of the project's folders: `[files]`. Patterns start from the project's root."""
 
-    include: _Texts = key(
-        (), "patterns as in .gitignore: which documents of a folder are taken; [] for the default", pattern_problem
-    )
-    exclude: _Texts = key((), "patterns as in .gitignore: which of them are left out", pattern_problem)
+    include: _Texts = key((), "patterns as in .gitignore: documents to take; [] for the default", pattern_problem)
+    exclude: _Texts = key((), "patterns as in .gitignore: documents to leave out", pattern_problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +170,7 @@ class SiteOptions:
 
     title: str = key("", 'of the course; "": that of its first page')
     author: str = key("", "named at the foot of each page")
-    date: str = key("", "stands beside the author, as it is written")
+    date: str = key("", "shown beside the author, as written")
     footer: str = key("", "further text at the foot of each page, such as a licence")
     favicon: str = key("", 'a picture in the course: "figures/icon.svg"', _folder)
     color: str = key("", 'of links and the head: "#7a1f5c"', _COLOR)
@@ -214,8 +210,8 @@ class EmbeddingOptions:
         "default", "none", "content", "merged", "multivector", "sparse", "sparse_content", "sparse_merged",
         "sparse_multivector", "bm25", "hybrid",
     ] = key(DEFAULT, "default: hybrid with an embedding model, else bm25")  # fmt: skip
-    annotations: _Texts = key(("titles", "questions"), "metadata that is encoded with a text: its own, else inherited")
-    own_annotations: _Texts = key((), "metadata that is encoded with a text only if its own")
+    annotations: _Texts = key(("titles", "questions"), "metadata encoded with a text: its own, else inherited")
+    own_annotations: _Texts = key((), "metadata encoded with a text only if its own")
     language: str = key("", 'of texts whose header has no `lang` ("en", "de"); "": recognized')
 
 
@@ -267,13 +263,13 @@ class AskOptions:
         "", "how answers should sound, in the teacher's words; the rules on sources and refusal hold", max_length=10_000
     )
     queries: Literal["default", "keywords", "model"] = key(
-        DEFAULT, "how a question is searched for; default: model if one is named"
+        DEFAULT, "how search queries are made; default: by a model if one is named"
     )
     rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)')
-    budget: int = key(1000, "tokens of the notes that the model is shown", ge=200)
-    tool_calls: int = key(4, "times that the model may look further into the notes", ge=0)
+    budget: int = key(1000, "tokens of the notes that the model sees", ge=200)
+    tool_calls: int = key(4, "how often the model may look further into the notes", ge=0)
     off_topic: Literal["answer", "refuse"] = key(
-        "answer", "what to do with questions about something else than `subjects`; a model tells"
+        "answer", "what to do with questions on other subjects; the model decides"
     )
     subjects: _Texts = key((), 'of the course: ["descriptive statistics", "linear models"]', max_length=50)
 
@@ -298,7 +294,7 @@ class ServeOptions:
     answer may come; `search_timeout`: seconds for searching the notes, of which each model that helps has a quarter."""
 
     title: str = key("", 'the name on its page and box; "": that of the course', max_length=200)
-    greeting: str = key("", "what is said before the first question", max_length=1000)
+    greeting: str = key("", "text before the first question", max_length=1000)
     language: str = key("", 'of its texts: "en", "de", "fr", "es" or "it"; "": of the first page', _LANGUAGE)
     origins: _Texts = key((), 'sites whose pages may ask, beside its own: "https://course.example.org"', _ORIGIN)
     hosts: _Texts = key(
@@ -309,12 +305,10 @@ class ServeOptions:
     concurrency: int = key(50, "answers, and requests to a model, at the same time", ge=1)
     timeout: float = key(120.0, "seconds for an answer", gt=0, allow_inf_nan=False)
     record: Literal["off", "questions", "conversations"] = key(
-        "off", "what is kept for `lmm asked`, without who asked; the pages say so"
+        "off", "what to record for `lmm asked`, without names; the pages say so"
     )
-    keep_days: int = key(365, "days after which what is recorded is deleted", ge=1, le=36_500)
-    privacy: str = key(
-        "", "where readers learn more of that: an address, or a page of the site", _PAGE, max_length=1000
-    )
+    keep_days: int = key(365, "days until a recording is deleted", ge=1, le=36_500)
+    privacy: str = key("", "more about the recording: an address, or a page of the site", _PAGE, max_length=1000)
     empty: str = ""
     too_long: str = ""
     off_topic: str = ""
@@ -338,14 +332,14 @@ class ConfigTables:
     spelling: Spelling = key("div", 'of new blocks in documents without any: "div", "native" or "comment"')
     major: ModelOptions = key(ModelOptions(), "the model for chats and edits")
     minor: ModelOptions = key(ModelOptions(), "the model for annotations")
-    aux: ModelOptions = key(ModelOptions(), "the model for small helps")
-    RAG: ScanOpts = key(ScanOpts(), "which annotations are made")
+    aux: ModelOptions = key(ModelOptions(), "the model for search queries and reranking")
+    RAG: ScanOpts = key(ScanOpts(), "which annotations are written")
     prompts: PromptFiles = key(
         PromptFiles(), 'files with prompts in your own words, like "_prompts/chat.md": lmm config prompts'
     )
     knit: KnitOptions = key(KnitOptions(), "what is left out of the lecture notes")
     files: FilePatterns = key(FilePatterns(), "which documents of a folder are taken")
-    site: SiteOptions = key(SiteOptions(), "the site that is made without Quarto")
+    site: SiteOptions = key(SiteOptions(), "the site made without Quarto")
     sources: Mapping[str, SourceOptions] = field(
         default_factory=dict, metadata={"description": "servers of models, beside those that are known"}
     )
@@ -353,7 +347,7 @@ class ConfigTables:
     storage: StorageOptions = key(StorageOptions(), "where the index is")
     database: DatabaseOptions = key(DatabaseOptions(), "the collections of the index")
     split: SplitOpts = key(SplitOpts(), "how texts are cut into chunks")
-    retrieve: RetrieveOptions = key(RetrieveOptions(), "what a search knows beside the notes")
+    retrieve: RetrieveOptions = key(RetrieveOptions(), "help for the search")
     ask: AskOptions = key(AskOptions(), "how questions are answered")
     serve: ServeOptions = key(ServeOptions(), "who may ask the server, and how much")
 
