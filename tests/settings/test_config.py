@@ -669,6 +669,7 @@ def test_with_a_key_openai_works(monkeypatch):
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
         ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
         ("embedding", {"major": "ollama/x"}, "none"),
+        ("embedding", {"embedding": "None"}, "none"),
         ("embedding", {"embedding": "extractive"}, "none"),
         (
             "embedding",
