@@ -76,7 +76,7 @@ MOST_LINES = {
     "retrieve": 4111,
     "scan": 4867,
     "serving": 1584,
-    "settings": 1933,
+    "settings": 1927,
     "store": 1918,
     "study": 2627,
     "vector_store_qdrant": 179,
