@@ -18,9 +18,8 @@ from tests.indexing import EXERCISE, document, lmm
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE
 from tests.warm import search_path, start_server
 
-settings.register_profile(
-    "tests", max_examples=25, deadline=None
-)  # how long an example takes is the machine's business
+# EXAMPLES=200 looks longer for examples; how long one takes depends on the machine
+settings.register_profile("tests", max_examples=int(os.environ.get("EXAMPLES", "25")), deadline=None)
 settings.load_profile("tests")
 pytest.register_assert_rewrite("tests.routes")  # what it asserts is said in full
 

@@ -1,7 +1,7 @@
 """Reading and editing the YAML of a block."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import MarkdownError
@@ -10,8 +10,6 @@ from lmm_core.markdown.metadata.body import dump_entry, edit_metadata, key_spans
 from lmm_core.markdown.metadata.ownership import digest, find_key
 from lmm_core.markdown.spelling import make_block
 from tests.strategies import KEYS, bodies, values
-
-often = settings(max_examples=150, deadline=None)
 
 
 def content(body):
@@ -147,7 +145,6 @@ def test_line_ends_do_not_change_a_message():
 # Editing
 
 
-@often
 @given(bodies(), st.sampled_from([*KEYS, "new", "~new", "~~new"]), values)
 def test_setting_a_key_changes_its_lines_alone(made, key, value):
     body, _ = made
@@ -163,7 +160,6 @@ def test_setting_a_key_changes_its_lines_alone(made, key, value):
         assert all(line in kept for line in lines(body))
 
 
-@often
 @given(bodies(), st.sampled_from(KEYS))
 def test_deleting_a_key_removes_its_lines_alone(made, key):
     body, keys = made
@@ -175,14 +171,12 @@ def test_deleting_a_key_removes_its_lines_alone(made, key):
     assert after == "".join(kept)
 
 
-@often
 @given(bodies(), st.sampled_from(KEYS), values)
 def test_setting_a_key_again_changes_nothing(made, key, value):
     once = edit_metadata(made[0], {key: value})
     assert edit_metadata(once, {key: value}) == once
 
 
-@often
 @given(bodies())
 def test_every_line_of_a_value_is_in_its_span(made):
     body, keys = made
@@ -191,7 +185,6 @@ def test_every_line_of_a_value_is_in_its_span(made):
         assert content("".join(lines(body)[start:stop])) == {key: content(body)[key]}
 
 
-@often
 @given(values, st.booleans())
 def test_what_is_written_is_read_again(value, flow):
     assert content(dump_entry("key", value, flow)) == {"key": value}
@@ -312,7 +305,6 @@ def test_a_longer_fence_leaves_what_is_around_it(after):
     assert edited.source.endswith(":::\n" + after[: len(after) - len(after.lstrip("\n"))])
 
 
-@often
 @given(values, st.sampled_from(["native", "div", "comment"]))
 def test_a_made_block_holds_what_was_put_in(value, spelling):
     source = make_block(dump_entry("key", value), spelling).source
@@ -321,7 +313,6 @@ def test_a_made_block_holds_what_was_put_in(value, spelling):
     assert blocks[1].content == {"key": value}
 
 
-@often
 @given(values)
 def test_a_closed_entry_keeps_its_value_and_holds_no_dashes(value):
     entry = dump_entry("a--b", value, closed=True)
@@ -329,7 +320,6 @@ def test_a_closed_entry_keeps_its_value_and_holds_no_dashes(value):
     assert parse_metadata(entry).content == parse_metadata(dump_entry("a--b", value)).content == {"a--b": value}
 
 
-@often
 @given(st.lists(st.text("ab:#'\"-é \\", max_size=12), max_size=40).map(" ".join), st.sampled_from(["k", "~summary"]))
 def test_a_long_value_goes_on_in_the_next_line_and_stays_the_same(value, key):
     for made in (dump_entry(key, value), dump_entry(key, [value, {"in": value}])):

@@ -1,7 +1,7 @@
 """From text to blocks and back."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.markdown import (
     ErrorBlock,
@@ -14,8 +14,6 @@ from lmm_core.markdown import (
     serialize_blocks,
 )
 from tests.strategies import any_text, markdown
-
-often = settings(max_examples=150, deadline=None)
 
 
 def kinds(text):
@@ -43,19 +41,16 @@ def problems(text):
 # Nothing is lost
 
 
-@often
 @given(any_text)
 def test_any_text_comes_back_byte_for_byte(text):
     assert serialize_blocks(parse_markdown_text(text)) == text
 
 
-@often
 @given(markdown())
 def test_markdown_comes_back_byte_for_byte(text):
     assert serialize_blocks(parse_markdown_text(text)) == text
 
 
-@often
 @given(markdown().filter(lambda text: text.strip("\ufeff \t\r\n")))
 def test_every_block_knows_its_line(text):
     at = 0
@@ -66,13 +61,11 @@ def test_every_block_knows_its_line(text):
         at += len(block.source)
 
 
-@often
 @given(markdown())
 def test_no_block_is_empty(text):
     assert all(block.source for block in parse_markdown_text(text))
 
 
-@often
 @given(markdown())
 def test_a_metadata_block_holds_its_body(text):
     for block in parse_markdown_text(text):
@@ -81,7 +74,6 @@ def test_a_metadata_block_holds_its_body(text):
             assert block.body == "" or block.body.endswith("\n")
 
 
-@often
 @given(any_text.filter(lambda text: "\r" not in text))
 def test_line_ends_do_not_change_what_is_what(text):
     assert kinds(text) == kinds(text.replace("\n", "\r\n"))

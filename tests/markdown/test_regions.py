@@ -1,7 +1,7 @@
 """What is never cut nor searched, and what is not closed."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.markdown import HeadingBlock, MetadataBlock, TextBlock, parse_markdown_text
 from tests.strategies import markdown
@@ -86,7 +86,6 @@ def test_what_is_closed_is_not_reported():
     assert problems == []
 
 
-@settings(max_examples=150, deadline=None)
 @given(markdown())
 def test_problems_name_lines_that_are_there(text):
     problems = []

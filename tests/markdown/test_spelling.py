@@ -3,7 +3,7 @@
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.errors import MarkdownError
 from lmm_core.markdown import MetadataBlock, convert, parse_markdown_text, serialize_blocks, spelling
@@ -11,7 +11,6 @@ from lmm_core.markdown.spelling import make_block, settle_safely
 from tests.strategies import markdown, outside_metadata, squeezed
 
 SPELLINGS = ("native", "div", "comment")
-often = settings(max_examples=150, deadline=None)
 NATIVE = "---\nquestions: What is a linear model?\n---\n"
 DIV = "::: {.lmm .content-hidden}\n``` yaml\nquestions: What is a linear model?\n```\n:::\n"
 
@@ -114,7 +113,6 @@ def test_metadata_at_the_end():
     assert converted(f"text\n\n{NATIVE.removesuffix(chr(10))}", "div").rstrip("\n") == f"text\n\n{DIV}".rstrip("\n")
 
 
-@often
 @given(markdown())
 def test_converting_there_and_back_keeps_text_and_bodies(text):
     for one, other in permutations(SPELLINGS, 2):
@@ -125,7 +123,6 @@ def test_converting_there_and_back_keeps_text_and_bodies(text):
             assert contents(result) == contents(text)
 
 
-@often
 @given(markdown())
 def test_converting_twice_is_converting_once(text):
     for to in ("div", "native", "comment"):
@@ -134,7 +131,6 @@ def test_converting_twice_is_converting_once(text):
             assert converted(once, to) == once
 
 
-@often
 @given(markdown())
 def test_there_and_back_is_the_identity_from_the_second_time_on(text):
     for one, other in permutations(SPELLINGS, 2):

@@ -1,6 +1,6 @@
 """The document as sections and the texts in them."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.markdown import (
     ErrorBlock,
@@ -19,7 +19,6 @@ from lmm_core.markdown import (
 from lmm_core.markdown.tree import fold, fold_post, load_tree, map_tree, save_tree, sections
 from tests.strategies import any_text, markdown
 
-often = settings(max_examples=150, deadline=None)
 BOOK = """\
 ---
 title: Book
@@ -70,13 +69,11 @@ def find(text, name):
     return find_in(tree_of(text), name)
 
 
-@often
 @given(any_text)
 def test_any_text_comes_back_through_the_tree(text):
     assert serialize_tree(tree_of(text)) == text
 
 
-@often
 @given(markdown())
 def test_markdown_comes_back_through_the_tree(text):
     blocks = parse_markdown_text(text)
@@ -210,7 +207,6 @@ def test_fold_of_nothing():
     assert fold_post(None, lambda node, below: 1 / 0) is None
 
 
-@often
 @given(any_text)
 def test_a_map_that_changes_nothing_keeps_every_byte(text):
     assert serialize_tree(map_tree(tree_of(text), lambda node: node.blocks)) == text

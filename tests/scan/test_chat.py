@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import MarkdownError, ModelError
@@ -199,7 +199,6 @@ def test_any_reply_is_read_again_as_it_was(reply, spelling, newline):
     assert chatted(after, "Not asked.") == after
 
 
-@settings(max_examples=60)
 @given(
     markdown(),
     markdown(),
@@ -300,7 +299,6 @@ def test_an_edit_that_waits_is_not_cleared():
     assert "an edit waits here" in logger.reports[0].message
 
 
-@settings(max_examples=60)
 @given(markdown(), any_text)
 def test_clearing_after_a_chat_is_clearing_before_it(text, reply):
     blocks = parse_markdown_text(text)

@@ -4,7 +4,7 @@ import asyncio
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import MarkdownError
@@ -355,7 +355,6 @@ def lines(text):
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-@settings(max_examples=60)
 @given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
 def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply, spelling):
     behind = behind.replace("\ufeff", "")  # a mark in the middle of a file is no text of anybody's

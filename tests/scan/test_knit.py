@@ -1,7 +1,7 @@
 """The knit pass: lecture notes without metadata and without RAG-only material."""
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import HeaderBlock, MetadataBlock, parse_markdown_text
@@ -9,8 +9,6 @@ from lmm_core.markdown.visibility import KnitRules
 from lmm_core.scan.knit import find_unclosed_div
 from tests.effort import at_most
 from tests.strategies import LONG, annotate, knitted, markdown, squeezed
-
-often = settings(max_examples=150, deadline=None)
 
 
 def warnings(text, rules=None):
@@ -375,7 +373,6 @@ def has_no_empty_header(text):
     return not any(isinstance(block, HeaderBlock) and not block.content for block in parse_markdown_text(text))
 
 
-@often
 @given(markdown())
 def test_no_metadata_is_left(text):
     made = parse_markdown_text(knitted(text))
@@ -384,14 +381,12 @@ def test_no_metadata_is_left(text):
     assert not any(isinstance(block, MetadataBlock) for block in made[1:])
 
 
-@often
 @example("> <!-- lmm\n\n---\nkey: value\n---\n\n\n<!-- lmm\nkey: value\n-->\n\n")
 @given(markdown())
 def test_knitting_twice_is_knitting_once(text):
     assert knitted(knitted(text)) == knitted(text)
 
 
-@often
 @given(markdown().filter(has_no_empty_header))
 def test_annotating_does_not_change_the_notes(text):
     annotated, plain = knitted(annotate(text)), knitted(text)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.scan.check.document import CheckedDocument
@@ -91,7 +91,6 @@ def test_the_page_has_the_codes():
     assert not ERRORS.keys() & WARNINGS.keys()
 
 
-@settings(max_examples=150, deadline=None)
 @given(markdown())
 def test_every_finding_has_a_code_and_a_line(text):
     lines = text.count("\n") + 1

@@ -1,7 +1,7 @@
 """The overview that `lmm scan` shows."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.scan import ScanOpts
@@ -94,7 +94,6 @@ def test_the_empty_document():
     assert (seen("").sections, seen("").words) == ([], 0)
 
 
-@settings(max_examples=150, deadline=None)
 @given(markdown())
 def test_looking_changes_nothing(text):
     blocks = parse_markdown_text(text)
@@ -102,7 +101,6 @@ def test_looking_changes_nothing(text):
     assert serialize_blocks(blocks) == text
 
 
-@settings(max_examples=150, deadline=None)
 @given(markdown())
 def test_what_is_missing_is_what_a_run_asks_for(text):
     with_header = "---\ntitle: T\ndocid: d\n---\n\n" + text

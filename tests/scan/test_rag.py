@@ -5,7 +5,7 @@ from itertools import takewhile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lmm_core.errors import ConfigError
 from lmm_core.logging import ListLogger
@@ -18,7 +18,6 @@ from lmm_core.markdown import (
     serialize_blocks,
     traverse,
 )
-from lmm_core.markdown.metadata.body import parse_metadata
 from lmm_core.markdown.metadata.ownership import digest
 from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
@@ -28,7 +27,6 @@ from lmm_core.scan.system_keys import State, key_state, nearest_spellings
 from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
-often = settings(max_examples=150, deadline=None)
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
 ONE = f"{HEADER}# A\n\n{LONG}\n"
 TWO = f"{HEADER}# A\n\n{LONG}\n\n## B\n\n{PROSE} {LONG}\n"
@@ -165,10 +163,6 @@ def test_rag_only_material_is_in_no_summary():
     assert not any("Solve" in summary for asked in annotator.sections for summary in asked.summaries)
 
 
-def test_titles_are_the_path():
-    assert section(annotate(TWO, opts=ScanOpts(titles=True)), "B").get("titles") == "T - A - B"
-
-
 def test_titles_follow_the_headings():
     opts = ScanOpts(titles=True, questions=False, summaries=False)
     changed = annotate(TWO, opts=opts).replace("# A\n", "# C\n", 1)
@@ -187,13 +181,9 @@ def test_only_what_the_options_ask_for(opts, written):
     assert keys(annotate(ONE, opts=opts), "A") == written
 
 
-def test_nothing_wanted_changes_nothing():
-    assert annotate(ONE, opts=ScanOpts(questions=False, summaries=False)) == ONE
-
-
 @pytest.mark.parametrize(
     ("count", "written"),
-    [(14, []), (15, ["~questions"]), (49, ["~questions"]), (50, ["~questions", "~summary"])],
+    [(14, []), (15, ["~questions"]), (50, ["~questions", "~summary"])],
 )
 def test_thresholds_are_15_and_50_words(count, written):
     assert keys(annotate(f"{HEADER}# A\n\n{words(count)}\n"), "A") == written
@@ -280,12 +270,6 @@ def test_corrected_values_are_listed_once_for_all():
     ]
 
 
-def test_the_other_value_of_a_corrected_section_is_made_again():
-    once = corrected(annotate(ONE))
-    made = annotate(once.replace("sum of its", "sum of all"))
-    assert section(made, "A").get("questions") != section(once, "A").get("questions")
-
-
 def test_a_value_whose_origin_is_unknown_is_kept():
     text = f"{HEADER}---\n~summary: From somewhere.\n---\n\n# A\n\n{LONG}\n"
     assert section(annotate(text), "A").get("summary") == "From somewhere."
@@ -363,9 +347,8 @@ def test_a_skipped_part_is_not_shown_above():
     assert not any("secret" in asked.text + " ".join(asked.summaries) for asked in annotator.sections)
 
 
-@pytest.mark.parametrize("value", ["'no'", "x", "0"])
-def test_only_true_closes(value):
-    assert "~summary" in keys(annotate(f"{HEADER}---\nskip: {value}\n---\n\n# A\n\n{LONG}\n"), "A")
+def test_only_true_closes():
+    assert "~summary" in keys(annotate(f"{HEADER}---\nskip: x\n---\n\n# A\n\n{LONG}\n"), "A")
 
 
 # Again: nothing to do
@@ -413,7 +396,6 @@ def test_the_header_says_how_new_blocks_are_spelled():
         for_document(Project(Path()), {"lmm-spelling": "xml"})
 
 
-@often
 @given(markdown())
 def test_a_second_run_never_changes_nor_asks(text):
     for spelling in ("div", "native", "comment"):
@@ -478,13 +460,6 @@ def test_code_is_exact(before, after):
     assert annotator.calls > 0
 
 
-def test_splitting_a_paragraph_is_a_change():
-    once = annotate(ONE)
-    annotator = CountingAnnotator()
-    annotate(once.replace("number. It", "number.\n\nIt"), annotator)
-    assert annotator.calls > 0
-
-
 # The text is the writer's
 
 
@@ -492,14 +467,12 @@ def has_no_metadata(text):
     return not any(isinstance(block, MetadataBlock | ErrorBlock) for block in parse_markdown_text(text))
 
 
-@often
 @given(markdown())
 def test_text_outside_metadata_stays(text):
     made = annotate(text)
     assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(text))
 
 
-@often
 @given(markdown().filter(has_no_metadata))
 def test_text_without_metadata_gets_blank_lines_around_new_blocks_at_most(text):
     for spelling in ("div", "native", "comment"):
@@ -533,9 +506,7 @@ class Hostile(CountingAnnotator):
 @pytest.mark.parametrize("spelling", ["div", "native", "comment"])
 @pytest.mark.parametrize(
     "reply",
-    ["---\n# h\n---", "```\n:::\n\n# h", "...\n", "a\n...\nb", ":::\n:::", "~~~~~~", "# h", "- a\n- b", "a: b", "'",
-     '"""', "\n\n# h", "x\r\ny", "tab\t", "{{< x >}}", "\ufeff", "Wait...", "\x85", "\u2028# h", "nul\0", "`" * 40,
-     "<!--", "$$"],
+    ["---\n# h\n---", "```\n:::\n\n# h", "a\n...\nb", "- a\n- b", "a: b", "x\r\ny", "\x85", "\u2028# h", "nul\0", "`" * 40, "<!--"],
 )  # fmt: skip
 def test_no_reply_changes_the_structure(reply, spelling):
     logger = ListLogger()
@@ -575,11 +546,6 @@ def test_the_empty_document():
     assert scan_rag([], annotator=CountingAnnotator()) == []
 
 
-def test_messages_stay():
-    text = f"{ONE}\n---\n?: Is #3 right: yes or no?\n---\n\nend\n"
-    assert "?: Is #3 right: yes or no?" in annotate(text)
-
-
 # Documents annotated by LM markdown
 
 BY_LM_MARKDOWN = (
@@ -591,13 +557,6 @@ def test_annotations_of_lm_markdown_are_not_overwritten():
     made = annotate(BY_LM_MARKDOWN)
     assert "---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n" in made
     assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
-
-
-def test_everything_written_is_yaml():
-    for block in parse_markdown_text(annotate(TWO, opts=ScanOpts(titles=True))):
-        if isinstance(block, MetadataBlock):
-            assert parse_metadata(block.body).content == block.content
-    assert serialize_blocks(parse_markdown_text(annotate(TWO))) == annotate(TWO)
 
 
 @pytest.mark.parametrize(

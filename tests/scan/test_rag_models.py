@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
@@ -20,7 +20,6 @@ from lmm_core.scan import ScanOpts
 from lmm_core.scan.rag import RagRun
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed
 
-often = settings(max_examples=100, deadline=None)
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
 TREE = f"""{HEADER}# A
 
@@ -239,7 +238,6 @@ replies = st.one_of(
 )  # fmt: skip
 
 
-@often
 @given(replies, st.sampled_from(["div", "native", "comment"]))
 def test_no_reply_of_a_model_changes_the_text(reply, spelling):
     logger = ListLogger()
@@ -249,7 +247,6 @@ def test_no_reply_of_a_model_changes_the_text(reply, spelling):
     assert by_model(made, reply, spelling=spelling, logger=ListLogger()) == made
 
 
-@often
 @given(words.filter(lambda word: 0 < len(one_line(word)) < 500), st.sampled_from(["div", "native", "comment"]))
 def test_what_a_model_says_is_what_is_read(word, spelling):
     question, summary = f"{word} is said of the mean?", f"{word} is said of the mean."
@@ -263,7 +260,6 @@ def test_what_a_model_says_is_what_is_read(word, spelling):
     assert [block["~questions"] for block in blocks[1:]] == [[one_line(question)]] * 2
 
 
-@often
 @given(markdown(), words)
 def test_no_document_is_changed_by_what_is_said_of_it(text, word):
     for spelling in ("div", "native", "comment"):

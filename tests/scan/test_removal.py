@@ -1,7 +1,7 @@
 """Taking annotations out again: the file is, byte for byte, what it was before."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.logging import ListLogger
@@ -13,7 +13,6 @@ from lmm_core.scan.annotations.removal import Removal
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files, spread
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown
 
-often = settings(max_examples=200, deadline=None)
 HEADER = "---\ntitle: T\ndocid: d\n---\n\n"
 EVERYTHING = ScanOpts(titles=True, questions_threshold=0, summary_threshold=0)
 NATIVE = "---\n{}\n---\n"
@@ -89,7 +88,6 @@ def test_a_file_that_only_we_annotated_is_what_it_was(name, spelling, newline):
         assert cleared(annotate(made, CountingAnnotator(), EVERYTHING, spelling)) == text
 
 
-@often
 @given(markdown(), st.sampled_from(["div", "native", "comment"]), st.sampled_from([EVERYTHING, None]))
 def test_what_was_written_can_be_taken_out(text, spelling, opts):
     for annotator in (stand_in(), CountingAnnotator()):
