@@ -31,7 +31,8 @@ def filter_problem(settings: Mapping[str, Any]) -> str:
     """Return why some pages would bypass our filter, or "". Its place in the list makes no difference."""
     if has_filter(settings):
         return ""
-    in_formats = any(has_filter(one) for one in _formats(settings))
+    formats = mapping_in(settings, "format").values()
+    in_formats = any(has_filter(options) for options in formats if isinstance(options, dict))
     return "`filters` names lmm for some formats only" if in_formats else "`filters` does not name lmm"
 
 
@@ -44,7 +45,3 @@ def _filter_name(entry: Any) -> str:
     """Return the name of a `filters` entry; ours may be written with its owner, or as its Lua file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
     return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
-
-
-def _formats(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in mapping_in(settings, "format").values() if isinstance(one, dict)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..markdown.blocks import Block, ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, serialize_blocks
@@ -47,7 +47,8 @@ def native_lines(blocks: Sequence[Block]) -> list[int]:
         if _is_rule_over_text(blocks, at) or _is_native(block):
             lines.append(block.line)
         elif isinstance(block, TextBlock) and "---" in block.source:
-            lines += [before + block.source.count("\n", 0, start) + 1 for start in _native_inside(block.source)]
+            starts = [part.start for part in find_parts(block.source) if part.spelling == "native"]
+            lines += [before + block.source.count("\n", 0, start) + 1 for start in starts]
         before += block.source.count("\n")
     return lines
 
@@ -72,9 +73,3 @@ def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
         return False
     is_mapping = parse_metadata("\n".join(lines)).content is not None
     return not is_mapping and (lines[0].startswith("- ") or isinstance(blocks[0], HeaderBlock))
-
-
-def _native_inside(text: str) -> Iterator[int]:
-    for part in find_parts(text):
-        if part.spelling == "native":
-            yield part.start

@@ -56,16 +56,13 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
     for node, is_out in verdicts(tree, rules):
         block = getattr(node, "heading", None) or getattr(node, "block", None)
         if isinstance(block, HeadingBlock):
-            block = _with_identifier(block, counts)
+            heading = f"{'#' * block.level} {block.title} {{#{anchor_of(block, counts)}}}\n\n"
+            block = replace(block, source=heading)
         elif isinstance(block, TextBlock) and (":::" in block.source or "<" in block.source):
             block = replace(block, source=strip_divs(block.source, rules))
         if not is_out and block is not None:
             kept += [*node.metadata, block]
     return kept
-
-
-def _with_identifier(block: HeadingBlock, counts: Counter[str]) -> HeadingBlock:
-    return replace(block, source=f"{'#' * block.level} {block.title} {{#{anchor_of(block, counts)}}}\n\n")
 
 
 def read_material(
@@ -82,12 +79,10 @@ def read_material(
         return Material()
     metadata = page_settings(page.source, header, settings)
     conditions = PageConditions(frozenset(active_profiles()), metadata, page.source.suffix.lower() in RUN)
-    on_page = [_visible(block, conditions) for block in restore_originals(blocks).blocks]
+    on_page = [
+        replace(block, source=conditions.visible_text(block.source)) if isinstance(block, TextBlock) else block
+        for block in restore_originals(blocks).blocks
+    ]
     kept = public_blocks(on_page, page_rules(page.source, header, own.rules))
     chunks = encode_passages(kept, own, logger, docid_of(page.source), source_of(page.source, project))
     return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
-
-
-def _visible(block: Block, conditions: PageConditions) -> Block:
-    shown = conditions.visible_text(block.source) if isinstance(block, TextBlock) else block.source
-    return block if shown == block.source else replace(block, source=shown)

@@ -17,6 +17,7 @@ from ...markdown.divs import Part, find_cuts, without
 from ...markdown.metadata.body import parse_metadata
 from ...markdown.regions import split_fences
 from ...retrieve.plain_text import CELL_OPTION
+from ...settings.quarto_project import mapping_in
 
 HTML = frozenset({"html", "html4", "html5", "html:js"})
 _SPAN = re.compile(r"\[(?:[^\[\]]|\[[^\[\]]*\])*\](\{[^{}\n]*\.content-(?:hidden|visible)\b[^{}\n]*\})")
@@ -82,10 +83,6 @@ class PageConditions:
         if head is None or not self.runs:
             return cell
         own = parse_metadata("\n".join(CELL_OPTION.findall(cell))).content or {}
-        options = self._execution() | own
+        options = {**mapping_in(self.metadata, "execute"), **own}
         is_off = False in (options.get("echo"), options.get("include")) or _OFF.search(head["options"])
         return "" if is_off else CELL_OPTION.sub("", cell)
-
-    def _execution(self) -> dict[str, Any]:
-        found = self.metadata.get("execute")
-        return dict(found) if isinstance(found, dict) else {}

@@ -53,16 +53,13 @@ class Findings:
         if self.leaks:
             result = f"{len(self.leaks)} found"
         elif self.parts or self.passed_over:
-            result = f"none found{self._over()}"
+            are = "is" if self.passed_over == 1 else "are"
+            over = f" ({self.passed_over} more {are} too short to tell, or in the notes as well)"
+            result = f"none found{over if self.passed_over else ''}"
         else:
             result = f"nothing is marked as left out{self._solutions()}"
         kinds = [counted(count, f"{kind} file".strip()) for kind, count in sorted(self.unsearched.items())]
         return f"{result}; not searched: {', '.join(kinds)}" if kinds else result
-
-    def _over(self) -> str:
-        are = "is" if self.passed_over == 1 else "are"
-        told = f"{self.passed_over} more {are} too short to tell, or in the notes as well"
-        return f" ({told})" if self.passed_over else ""
 
     def _solutions(self) -> str:
         if not self.solutions:
