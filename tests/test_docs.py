@@ -30,7 +30,7 @@ from tests.test_readme import ROOT, fits, transcript
 
 DOCS = ROOT / "docs"
 PAGES = find_inputs(DOCS)
-SLOW = ("start.md", "publish.md")  # they render a course
+SLOW = ("start.md", "publish.md", "study.md")  # they render a course, or search for all questions
 STATUS = {"lmm scan index.md": 1}  # of commands that end otherwise than with 0
 BLOCK = (
     "---\ntitle: Residuals\n---\n\n---\n{}\n---\n\nA residual is the vertical distance between a point and the line.\n"
