@@ -172,7 +172,7 @@ class Database:
         lock.take()
         try:
             entries = self._read() | {entry.name: entry}
-            indexes = {name: asdict(one) for name, one in sorted(entries.items())}
+            indexes = {name: asdict(named_entry) for name, named_entry in sorted(entries.items())}
             # (in ASCII, since the name of a root may be no UTF-8)
             self._save(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
         except FolderError as error:

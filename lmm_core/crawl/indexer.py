@@ -223,11 +223,11 @@ class _Run:
 
     async def index(self, ignore: Sequence[str], expect: Count, progress: Count) -> None:
         """Store what has changed, and remove what is gone or unreadable."""
-        known = await asyncio.to_thread(self.store.metadata, self.collection)
-        self.encoder = make_encoder(self.project, self.models, known or {}, self.project.embeddings.encoding)
+        identity_stored = await asyncio.to_thread(self.store.metadata, self.collection)
+        self.encoder = make_encoder(self.project, self.models, identity_stored or {}, self.project.embeddings.encoding)
         identity = self.encoder.identity()
-        if known is not None and (is_later(known) or differing(known, identity)):
-            raise CrawlError(why_unlike(self.name, known, identity))
+        if identity_stored is not None and (is_later(identity_stored) or differing(identity_stored, identity)):
+            raise CrawlError(why_unlike(self.name, identity_stored, identity))
         documents = await asyncio.to_thread(self._read, ignore)
         refresh = Refresh(
             self.project, self.store, self.models, logger=self.logger, expect=expect, progress=progress,
@@ -260,12 +260,12 @@ class _Run:
                     advice = f"the file has {len(text) / MIB:.1f} MiB: split it, so that its parts can be found"
                     self.done.large.append(Skipped(file.name, advice))
         self.present = {file.path for file in documents}
-        self.present |= {self.root / one.doc_path for one in self.done.skipped if one.torn}
+        self.present |= {self.root / skipped.doc_path for skipped in self.done.skipped if skipped.torn}
         return documents
 
     def _is_left_out(self, path: Path) -> bool:
         """Return True if a file is gone; files in folders that cannot be read stay."""
-        closed = [self.root / one.doc_path for one in self.done.skipped if one.doc_path.endswith("/")]
+        closed = [self.root / skipped.doc_path for skipped in self.done.skipped if skipped.doc_path.endswith("/")]
         return path not in self.present and not any(path.is_relative_to(folder) for folder in closed)
 
     def _add_vectors(self, points: Sequence[Point]) -> None:
@@ -291,18 +291,18 @@ class _Run:
         if before is not None:
             await asyncio.to_thread(database.write, replace(before, state=""))
         await asyncio.to_thread(lambda: sync_snippets(snippets, self.name, self.store.scroll(self.collection)))
-        said = await self._embed(done.description or self.name)
-        await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=said))
+        vector = await self._embed(done.description or self.name)
+        await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=vector))
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
         """Return the mean of the dense vectors; removed ones count as average."""
         if not self.done.snippets:
             return []
-        kept = max(self.done.snippets - self.done.written, 0)
+        unchanged = max(self.done.snippets - self.done.written, 0)
         mean = before.centroid if before is not None else []
         vectors = self.vectors or [0.0] * len(mean)
         mean = mean if len(mean) == len(vectors) else [0.0] * len(vectors)
-        return [(kept * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
+        return [(unchanged * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
 
     async def _embed(self, text: str) -> list[float]:
         """Return the dense vector of a text, empty without an embedding model."""

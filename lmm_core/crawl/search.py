@@ -82,10 +82,10 @@ class Indexes:
             raise CrawlError("name the index in which the snippet was found")
         async with self._open(self._wanted(index), False) as libraries:
             where = Where({"source": place["path"]}, {"type": SUMMARY})
-            points = [point for one in libraries for point in one.store.scroll(one.collection, where)]
+            points = [point for passage in libraries for point in passage.store.scroll(passage.collection, where)]
         first, last = int(place["first"]), int(place["last"])
-        passages = sorted(map(read_passage, points), key=lambda one: one.sequence)
-        fitting = [one for one in passages if one.line_start <= last and first <= one.line_end]
+        passages = sorted(map(read_passage, points), key=lambda passage: passage.sequence)
+        fitting = [passage for passage in passages if passage.line_start <= last and first <= passage.line_end]
         if not fitting:
             raise CrawlError(f"nothing is at {source[:200]!r} in the index {index!r} (now): search again")
         return fitting
@@ -191,9 +191,9 @@ def source_of(text: Span | Passage) -> str:
 
 def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:
     """Return a span with its neighbours in the passage, the better first, up to `shown` characters."""
-    beside = [one for one in spans if one.passage.id == span.passage.id]
-    while near := [one for one in beside if one.start == span.end or one.end == span.start]:
-        wider = next((span.joined(one) for one in near if len(span.joined(one).text) <= shown), None)
+    beside = [neighbour for neighbour in spans if neighbour.passage.id == span.passage.id]
+    while near := [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]:
+        wider = next((span.joined(neighbour) for neighbour in near if len(span.joined(neighbour).text) <= shown), None)
         if wider is None:
             break
         span = wider

@@ -80,8 +80,8 @@ def _read_tool(indexes: Indexes) -> Function:
         """Read the whole snippets on some lines of an indexed file: on those that markdown_search
         has given, of which it showed the best part, or on more, to read on (`path#L1-L200`)."""
         snippets = [
-            {"source": source_of(one), "title": one_line(title_of(one.titles)), "text": one.text}
-            for one in await indexes.read(source, index_name)
+            {"source": source_of(snippet), "title": one_line(title_of(snippet.titles)), "text": snippet.text}
+            for snippet in await indexes.read(source, index_name)
         ]
         return {"index": index_name, **in_parts("snippets", snippets, part)}
 
@@ -112,7 +112,7 @@ def _inside(working: Path, root: str) -> Path:
 
 
 def _as_result(done: Indexed) -> Result:
-    skipped = [one_line(f"{one.doc_path}: {one.reason}", NOTE) for one in [*done.skipped, *done.large]]
+    skipped = [one_line(f"{file.doc_path}: {file.reason}", NOTE) for file in [*done.skipped, *done.large]]
     return {
         "index": done.name,
         "description": one_line(done.description),

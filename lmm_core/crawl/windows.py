@@ -52,9 +52,9 @@ def cut_windows(
 
 def _language_of(blocks: Sequence[Block], usual: str) -> str:
     """Return the language code of the header, the usual one, or the recognized one."""
-    known = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
-    if known:
-        return known
+    named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
+    if named:
+        return named
     text = "\n\n".join(block.source for block in blocks if isinstance(block, TextBlock))
     return recognize_language(text[:SAMPLE]) or recognize_language(text)
 

@@ -65,9 +65,9 @@ def as_documents(value: Any) -> list[Path]:
     if (
         isinstance(paths, Sequence)
         and not isinstance(paths, bytes)
-        and all(isinstance(one, str | Path) for one in paths)
+        and all(isinstance(path, str | Path) for path in paths)
     ):
-        return [Path(one) for one in paths]
+        return [Path(path) for path in paths]
     raise ValueError(f"{value!r:.80} should be the path of a file, or a list of paths")
 
 
@@ -83,11 +83,11 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
     wanted, store = as_model(model), as_store(client)
     if isinstance(wanted, Encoder):
         return wanted
-    models, known = Models(warn=logger.warning), await asyncio.to_thread(store.metadata, collection_name) or {}
+    models, identity = Models(warn=logger.warning), await asyncio.to_thread(store.metadata, collection_name) or {}
     if isinstance(wanted, QdrantEmbeddingModel | EncodingModel):
-        return make_encoder_of(project_from(None), models, known, wanted)
+        return make_encoder_of(project_from(None), models, identity, wanted)
     project = project_from(wanted)
-    return make_encoder(project, models, known, project.embeddings.encoding)
+    return make_encoder(project, models, identity, project.embeddings.encoding)
 
 
 async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:
@@ -163,8 +163,8 @@ def blocklist_upload(
     logger: LoggerBase | None = None,
 ) -> Counts | None:
     """Index one document by its blocks; see `markdown_upload`. docid: used if the header has none; source: its file."""
-    told = logger or ConsoleLogger()
-    return _upload(config, False, told, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
+    messages = logger or ConsoleLogger()
+    return _upload(config, False, messages, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
 
 
 def _upload(

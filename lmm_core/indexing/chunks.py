@@ -144,17 +144,17 @@ def make_chunks(
     base = {"docid": str(tree.get("docid") or docid), "source": source}
     base |= {"language": language} if language else {}
     places = _places(tree)
-    made: list[Chunk] = []
+    chunks: list[Chunk] = []
     counts: Counter[str] = Counter()
     page: dict[str, Any] = {}
     for node in traverse(tree):
         page = _page(node) or page
         for content, own in _contents(node, rules):
             place = places[id(node if isinstance(node, HeadingNode) else node.parent)]
-            payload = base | _properties(node) | page | own | _place_payload(place, node, len(made), base["docid"])
+            payload = base | _properties(node) | page | own | _place_payload(place, node, len(chunks), base["docid"])
             annotations = annotations_of(node, place.titles, model)
-            made.append(_chunk(content, annotations, payload, encoding, counts))
-    return made
+            chunks.append(_chunk(content, annotations, payload, encoding, counts))
+    return chunks
 
 
 def _page(node: Node) -> dict[str, Any]:
@@ -204,24 +204,26 @@ def _properties(node: Node) -> dict[str, Any]:
     Private keys, chats and edits are left out. The header's properties belong to the document and
     are not inherited, but for its questions.
     """
-    found: dict[str, Any] = {}
+    properties_of_node: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
         if isinstance(part, HeaderNode):
             asked = part.get(QUESTIONS)
-            found |= {QUESTIONS: asked} if asked is not None and QUESTIONS not in found else {}
+            properties_of_node |= (
+                {QUESTIONS: asked} if asked is not None and QUESTIONS not in properties_of_node else {}
+            )
             break
         properties = part.properties
         for key in properties:
             name = key.removeprefix("~").removesuffix("=")
-            if key.startswith("~~") or key in MESSAGE_KEYS or name in _NO_PROPERTIES or name in found:
+            if key.startswith("~~") or key in MESSAGE_KEYS or name in _NO_PROPERTIES or name in properties_of_node:
                 continue
             if name != SUMMARY or part is node or isinstance(node, TextNode):
-                found[name] = properties[find_key(properties, name) or key]
-    found.pop("type", None)
+                properties_of_node[name] = properties[find_key(properties, name) or key]
+    properties_of_node.pop("type", None)
     if types := types_around(node):
-        found["type"] = types[0] if len(types) == 1 else types
-    found.pop(SUMMARY, None)  # it is a chunk of its own
-    return {key: value for key, value in found.items() if value is not None}
+        properties_of_node["type"] = types[0] if len(types) == 1 else types
+    properties_of_node.pop(SUMMARY, None)  # it is a chunk of its own
+    return {key: value for key, value in properties_of_node.items() if value is not None}
 
 
 def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
@@ -341,7 +343,7 @@ def document_chunks(
 ) -> list[Chunk]:
     """Return the chunks of the companion collection: the texts that chunks are parts of."""
     counts: Counter[str] = Counter()
-    made = []
+    chunks = []
     for sequence, document in enumerate(documents):
         payload = {
             "docid": docid,
@@ -351,5 +353,5 @@ def document_chunks(
             "line_start": document.line,
             "line_end": document.line_end,
         } | ({CONTEXT_SUMMARY: document.context_summary} if document.context_summary else {})
-        made.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
-    return made
+        chunks.append(_chunk(document.text, " - ".join(document.titles), payload, encoding, counts))
+    return chunks

@@ -59,8 +59,10 @@ class Encoded:
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
     """Return a document's language code: of its header, the usual one, or the recognized one; "" if unclear."""
-    known = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
-    return known or recognize_language("\n\n".join(block.content for block in blocks if isinstance(block, TextBlock)))
+    recognized = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
+    return recognized or recognize_language(
+        "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
+    )
 
 
 def blocklist_encode(
@@ -184,14 +186,14 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
         return opts
     if not isinstance(header, dict):
         raise ConfigError(f"`split`: should be a mapping, not {header!r}")
-    known = [field.name for field in fields(opts) if field.name != "rules"]
-    if unknown := [key for key in header if key not in known]:
-        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(known)})")
+    options = [field.name for field in fields(opts) if field.name != "rules"]
+    if unknown := [key for key in header if key not in options]:
+        raise ConfigError(f"unknown key `split.{unknown[0]}` (known: {', '.join(options)})")
     from pydantic import TypeAdapter
 
-    said = {name: getattr(opts, name) for name in known} | {"rules": opts.rules} | header
+    setting = {name: getattr(opts, name) for name in options} | {"rules": opts.rules} | header
     try:
-        return TypeAdapter(SplitOpts).validate_python(said)
+        return TypeAdapter(SplitOpts).validate_python(setting)
     except ValueError as error:
         raise ConfigError(f"`split`: {_first_problem(error)}") from None
 

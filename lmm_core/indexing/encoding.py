@@ -216,8 +216,8 @@ def is_later(known: Mapping[str, Any]) -> bool:
 
 
 def _version(known: Mapping[str, Any]) -> int:
-    found = known.get("version")
-    return found if isinstance(found, int) else 0
+    version = known.get("version")
+    return version if isinstance(version, int) else 0
 
 
 def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

@@ -172,7 +172,7 @@ class Material:
     @cached_property
     def titles(self) -> Mapping[str, str]:
         """The titles of sections by their anchors."""
-        return {one.anchor: one.titles[-1] for one in self.walk() if one.anchor and one.titles}
+        return {section.anchor: section.titles[-1] for section in self.walk() if section.anchor and section.titles}
 
     def walk(self) -> Iterator[Section]:
         """Yield all sections in their order, documents included."""
@@ -304,8 +304,8 @@ class _Making:
             for text in passage.questions:
                 for question in split_questions(text):
                     paths.setdefault((passage.docid, question), []).append(passage.path)
-        for (docid, question), found in paths.items():
-            self.sections[docid, _common(found)].questions.append(question)
+        for (docid, question), paths_of_question in paths.items():
+            self.sections[docid, _common(paths_of_question)].questions.append(question)
 
     def _section_for(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
         """Return the section of a passage. It and those around it are made if they are missing."""
@@ -356,5 +356,5 @@ def _texts(value: Any) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     if isinstance(value, list):
-        return tuple(str(one) for one in value)
+        return tuple(str(item) for item in value)
     return tuple(line for line in str(value).split("\n") if line.strip())

@@ -169,8 +169,8 @@ class Refresh:
 
         await self._prepare()
         for collection, encoder in self._encoders().items():
-            if (known := await asyncio.to_thread(self.store.metadata, collection)) is not None:
-                compare_identity(collection, known, encoder.identity())
+            if (identity := await asyncio.to_thread(self.store.metadata, collection)) is not None:
+                compare_identity(collection, identity, encoder.identity())
         assert self.encoder is not None
         encoding, embedder = self.encoder.encoding, self.encoder.embedder
         document = blocklist_encode(
@@ -194,8 +194,8 @@ class Refresh:
         await asyncio.to_thread(self._read_records)
 
     async def _make_encoder(self, collection: str, encoding: str) -> Encoder:
-        known = {} if self.rebuild else await asyncio.to_thread(self.store.metadata, collection)
-        return make_encoder(self.project, self.models, known or {}, encoding)
+        identity = {} if self.rebuild else await asyncio.to_thread(self.store.metadata, collection)
+        return make_encoder(self.project, self.models, identity or {}, encoding)
 
     def _encoders(self) -> dict[str, Encoder]:
         """Return the encoders by collection."""
@@ -248,7 +248,9 @@ class Refresh:
         """Return recorded files to index beside the named ones: unfinished ones, and all of an index made anew."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
-        begun = sorted({one.source for one in self.records.values() if one.fingerprint == BEGUN} - self._named.keys())
+        begun = sorted(
+            {record.source for record in self.records.values() if record.fingerprint == BEGUN} - self._named.keys()
+        )
         own = [path for source in begun if _is_own(path := root / source, root) and not self.is_left_out(path)]
         if self.anew and not self.rebuild:
             missing = [source for source in begun if not _is_own(root / source, root)]
@@ -293,8 +295,8 @@ class Refresh:
             self._report_long([document for document, _ in prepared])
             await self._report_sent([document for document, _ in prepared])
             self.expect(sum(len(document.chunks) for document, _ in prepared))
-            for one in prepared:
-                yield [one]
+            for document_alone in prepared:
+                yield [document_alone]
             return
         group: list[Prepared] = []
         count = 0
@@ -309,7 +311,10 @@ class Refresh:
 
     def _report_long(self, documents: Sequence[Encoded]) -> None:
         """Report the number of chunks that the embedding model will cut."""
-        too_long, count = sum(one.too_long for one in documents), sum(len(one.chunks) for one in documents)
+        too_long, count = (
+            sum(document.too_long for document in documents),
+            sum(len(document.chunks) for document in documents),
+        )
         embedder = self.encoder.embedder if self.encoder is not None else None
         if too_long and embedder is not None:
             self.logger.warning(
@@ -383,8 +388,10 @@ class Refresh:
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
         """Return the changes that documents need, companion texts included."""
         database = self.project.database
-        chunks = self._find_changes(database.collection_name, documents, [one.chunks for one in documents])
-        around = self._find_changes(database.companion_collection, documents, [one.documents for one in documents])
+        chunks = self._find_changes(database.collection_name, documents, [document.chunks for document in documents])
+        around = self._find_changes(
+            database.companion_collection, documents, [document.documents for document in documents]
+        )
         return chunks, around
 
     def _find_changes(
@@ -393,7 +400,10 @@ class Refresh:
         all_chunks = [*chain.from_iterable(chunks)]
         if self.store.metadata(collection) is None or (self.dry_run and self.anew):
             return Changes(all_chunks, [], [], 0)
-        docids, sources = [one.docid for one in documents], [one.source for one in documents if one.source]
+        docids, sources = (
+            [document.docid for document in documents],
+            [document.source for document in documents if document.source],
+        )
         return find_changes(self.store, collection, docids, sources, all_chunks)
 
     # Files that are gone, or left out since
@@ -431,11 +441,13 @@ class Refresh:
         database = self.project.database
         store, root = self.store, self.project.root
         records = read_records(store, database.collection_name).items()
-        gone = [record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)]
+        records_to_remove = [
+            record for source, record in records if not source.startswith(STDIN) and is_meant(root / source)
+        ]
         if self.dry_run:
-            return sum(record.count for record in gone)
-        removed = remove_files(store, database.collection_name, gone, database.companion_collection)
-        if gone:
+            return sum(record.count for record in records_to_remove)
+        removed = remove_files(store, database.collection_name, records_to_remove, database.companion_collection)
+        if records_to_remove:
             write_statistics(store, database.collection_name)
         return removed
 

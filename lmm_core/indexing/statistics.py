@@ -27,7 +27,7 @@ Texts = dict[str, str]  # by the names of their fields
 def emphasised(markdown: str) -> list[str]:
     """Return the emphasised words of a text, and the terms of its definition lists."""
     terms = _TERM.findall(markdown) if "\n:" in markdown else []
-    return [found[2] for found in _EMPHASIS.finditer(markdown)] + terms
+    return [match[2] for match in _EMPHASIS.finditer(markdown)] + terms
 
 
 def texts_about(section: Section) -> Texts:

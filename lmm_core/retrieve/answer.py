@@ -103,18 +103,18 @@ class Conversation:
 
         as_for_model: make the context that a model would be shown. Raise as `Retriever.retrieve`."""
         earlier = [asked for asked, _ in self.history]
-        found = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
+        retrieval = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
-            return found, Context("", await asyncio.to_thread(best_matches, found))
-        return found, await asyncio.to_thread(build_context, found, self.budget, count_tokens)
+            return retrieval, Context("", await asyncio.to_thread(best_matches, retrieval))
+        return retrieval, await asyncio.to_thread(build_context, retrieval, self.budget, count_tokens)
 
     async def ask(self, question: str, show: Show | None = None, type: str = "") -> Answer:
         """Return the answer to a question, and pass its parts to `show` as they come.
 
         type: the type of material asked for. Raise StoreError, RetrieveError or ModelError; BrokenAnswer if a part
         was shown."""
-        found, context = await self.look(question, type)
-        return await self.answer(question, found, context, show)
+        retrieval, context = await self.look(question, type)
+        return await self.answer(question, retrieval, context, show)
 
     async def answer(
         self, question: str, found: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
@@ -135,8 +135,8 @@ class Conversation:
             try:
                 answer = await turn.answer(question)
             except asyncio.CancelledError:  # stopped: the next question may be about what was said
-                if said := turn.cited.text.strip():
-                    self.history.append((question, said))
+                if shown_text := turn.cited.text.strip():
+                    self.history.append((question, shown_text))
                 raise
         self.history.append((question, answer.text))
         return answer
@@ -157,19 +157,19 @@ class Conversation:
             "question": question[:MOST_CHARACTERS],
         }
         asked = self.prompt.request(values)
-        said = self._remembered(count_tokens(asked.text))
-        return replace(asked, messages=(asked.messages[0], *said, *asked.messages[1:]))
+        earlier = self._remembered(count_tokens(asked.text))
+        return replace(asked, messages=(asked.messages[0], *earlier, *asked.messages[1:]))
 
     def _remembered(self, spent: int) -> list[ChatMessage]:
         """Return the latest questions and answers that fit. spent: tokens of the request so far."""
-        kept: list[ChatMessage] = []
+        messages: list[ChatMessage] = []
         for asked, answered in reversed(self.history):
             spent += count_tokens(asked + answered)
             if spent > self.tokens:
                 break
-            said = ChatMessage("assistant", answered or NO_ANSWER)  # servers refuse an empty one
-            kept = [ChatMessage("user", asked[:MOST_CHARACTERS]), said, *kept]
-        return kept
+            reply = ChatMessage("assistant", answered or NO_ANSWER)  # servers refuse an empty one
+            messages = [ChatMessage("user", asked[:MOST_CHARACTERS]), reply, *messages]
+        return messages
 
 
 def matches_answer(question: str, found: Retrieval, context: Context) -> Answer:
@@ -248,22 +248,22 @@ class _Turn:
     async def _converse(self, request: Request) -> None:
         """Let the model reply, and call the tools it asks for, until it calls no more."""
         tools = self.talk.tools
-        left = self.talk.tool_calls if tools else 0
+        calls_left = self.talk.tool_calls if tools else 0
         while True:
-            offered = tuple(tools.openai()) if tools and left > 0 else ()
+            offered = tuple(tools.openai()) if tools and calls_left > 0 else ()
             reply = await self._turn(replace(request, tools=offered))
             if not (reply.calls and offered and tools):
                 return
-            results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:left]))
-            said = ChatMessage("assistant", reply.text, reply.calls)
-            told = self._told(reply.calls, results, request)
-            request = replace(request, messages=(*request.messages, said, *told))
-            left -= len(results)
+            results = await asyncio.gather(*(_use(tools, call) for call in reply.calls[:calls_left]))
+            calls = ChatMessage("assistant", reply.text, reply.calls)
+            messages = self._told(reply.calls, results, request)
+            request = replace(request, messages=(*request.messages, calls, *messages))
+            calls_left -= len(results)
 
     def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
         """Return messages with the results of tool calls, their texts numbered; NO_ROOM where one does not fit."""
         room = self.talk.tokens - count_tokens(request.text)
-        told = []
+        messages = []
         for at, call in enumerate(calls):
             result = results[at] if at < len(results) else NO_MORE_CALLS
             size = count_tokens(_as_text(result))
@@ -271,8 +271,8 @@ class _Turn:
                 result, size = NO_ROOM, 0
             self._number(result)
             room -= size
-            told.append(ChatMessage("tool", _as_text(result), answers=call.id))
-        return told
+            messages.append(ChatMessage("tool", _as_text(result), answers=call.id))
+        return messages
 
     async def _turn(self, request: Request) -> Reply:
         """Return one reply of the model, and show it.
@@ -306,8 +306,8 @@ class _Turn:
     def _number(self, result: Any) -> None:
         """Number the texts in a tool's result, by which they are cited."""
         if isinstance(result, list):
-            for one in result:
-                self._number(one)
+            for item in result:
+                self._number(item)
         elif isinstance(result, dict):
             if result.get("text") and (source := self._source(result)):
                 self.sources[source.number] = source
@@ -324,8 +324,12 @@ class _Turn:
         if section is None or not start.isdigit():
             return None
         text = str(result["text"])
-        known = (one for one in self.sources.values() if (one.docid, one.path) == section.key and text in one.text)
-        return next(known, None) or CitedSource(
+        holding = (
+            source
+            for source in self.sources.values()
+            if (source.docid, source.path) == section.key and text in source.text
+        )
+        return next(holding, None) or CitedSource(
             len(self.sources) + 1, section.titles, section.docid, file, section.anchor, section.path, int(start),
             int(end) if end.isdigit() else int(start), (), section.depth, text,
         )  # fmt: skip

@@ -99,15 +99,15 @@ class CitedText:
         """Return text up to a possible citation, link or code, or one of these if it is complete."""
         if fence := self._opening_fence():
             return None if "\n" not in self._buffer and not final else self._open_fence(fence)
-        found = _SPECIAL.search(self._buffer)
-        if found is None or found.start() > 0:
-            return self._plain(found.start() if found else len(self._buffer), found is None and not final)
-        return self._special(found[0], final)
+        match = _SPECIAL.search(self._buffer)
+        if match is None or match.start() > 0:
+            return self._plain(match.start() if match else len(self._buffer), match is None and not final)
+        return self._special(match[0], final)
 
     def _opening_fence(self) -> str:
         at_start = not self.text or self.text.endswith("\n")
-        found = _FENCE.match(self._buffer) if at_start else None
-        return found[0] if found else ""
+        match = _FENCE.match(self._buffer) if at_start else None
+        return match[0] if match else ""
 
     def _open_fence(self, fence: str) -> str:
         self._fence = fence
@@ -140,13 +140,13 @@ class CitedText:
             return self._formula(sign, final)
         for pattern, read in ((_LINK, self._link), (_CITATION, self._cite), (_AUTOLINK, self._address),
                               (_ADDRESS, self._address)):  # fmt: skip
-            found = pattern.match(buffer)
-            if found is None:
+            match = pattern.match(buffer)
+            if match is None:
                 continue
-            if not final and self._goes_on(found):
+            if not final and self._goes_on(match):
                 return None
-            self._buffer = buffer[found.end() :]
-            return self._after_gap(read(found))
+            self._buffer = buffer[match.end() :]
+            return self._after_gap(read(match))
         if not final and len(buffer) < _HELD and "\n" not in buffer and not buffer.startswith("< "):
             return None
         return self._literally(len(sign))
@@ -169,9 +169,9 @@ class CitedText:
 
     def _code(self, ticks: str, final: bool) -> str | None:
         """Return a whole code span, or its opening backticks if it does not end."""
-        found = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
-        if found and (final or found.end() < len(self._buffer)):
-            return self._literally(found.end())
+        match = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
+        if match and (final or match.end() < len(self._buffer)):
+            return self._literally(match.end())
         if not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
             return None
         return self._literally(len(ticks))
@@ -180,9 +180,9 @@ class CitedText:
         """Return a whole formula, or its opening dollars if it does not end."""
         if _MONEY.match(self._buffer):
             return self._literally(len(dollars))
-        found = _FORMULA.match(self._buffer)
-        if found and (final or found.end() < len(self._buffer)):
-            return self._literally(found.end())
+        match = _FORMULA.match(self._buffer)
+        if match and (final or match.end() < len(self._buffer)):
+            return self._literally(match.end())
         goes_on = "\n\n" if dollars == "$$" else "\n"
         if not final and len(self._buffer) < _HELD and goes_on not in self._buffer:
             return None
@@ -190,10 +190,10 @@ class CitedText:
 
     def _bracketed(self, final: bool) -> str | None:
         """Return a whole formula in escaped brackets, or the backslash if it does not end."""
-        found = _BRACKETED.match(self._buffer)
-        if found and not _NUMBERS.fullmatch(found[0]):
-            return self._literally(found.end())
-        if found is None and not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
+        match = _BRACKETED.match(self._buffer)
+        if match and not _NUMBERS.fullmatch(match[0]):
+            return self._literally(match.end())
+        if match is None and not final and len(self._buffer) < _HELD and "\n\n" not in self._buffer:
             return None
         return self._literally(1)
 
@@ -208,9 +208,9 @@ class CitedText:
         ):
             numbers = list(range(numbers[0], numbers[1] + 1))
         good = list(dict.fromkeys(number for number in numbers if number in self.sources))
-        shown = [self.numbers.setdefault(number, len(self.numbers) + 1) for number in good]
+        numbered = [self.numbers.setdefault(number, len(self.numbers) + 1) for number in good]
         self.dropped += [f"[{number}]" for number in dict.fromkeys(numbers) if number not in good]
-        return f"[{', '.join(map(str, shown))}]" if shown else ""
+        return f"[{', '.join(map(str, numbered))}]" if numbered else ""
 
     def _link(self, found: re.Match[str]) -> str:
         image, text, address = found.groups()

@@ -100,7 +100,7 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
             if fits_type(passage, found.type):  # else it may be too large with this passage alone
                 draft.too_large.add(section.key)
             break  # there is no room for the section around it, either
-        worth = sum(one.passage.id in best for one in spans) >= HIT * len(spans)
+        worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
         if worth or draft.have_room(spans, int(SMALL * draft.budget)):
             sections.append(spans)
         section = section.parent
@@ -109,8 +109,8 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
 
 def _taken(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
     """Yield the passages of a section that are taken with a passage, one by one: a section may be large."""
-    inside = (one for under in section.walk() for one in under.passages)
-    return (one for one in inside if one.id == passage.id or fits_type(one, type))
+    inside = (other for under in section.walk() for other in under.passages)
+    return (other for other in inside if other.id == passage.id or fits_type(other, type))
 
 
 def fits_type(passage: Passage, type: str) -> bool:
@@ -142,7 +142,9 @@ class Draft:
         self.tokens = self.count(self.before) if self.before else 0
 
     def __contains__(self, span: Span) -> bool:
-        return any(one.start <= span.start and span.end <= one.end for one in self._chosen.get(span.passage.id, ()))
+        return any(
+            chosen.start <= span.start and span.end <= chosen.end for chosen in self._chosen.get(span.passage.id, ())
+        )
 
     def __len__(self) -> int:
         return len(self._chosen)
@@ -172,12 +174,12 @@ class Draft:
 
     def add(self, spans: Sequence[Span]) -> bool:
         """Take all spans or none, and return True if they fit. A text that was taken is not taken again."""
-        keys = [_measured(one, self.count)[1] for one in spans]
-        first = {key: one.id for one, key in zip(spans[::-1], keys[::-1], strict=True)}
+        keys = [_measured(span, self.count)[1] for span in spans]
+        first = {key: span.id for span, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
-            one
-            for one, key in zip(spans, keys, strict=True)
-            if one not in self and first[key] == one.id and key not in self._texts
+            span
+            for span, key in zip(spans, keys, strict=True)
+            if span not in self and first[key] == span.id and key not in self._texts
         ]
         if not self.have_room(filter(self._is_apart, new), self.left):
             return False  # without their headers even
@@ -191,19 +193,21 @@ class Draft:
 
     def _is_apart(self, span: Span) -> bool:
         """Return True if no part of a span was taken."""
-        return all(one.end <= span.start or span.end <= one.start for one in self._chosen.get(span.passage.id, ()))
+        return all(
+            chosen.end <= span.start or span.end <= chosen.start for chosen in self._chosen.get(span.passage.id, ())
+        )
 
     def _with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
         """Return the chosen spans with further ones; those that touch become one."""
         chosen = dict(self._chosen)
         for span in new:
             apart: list[Span] = []
-            for one in chosen.get(span.passage.id, ()):
-                if one.end < span.start or span.end < one.start:
-                    apart.append(one)
+            for other in chosen.get(span.passage.id, ()):
+                if other.end < span.start or span.end < other.start:
+                    apart.append(other)
                 else:
-                    span = span.joined(one)
-            chosen[span.passage.id] = sorted([*apart, span], key=lambda one: one.start)
+                    span = span.joined(other)
+            chosen[span.passage.id] = sorted([*apart, span], key=lambda other: other.start)
         return chosen
 
     def context(self) -> Context:
@@ -212,8 +216,8 @@ class Draft:
         return Context(self._text(self._chosen), tuple(sources), self.tokens)
 
     def _text(self, chosen: Mapping[str, Sequence[Span]]) -> str:
-        shown = (_source_text(number, self._shown_of(run)) for number, run in enumerate(self._runs(chosen), 1))
-        return "\n\n".join(filter(None, [self.before, *shown]))
+        texts = (_source_text(number, self._shown_of(run)) for number, run in enumerate(self._runs(chosen), 1))
+        return "\n\n".join(filter(None, [self.before, *texts]))
 
     def _shown_of(self, run: Sequence[Span]) -> str:
         """Return a source's text, which is cached: it is needed at each further span."""
@@ -244,8 +248,8 @@ def _measured(span: Span, count: Count) -> tuple[int, str]:
 
 @lru_cache(KNOWN)
 def _measured_text(text: str, start: int, end: int, before: str, after: str, count: Count) -> tuple[int, str]:
-    shown = shown_text(text[start:end], Frame(before, after))
-    return count(shown), "".join(shown.split())
+    framed = shown_text(text[start:end], Frame(before, after))
+    return count(framed), "".join(framed.split())
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
@@ -260,8 +264,8 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
     first = run[0].passage
     return CitedSource(
         number, first.titles, first.docid, first.source, first.anchor, first.path, run[0].line_start,
-        max(one.line_end for one in run), first.types, first.depth, _joined(run),
-        tuple(dict.fromkeys(one.passage.id for one in run)), first.page,
+        max(span.line_end for span in run), first.types, first.depth, _joined(run),
+        tuple(dict.fromkeys(span.passage.id for span in run)), first.page,
     )  # fmt: skip
 
 
@@ -278,7 +282,9 @@ def _joined(run: Sequence[Span]) -> str:
 def _merged(spans: Sequence[Span]) -> str:
     if len(spans) == 1:
         return spans[0].text
-    texts = [replace(one.passage, text=one.text, line_start=one.line_start, line_end=one.line_end) for one in spans]
+    texts = [
+        replace(span.passage, text=span.text, line_start=span.line_start, line_end=span.line_end) for span in spans
+    ]
     return merge(texts)
 
 

@@ -50,7 +50,7 @@ class TypedPart:
     @property
     def place(self) -> str:
         """The place as `file:line-line`, including the solution."""
-        lines = [one.line_start for one in self.passages] + [one.line_end for one in self.passages]
+        lines = [passage.line_start for passage in self.passages] + [passage.line_end for passage in self.passages]
         return place(self.section.source, min(lines), max(lines))
 
 
@@ -61,9 +61,9 @@ def find_typed_parts(material: Material) -> list[TypedPart]:
 
 def typed_parts_under(section: Section) -> list[TypedPart]:
     """Return the typed parts of a section and its subsections, in order."""
-    found, given = _own_typed_parts(section), {id(part) for part in _parts(section)}
-    rest = [item for child in section.children if id(child) not in given for item in typed_parts_under(child)]
-    return [*found, *rest]
+    own, taken = _own_typed_parts(section), {id(part) for part in _parts(section)}
+    rest = [item for child in section.children if id(child) not in taken for item in typed_parts_under(child)]
+    return [*own, *rest]
 
 
 def is_solution(title: str) -> bool:
@@ -106,20 +106,20 @@ def join_blank_lines(text: str) -> str:
 
 def lead_of(text: str) -> str:
     """Return the bold words at the beginning of a text without their full stop, or ""."""
-    found = _LEAD.match(text)
-    return found["lead"].strip().rstrip(".:").strip() if found else ""
+    match = _LEAD.match(text)
+    return match["lead"].strip().rstrip(".:").strip() if match else ""
 
 
 def _own_typed_parts(section: Section) -> list[TypedPart]:
     """Return the typed parts of a section's own passages, with the subsections that belong to them."""
     groups, parts = list(_groups(section.passages)), _parts(section)
-    made = [_item(section, type, group, len(groups) == 1) for type, group in groups]
-    exercises = [at for at, item in enumerate(made) if item.type == EXERCISE]
-    unsolved = [at for at in exercises if not made[at].solution] or exercises[-1:]
+    items = [_item(section, type, group, len(groups) == 1) for type, group in groups]
+    exercises = [at for at, item in enumerate(items) if item.type == EXERCISE]
+    unsolved = [at for at in exercises if not items[at].solution] or exercises[-1:]
     for part in parts:
         for at in unsolved if is_solution(part.title) else exercises[-1:]:
-            made[at] = _with_part(made[at], part)
-    return made
+            items[at] = _with_part(items[at], part)
+    return items
 
 
 def _with_part(item: TypedPart, part: Section) -> TypedPart:
@@ -144,7 +144,7 @@ def _parts(section: Section) -> list[Section]:
 
 def _is_part(section: Section) -> bool:
     passages = section.all_passages()
-    solved = any(is_solution(one.title) for child in section.children for one in child.walk())
+    solved = any(is_solution(part.title) for child in section.children for part in child.walk())
     return not solved and all(type_of(passage) == EXERCISE for passage in passages)
 
 
@@ -205,9 +205,9 @@ def cut_solution(text: str) -> tuple[str, str]:
     The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
     at = 0
     for is_code, piece in split_fences(text):
-        for found in [] if is_code else _SOLUTION_LINE.finditer(piece):
-            named = found["title"] or found["lead"]
-            if (not named or is_solution(named)) and text[: at + found.start()].strip():
-                return text[: at + found.start()].rstrip(), text[at + found.start() :]
+        for match in [] if is_code else _SOLUTION_LINE.finditer(piece):
+            named = match["title"] or match["lead"]
+            if (not named or is_solution(named)) and text[: at + match.start()].strip():
+                return text[: at + match.start()].rstrip(), text[at + match.start() :]
         at += len(piece)
     return text, ""

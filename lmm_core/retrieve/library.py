@@ -99,11 +99,11 @@ class Library:
     async def _read_identity(self, store: VectorStore) -> None:
         """Make the encoder for the collection as it is now."""
         self.order = await asyncio.to_thread(reading_order, self.project)
-        known = await run_in_thread(store.metadata, self.collection)
-        if known is None:
+        identity = await run_in_thread(store.metadata, self.collection)
+        if identity is None:
             raise RetrieveError(NOTHING) if self._words is None else self._made_anew()
-        self._known, encoding = known, self.project.embeddings.encoding
-        self._encoder = make_encoder(self.project, self.models, known, encoding, reads=True)
+        self._known, encoding = identity, self.project.embeddings.encoding
+        self._encoder = make_encoder(self.project, self.models, identity, encoding, reads=True)
         self._encoder.patience = self.patience
 
     def _leave(self) -> None:
@@ -189,12 +189,12 @@ class Library:
 
     def _read_state(self) -> State:
         """Return the file records of the collection, which change with a refresh."""
-        known = self.store.metadata(self.collection)
-        if known is None and self._words is not None:
+        identity = self.store.metadata(self.collection)
+        if identity is None and self._words is not None:
             raise self._made_anew()
-        if known is None:
+        if identity is None:
             raise RetrieveError(f"There is no collection {self.collection!r}. Run `lmm index FILES` to make it.")
-        compare_identity(self.collection, known, self.encoder.identity())
+        compare_identity(self.collection, identity, self.encoder.identity())
         if self.store.metadata(self.collection + FILES) is None:
             return frozenset({self.store.count(self.collection)})
         return frozenset(read_records(self.store, self.collection).values())
@@ -204,7 +204,7 @@ class Library:
 
     def _read_statistics(self, state: State) -> TermStatistics:
         """Return the statistics of all texts as stored, or else counted."""
-        records = [one for one in state if isinstance(one, FileRecord)]
+        records = [record for record in state if isinstance(record, FileRecord)]
         are_all = sum(record.count for record in records) >= self.store.count(self.collection)
         stored = read_statistics(self.store, self.collection, records) if records and are_all else None
         return stored or count_terms(self._read_material(), Stemmers(self._usual_language))
@@ -235,8 +235,8 @@ class Library:
     def _first_system(self, state: State) -> str:
         """Return the system message in the header of the first page in reading order."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
-        records = (one for one in state if isinstance(one, FileRecord))
-        by_place = ((ranks.get(one.source, len(ranks)), one.source, one.system.strip()) for one in records)
+        records = (record for record in state if isinstance(record, FileRecord))
+        by_place = ((ranks.get(record.source, len(ranks)), record.source, record.system.strip()) for record in records)
         return min(by_place, default=(0, "", ""))[2]
 
     async def lexical(self) -> LexicalIndex:

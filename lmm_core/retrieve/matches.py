@@ -75,7 +75,7 @@ class _Excerpts:
         parts = []
         for sign, group in groupby(filter(str.strip, lines), key=_sign_of):
             own = list(group)
-            parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(one))) for one in own]
+            parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(line))) for line in own]
         return parts
 
     def _whole(self, passage: Passage) -> str:
@@ -95,11 +95,11 @@ class _Excerpts:
         at, number = max(prose or places, key=lambda place: scores[place])  # the first of equal ones
         if parts[at].is_code:
             return self._shown(_code_around(parts[at], number), passage.language)
-        shown = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
-        is_last = parts[at].sentences[-1] in shown[0].sentences
+        excerpt = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
+        is_last = parts[at].sentences[-1] in excerpt[0].sentences
         return "\n\n".join(
             self._shown(part, passage.language)
-            for part in [*shown, *(_after(shown[0], parts[at + 1 :]) if is_last else ())]
+            for part in [*excerpt, *(_after(excerpt[0], parts[at + 1 :]) if is_last else ())]
         )
 
     def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
@@ -139,14 +139,14 @@ def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
 def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
     """Return what belongs to sentences: the code after them, and the list an unfinished sentence introduces."""
     size, last, after = sum(map(len, part.sentences)), part.sentences[-1], list[_Part]()
-    for one in following:
-        size += sum(map(len, one.sentences))
-        if one.is_code:
-            return [*after, _code_around(one, 0)]
+    for next_part in following:
+        size += sum(map(len, next_part.sentences))
+        if next_part.is_code:
+            return [*after, _code_around(next_part, 0)]
         if _ENDED.search(last) or (not after and _ITEM.match(last)) or size > LONG:
             break
-        after.append(one)
-        last = one.sentences[-1]
+        after.append(next_part)
+        last = next_part.sentences[-1]
     return after
 
 

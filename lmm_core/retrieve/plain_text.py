@@ -120,11 +120,11 @@ def _without_admonitions(text: str) -> str:
         margin = len(line) - len(line.lstrip(" "))
         while line.strip() and margins and margin < margins[-1] + 4:
             margins.pop()
-        shown = line[4 * len(margins) :]
+        text_of_line = line[4 * len(margins) :]
         if head := _ADMONITION.fullmatch(line):
             margins.append(margin)
-            shown = f"{shown[: len(shown) - len(shown.lstrip())]}{head[1] or ''}\n"
-        lines.append(shown)
+            text_of_line = f"{text_of_line[: len(text_of_line) - len(text_of_line.lstrip())]}{head[1] or ''}\n"
+        lines.append(text_of_line)
     return "\n".join(lines)
 
 
@@ -180,8 +180,8 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
 
     def reference(found: re.Match[str]) -> str:
         label = found[3] or found[4] or ""
-        known = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
-        return _span(known) if known else found[0]
+        shown_for_label = words.get(label, LEFT_OUT if is_cross_reference(label) else _author(label))
+        return _span(shown_for_label) if shown_for_label else found[0]
 
     text = _MATH.sub(_formula_span, text) if "$" in text else text
     return _REFERENCE.sub(reference, text) if "@" in text else text
@@ -200,8 +200,8 @@ def _formula_span(found: re.Match[str]) -> str:
 def _formula(found: re.Match[str]) -> str:
     """Return a formula in Unicode and TeX, or nothing if it is empty in Unicode."""
     tex = found[2] or found[3]
-    shown = readable_math(tex)
-    return f"{_BEGIN}{shown}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if shown else ""
+    readable = readable_math(tex)
+    return f"{_BEGIN}{readable}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if readable else ""
 
 
 def _span(text: str) -> str:
@@ -213,8 +213,8 @@ def plain_title(title: str) -> str:
     """Return a title without markup, attributes and control characters. Formulas stay."""
     title = " ".join(title.split())
     parts = _NO_MARKUP.split(_TITLE_ATTRIBUTES.sub("", title) if title.endswith("}") else title)
-    shown = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
-    return printable("".join(shown)).strip()
+    plain_parts = [part.strip("`") if at % 2 else _without_marks(part) for at, part in enumerate(parts)]
+    return printable("".join(plain_parts)).strip()
 
 
 def _without_marks(text: str) -> str:

@@ -36,26 +36,26 @@ class ModelQueries:
 
         earlier: the questions before it. Raise ModelError, or OffTopic if the subject is checked."""
         most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
-        before = "\n".join(one[:MOST_CHARACTERS] for one in earlier[-MOST_EARLIER:])
+        before = "\n".join(asked[:MOST_CHARACTERS] for asked in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
         request = QUERIES.request(values)
         question = question[:MOST_CHARACTERS]
         if not self.subjects:
-            made = await self.asker.ask(request, _read_queries)
+            queries = await self.asker.ask(request, _read_queries)
         elif (checked := await self.asker.ask(with_topic_check(request, self.subjects), _read_checked)) is None:
             raise OffTopic
         else:
-            made = checked
-        own = [] if earlier and made else [question]
-        return list(dict.fromkeys([*own, *made]))
+            queries = checked
+        own = [] if earlier and queries else [question]
+        return list(dict.fromkeys([*own, *queries]))
 
 
 def _read_queries(text: str) -> list[str]:
     """Return the queries in a reply. Raise ModelError if there is no list."""
-    found = find_value(text, "queries")
-    if not isinstance(found, list):
+    value = find_value(text, "queries")
+    if not isinstance(value, list):
         raise ModelError("the reply holds no list of queries")
-    queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in found if isinstance(query, str)]
+    queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in value if isinstance(query, str)]
     return [query for query in queries if query][:MOST_QUERIES]
 
 

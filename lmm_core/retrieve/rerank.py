@@ -41,8 +41,8 @@ class ModelReranker:
         """Return all passages with new scores, the best first. Raise ModelError."""
         if not passages:
             return []
-        shown = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
-        values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(shown)}
+        texts = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
+        values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(texts)}
         grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
         return in_order(passages, grades)
 
@@ -76,7 +76,7 @@ class EndpointReranker:
             raise self._refused(response)
         try:
             results = response.json()["results"]
-            return in_order(passages, {int(one["index"]): float(one["relevance_score"]) for one in results})
+            return in_order(passages, {int(result["index"]): float(result["relevance_score"]) for result in results})
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise ModelError(f"{self.name}: the reply holds no `results` with `index` and `relevance_score`") from None
 
@@ -103,13 +103,13 @@ class EndpointReranker:
             variable = self._source.key_variable
             where = f"look at ${variable}" if variable else "the server wants a key: name its variable in key_variable"
             return ModelError(f"{self.name}: the key is refused ({status}): {where}", stop=True)
-        said = without_key(response.text, self._key)
+        reply = without_key(response.text, self._key)
         if response.is_redirect:
             return ModelError(f"{self.name}: error {status}: {_LEADS_ON}", stop=True)
         if status == 404:
             address = shown_address(self._source.base_url)
-            return ModelError(f"{self.name}: no such model or address at {address}/rerank (404): {said}", stop=True)
-        return ModelError(f"{self.name}: error {status}: {said}")
+            return ModelError(f"{self.name}: no such model or address at {address}/rerank (404): {reply}", stop=True)
+        return ModelError(f"{self.name}: error {status}: {reply}")
 
 
 @dataclass
@@ -132,12 +132,12 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
     """Return passages by their scores, the best first; equal ones keep their order.
 
     scores: by position; passages without one come last. Raise ValueError if no passage has a score."""
-    known = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
-    if passages and not known:
+    usable = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
+    if passages and not usable:
         raise ValueError("no passage has a score")
-    least = min([0.0, *known.values()])
-    scored = [passage.scored(known.get(at, least)) for at, passage in enumerate(passages)]
-    order = sorted(range(len(passages)), key=lambda at: (at not in known, -scored[at].score))
+    least = min([0.0, *usable.values()])
+    scored = [passage.scored(usable.get(at, least)) for at, passage in enumerate(passages)]
+    order = sorted(range(len(passages)), key=lambda at: (at not in usable, -scored[at].score))
     return [scored[at] for at in order]
 
 
@@ -148,10 +148,10 @@ def _judged_text(passage: Passage) -> str:
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
     """Return the grades in a reply by position from 0. Raise ModelError if there are none."""
-    found = find_value(text, "grades")
+    value = find_value(text, "grades")
     grades: dict[int, float] = {}
-    for one in found if isinstance(found, list) else []:
-        number, grade = map(one.get, ("number", "grade")) if isinstance(one, dict) else (0, 0)
+    for graded in value if isinstance(value, list) else []:
+        number, grade = map(graded.get, ("number", "grade")) if isinstance(graded, dict) else (0, 0)
         if type(number) is int and 1 <= number <= count and isinstance(grade, int | float) and 0 <= grade <= 10:
             grades.setdefault(number - 1, float(grade))
     if not grades:

@@ -128,8 +128,8 @@ class Retriever:
         spans, lexical = search.spans, search.lexical
         if type and asked.text == type and not spans:  # any will do, also those that do not have the word
             lexical = await library.lexical()
-            of_type = (one for one in lexical.material.passages.values() if type in one.types)
-            spans = [whole_span(one) for one in islice(of_type, HITS)]
+            of_type = (passage for passage in lexical.material.passages.values() if type in passage.types)
+            spans = [whole_span(passage) for passage in islice(of_type, HITS)]
         spans, best = await self._reranked(asked.text, spans, lexical.material, missed)
         sections = rank_sections(best, lexical.material)
         return Retrieval(
@@ -156,7 +156,7 @@ class Retriever:
         order = await self._helped(self.reranker.rerank(text, best[:RERANKED]), NOT_RERANKED, missed)
         if not order or order == best[:RERANKED]:
             return spans, best
-        graded = [one.scored(-at) for at, one in enumerate(order)]
+        graded = [passage.scored(-at) for at, passage in enumerate(order)]
         spans = fuse_spans([spans], fuse([graded], material), WEIGHTS["meaning"])
         return spans, [*order, *best[RERANKED:]]
 
@@ -285,7 +285,9 @@ class Candidates:
         """Return for each text all that was found, each passage once."""
         if not (self.words and self.meaning):
             return self.words or self.meaning
-        return [list({one.id: one for one in hits}.values()) for hits in map(chain, self.words, self.meaning)]
+        return [
+            list({passage.id: passage for passage in hits}.values()) for hits in map(chain, self.words, self.meaning)
+        ]
 
 
 async def find_candidates(
@@ -325,14 +327,14 @@ async def find_candidates(
         raise IndexChangedError(
             f"The collection {library.collection!r} was made anew while it was searched: ask again."
         )
-    words, meaning = (_passages(found, material) for found in (by_words, by_meaning))
+    words, meaning = (_passages(points_by_text, material) for points_by_text in (by_words, by_meaning))
     return Candidates(compared, words, meaning, (await library.words()).within(material))
 
 
 def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
     """Return the passages of points, without points written since the material was read."""
     passages = material.passages
-    return [[passages[one.id].scored(one.score) for one in points if one.id in passages] for points in found]
+    return [[passages[point.id].scored(point.score) for point in points if point.id in passages] for points in found]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
@@ -348,9 +350,9 @@ def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candi
     """Return the candidates of several libraries as those of one."""
     materials = [part.lexical.material for part in parts]
     material = Material(
-        [document for one in materials for document in one.documents],
-        {key: section for one in materials for key, section in one.sections.items()},
-        {ident: passage for one in materials for ident, passage in one.passages.items()},
+        [document for part_material in materials for document in part_material.documents],
+        {key: section for part_material in materials for key, section in part_material.sections.items()},
+        {ident: passage for part_material in materials for ident, passage in part_material.passages.items()},
     )
     by_words, by_meaning = _merged([part.words for part in parts]), _merged([part.meaning for part in parts])
     compared: Compared = "both" if by_words and by_meaning else "words" if by_words else "meaning"
@@ -387,7 +389,7 @@ class UnknownType(RetrieveError):
 
 def known_type(type: str, material: Material | TermStatistics) -> str:
     """Return a type of material as the collection spells it, or "". Raise UnknownType."""
-    spelled = {known.casefold(): known for known in material.types}
+    spelled = {name.casefold(): name for name in material.types}
     if type.strip() and type.strip().casefold() not in spelled:
         raise UnknownType(type, material)
     return spelled.get(type.strip().casefold(), "")
@@ -421,9 +423,9 @@ def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[st
 
     Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
     payloads = [point.payload for point in store.scroll(collection)]
-    known = sorted({name for payload in payloads for name in payload} - _OF_EACH)
-    if key not in known:
-        raise RetrieveError(f"no chunk has a key {key!r} whose values can be listed; there are {', '.join(known)}")
+    keys = sorted({name for payload in payloads for name in payload} - _OF_EACH)
+    if key not in keys:
+        raise RetrieveError(f"no chunk has a key {key!r} whose values can be listed; there are {', '.join(keys)}")
     values = [_values(payload.get(key)) for payload in payloads]
     counts = Counter(value for many in values for value in many)
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))), values.count([])
@@ -432,4 +434,6 @@ def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[st
 def _values(value: Any) -> list[str]:
     """Return the values of a key as text, each once."""
     values = value if isinstance(value, list) else [] if value is None else [value]
-    return list(dict.fromkeys(one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in values))
+    return list(
+        dict.fromkeys(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values)
+    )

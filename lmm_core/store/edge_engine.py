@@ -72,8 +72,8 @@ def edge_point(point: Point, edge: Any) -> Any:
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
     """Return the points with these ids in this order; unknown ids are left out."""
-    found = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
-    return [ScoredPoint(at, found[at]) for at in ids if at in found]
+    payloads = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
+    return [ScoredPoint(at, payloads[at]) for at in ids if at in payloads]
 
 
 def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "integer"]]) -> None:
@@ -93,8 +93,8 @@ def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
 
     if key not in shard.info().payload_schema:
         return None
-    found = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
-    return {str(hit.value): hit.count for hit in sorted(found.hits, key=lambda hit: str(hit.value))}
+    facet = shard.facet(edge.FacetRequest(key, limit=ALL, exact=True))
+    return {str(hit.value): hit.count for hit in sorted(facet.hits, key=lambda hit: str(hit.value))}
 
 
 def search_shard(

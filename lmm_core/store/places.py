@@ -40,10 +40,10 @@ class RemoteSource:
     @property
     def address(self) -> str:
         """Return the scheme, host and port, for display."""
-        shown = shown_address(self.url).rstrip("/")
-        parts = urlsplit(shown)
+        address = shown_address(self.url).rstrip("/")
+        parts = urlsplit(address)
         if parts.port:
-            return shown
+            return address
         return f"{parts.scheme}://{parts.netloc}:{self.port or PORT}{parts.path}"
 
     def key(self) -> str:

@@ -69,8 +69,8 @@ def check_vector(name: str, vector: Vector, spec: VectorSpec) -> None:
     elif name in spec.dense:
         _check_numbers(name, vector, spec.dense[name])
     elif name in spec.multi and vector:
-        for one in vector:
-            _check_numbers(name, one, spec.multi[name])
+        for numbers in vector:
+            _check_numbers(name, numbers, spec.multi[name])
     else:
         raise StoreError(_no_vector(name, spec))
 

@@ -35,18 +35,18 @@ def run_search(
         return []
     depth = search.prefetch if len(search.vectors) > 1 else search.limit
     asked = depth + MORE
-    found = nearest(compared, asked)
-    while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in found):
+    lists = nearest(compared, asked)
+    while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in lists):
         asked *= 4  # else the place would choose between points with the same score
-        found = nearest(compared, asked)
-    found = [sort_hits(hits)[:depth] for hits in found]
-    hits = found[0] if len(found) == 1 else sort_hits(fuse_ranks(found).items())
+        lists = nearest(compared, asked)
+    lists = [sort_hits(hits)[:depth] for hits in lists]
+    hits = lists[0] if len(lists) == 1 else sort_hits(fuse_ranks(lists).items())
     best = dict(hits[: search.limit])
     return [ScoredPoint(point.id, point.payload, best[point.id]) for point in retrieve(list(best))]
 
 
 def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:
-    return len(hits) >= asked and all(_equal(one, after) for (_, one), (_, after) in pairwise(hits[depth - 1 :]))
+    return len(hits) >= asked and all(_equal(score, after) for (_, score), (_, after) in pairwise(hits[depth - 1 :]))
 
 
 def sort_hits(hits: Iterable[Hit]) -> list[Hit]:

@@ -38,11 +38,6 @@ def test_what_cannot_be_a_folder_s_name_is_refused(name):
         checked_index_name(name)
 
 
-@pytest.mark.parametrize("name", ["docs", "my-docs_2", "v1.2"])
-def test_a_plain_name_is_taken(name):
-    assert checked_index_name(name) == name
-
-
 def test_entries_are_kept_by_name_and_replaced():
     first = entry("one", centroid=[0.5, 1.0], said=[1.0, 0.0], identity={"embedding": "x"})
     made = database(first, entry("two"))

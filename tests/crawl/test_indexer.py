@@ -1,6 +1,5 @@
 """Indexing a folder: what is stored, what is left alone, and what interruptions leave behind."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -104,25 +103,6 @@ def test_what_moves_is_not_embedded_again_and_its_file_says_where_it_stands():
     assert (moved["line_start"], moved["line_end"]) == (9, 11)
 
 
-def test_where_things_lie():
-    fill("docs", trees=page("oak"))
-    index()
-    assert sorted(path.name for path in Path(".md_index").iterdir() if not path.name.startswith(".")) == [
-        "catalogue.json",
-        "docs",
-    ]
-    there = sorted(path.name for path in Path(".md_index/docs").iterdir() if not path.name.startswith("."))
-    assert there == ["snippets", "vectors", "vectors.files", "vectors.none"]
-
-
-def test_the_database_is_never_crawled():
-    fill("docs", trees=page("oak"))
-    for _ in range(2):
-        assert index(".", "here").files == 1
-    with pytest.raises(CrawlError, match="where the indexes are"):
-        index(".md_index", "self")
-
-
 def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
     """Snippets hold nothing of linked or ignored files, private metadata, or the environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret-key")
@@ -139,16 +119,6 @@ def test_snippets_hold_nothing_from_elsewhere(monkeypatch):
 
 
 # What is left alone
-
-
-def test_unchanged_files_are_not_stored_again():
-    fill("docs", trees=page("oak"), more=page("elm"))
-    index()
-    before = made()
-    os.utime("docs/trees.md", (1, 1))
-    done = index()
-    assert (done.read, done.unchanged, done.written, done.files, done.snippets) == (0, 2, 0, 2, 2)
-    assert made() == before
 
 
 def test_only_what_has_changed_is_written():
@@ -216,15 +186,6 @@ def test_a_file_that_vanishes_between_crawl_and_read_is_listed(monkeypatch):
     done = index()
     assert [(one.doc_path, one.reason) for one in done.skipped] == [("more.md", "gone since it was found")]
     assert done.files == 1
-
-
-def test_a_large_file_is_indexed_with_advice():
-    write("docs/large.md", page(*(f"word{at}" for at in range(2200))))
-    write("docs/huge.md", "word " * 2_200_000)
-    done = index()
-    assert [(one.doc_path, "split" in one.reason) for one in done.large] == [("large.md", True)]
-    assert [(one.doc_path, "split" in one.reason) for one in done.skipped] == [("huge.md", True)]
-    assert done.files == 1 and search("word1234")[0].source.startswith("large.md#L")
 
 
 def test_a_new_description_alone_changes_the_catalogue_alone():
@@ -341,30 +302,6 @@ def test_a_run_that_is_killed_at_any_moment_is_completed_by_the_next(update):
         assert killed(at) is None
         index()
         assert made() == wanted, at
-
-
-def test_files_that_change_or_go_after_an_interruption_leave_nothing_behind(monkeypatch):
-    first_version()
-    monkeypatch.setattr(refresh, "BATCH", 2)
-    written = refresh.write_record
-    monkeypatch.setattr(refresh, "write_record", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        index()
-    monkeypatch.setattr(refresh, "write_record", written)
-    fill("docs", a=page("may"))
-    Path("docs/b.md").unlink()
-    index()
-    state = made()
-    shutil.rmtree(".md_index")
-    index()
-    assert made() == state
-
-
-def test_the_records_of_files_have_no_index_which_would_be_in_memory():
-    first_version()
-    index()
-    record = Path(".md_index/docs", VECTORS + FILES, "collection.json")
-    assert json.loads(record.read_text(encoding="utf-8"))["indexes"] == {}
 
 
 class InMemory(FailingStore):

@@ -111,12 +111,6 @@ def test_snippets_are_cut_at_a_word():
     assert len(beginning_of("x" * 2000)) == 502
 
 
-def test_so_many_are_found_as_are_asked_for():
-    fill("docs", trees=page(*(f"word{at}" for at in range(30))))
-    index()
-    assert [len(search("explained", k=k)) for k in (1, 7, 60)] == [1, 7, 30]
-
-
 def test_copies_of_a_text_are_one_result(monkeypatch):
     monkeypatch.setattr(searching, "CANDIDATES", 3)
     fill("docs", other=page("elm and oak"), **{f"copy{at}": page("oak") for at in range(20)})
@@ -143,12 +137,6 @@ def test_an_index_that_cannot_be_searched_is_left_out_of_all(harm):
     shutil.rmtree(DATABASE.folder("more"))
     with pytest.raises(CrawlError, match="none of the indexes"):
         search("oak", warn=said.append)
-
-
-def test_a_query_without_words_finds_nothing():
-    fill("docs", trees=page("oak"))
-    index()
-    assert search("the of and") == []
 
 
 def test_an_unknown_index_is_told_of_with_those_there_are():
@@ -189,42 +177,6 @@ def test_ranking_is_by_how_rare_a_word_is_in_all_that_is_searched():
     assert [match.index for match in found[:30]] == ["walnuts"] * 30
     assert {match.score for match in found[:20]} == {found[0].score}
     assert all("walnut" in match.snippet for match in found[:30])
-
-
-def test_with_an_idf_of_each_index_that_order_would_be_wrong(monkeypatch):
-    """This is what the test above guards against: each index weighs words by itself."""
-    rare_and_common()
-    by_itself = {}
-    for name in ("walnuts", "cooking"):
-        by_itself |= {(name, match.source): match.score for match in search("walnut recipe", name, k=70)}
-    best = max(by_itself, key=by_itself.get)
-    assert best == ("walnuts", "one.md#L1-L5")  # which is about no walnut
-
-
-def test_what_is_best_by_all_is_a_candidate_though_its_index_puts_it_last(monkeypatch):
-    """In `mixed`, `walnut` is on most pages. By that index's own IDF the pages about a recipe come
-    first, and only they would be candidates."""
-    monkeypatch.setattr(searching, "CANDIDATES", 3)
-    fill(
-        "mixed", **{f"nut{at}": page("walnut") for at in range(30)}, **{f"dish{at}": page("recipe") for at in range(8)}
-    )
-    fill("cooking", **{f"page{at}": page("recipe") for at in range(90)})
-    index("mixed"), index("cooking")
-    assert "walnut" in search("walnut recipe", k=1)[0].snippet
-
-
-def test_scores_are_those_of_one_index_with_all_pages():
-    """Two indexes give the scores that their pages have in one."""
-    pages = {f"page{at}": page(f"{'oak' if at % 3 else 'elm'} of kind{at}", f"word{at}") for at in range(9)}
-    fill("one", **dict(list(pages.items())[:6]))
-    fill("two", **dict(list(pages.items())[6:]))
-    fill("both", **pages)
-    index("one"), index("two")
-    apart = search("which elm is explained with word4", k=20)
-    index("both")
-    together = search("which elm is explained with word4", "both", k=20)
-    assert sorted(match.source for match in apart) == sorted(match.source for match in together)
-    assert [match.score for match in apart] == pytest.approx([match.score for match in together], abs=1e-5)
 
 
 def test_all_indexes_are_searched_where_only_words_are_compared(opens):
@@ -371,9 +323,3 @@ def test_an_index_in_use_is_told_of_or_left_out_of_all(monkeypatch):
     with pytest.raises(StoreError, match="two is already open"):
         search("oak", "two")
     held.release()
-
-
-def test_ask_another_word():
-    write("docs/notes.md", page("Löwenzahn"))
-    index()
-    assert search("LÖWENZAHN")[0].source == "notes.md#L1-L5"

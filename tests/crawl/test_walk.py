@@ -2,7 +2,6 @@ import os
 import random
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -41,30 +40,11 @@ def test_markdown_files_at_any_depth_by_name(tmp_path):
     assert found(tmp_path) == ["C.MD", "a.md", "b.markdown", "c/d/e.mdown", "c/d/x.Rmd", "c/f.qmd"]
 
 
-def test_what_is_known_of_a_file(tmp_path):
-    write(tmp_path, {"docs/a.md": "text\n"})
-    (one,) = crawl(tmp_path)
-    assert one == WalkedFile((tmp_path / "docs/a.md").resolve(), "docs/a.md")
-
-
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(CrawlError, match="no such folder"):
         crawl(tmp_path / "none")
     with pytest.raises(CrawlError, match="no such folder"):
         crawl(write(tmp_path, {"a.md": "x"}) / "a.md")
-
-
-def test_files_are_found_as_they_are_asked_for(tmp_path):
-    write(tmp_path, {"a/1.md": "x", "b/2.md": "x"})
-    walk = crawl(tmp_path)
-    assert next(walk).name == "a/1.md"
-    shutil.rmtree(tmp_path / "b")
-    assert list(walk) == [Skipped("b/", "gone since it was found")]
-
-
-def test_a_deep_tree(tmp_path):
-    write(tmp_path, {"d/" * 400 + "a.md": "x"})
-    assert found(tmp_path) == ["d/" * 400 + "a.md"]
 
 
 def test_the_database_is_never_crawled(tmp_path):
@@ -82,26 +62,6 @@ def test_what_tools_make_where_no_gitignore_speaks(tmp_path):
     assert found(tmp_path) == ["a.md", "builder/a.md"]
     write(tmp_path, {".gitignore": "*.tmp\n"})
     assert set(found(tmp_path)) == {"a.md", "builder/a.md", *made}
-
-
-def test_nested_gitignore_files_with_negation(tmp_path):
-    write(tmp_path, dict.fromkeys(["keep.md", "drafts/a.md", "drafts/good/b.md", "drafts/c.md", "out/keep.md"], "x"))
-    write(
-        tmp_path, {".gitignore": "drafts/*.md\nout\n", "drafts/.gitignore": "!c.md\n", "out/.gitignore": "!keep.md\n"}
-    )
-    assert found(tmp_path) == ["drafts/c.md", "drafts/good/b.md", "keep.md"]
-
-
-def test_nothing_is_taken_back_under_an_ignored_folder(tmp_path):
-    write(tmp_path, dict.fromkeys(["docs/a.md", "docs/build/b.md", "build/docs/c.md"], "x"))
-    write(tmp_path, {".gitignore": "build\n!docs/\n!c.md\n"})
-    assert found(tmp_path) == ["docs/a.md"]
-
-
-def test_the_gitignore_of_the_repository_above(tmp_path):
-    write(tmp_path, dict.fromkeys(["docs/a.md", "docs/api/b.md", "docs/c.md"], "x"))
-    write(tmp_path, {".git/": "", ".gitignore": "/docs/api/\nc.md\n"})
-    assert found(tmp_path / "docs") == ["a.md"]
 
 
 def test_more_patterns_come_last(tmp_path):
@@ -226,20 +186,6 @@ def test_links_are_not_followed_and_listed(tmp_path):
     assert reasons["dead.md"] == "a link that leads nowhere"
 
 
-def test_a_link_to_itself_does_not_end_the_walk(tmp_path):
-    write(tmp_path, {"a.md": "x"})
-    for name in ("loop", "loop.md"):
-        (tmp_path / name).symlink_to(name)
-    assert found(tmp_path) == ["a.md"]
-    assert skipped(tmp_path) == {"loop.md": "a link that leads nowhere"}
-
-
-def test_a_root_that_is_a_link(tmp_path):
-    write(tmp_path / "real", {"a.md": "x"})
-    os.symlink(tmp_path / "real", tmp_path / "link")
-    assert found(tmp_path / "link") == ["a.md"]
-
-
 # What cannot be read
 
 
@@ -263,14 +209,6 @@ def test_encodings(tmp_path):
     assert read_ones["mark.md"] == "# Ä\r\n"
     assert read_ones["latin.md"].reason == "line 2 is not UTF-8 (byte 7, 0xe9): save the file as UTF-8"
     assert read_ones["utf-16.md"].reason == "line 1 is not UTF-8 (byte 0, 0xff): save the file as UTF-8"
-
-
-def test_a_name_that_is_not_utf_8(tmp_path):
-    try:
-        Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.md")).write_text("x")
-    except OSError:
-        pytest.skip("the file system knows no such names")
-    assert list(crawl(tmp_path)) == [Skipped("caf\ufffd.md", "its name is not UTF-8: rename it")]
 
 
 def test_a_file_that_is_gone_or_has_grown_when_it_is_read(tmp_path):
@@ -308,9 +246,3 @@ def test_a_folder_that_the_system_refuses(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "scandir", refuse)
     assert found(tmp_path) == ["a.md", "d/e.md"]
     assert skipped(tmp_path) == {"closed/": "may not be read: permission denied"}
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_a_pipe_is_no_file(tmp_path):
-    os.mkfifo(tmp_path / "pipe.md")
-    assert list(crawl(tmp_path)) == [Skipped("pipe.md", "no regular file")]

@@ -63,18 +63,6 @@ def test_a_short_text_is_one_snippet():
     assert bodies("") == bodies(" \n\n") == bodies("---\ntitle: T\n---\n") == []
 
 
-def test_a_line_of_five_thousand_tokens_is_cut():
-    for line in ("x" * 30_000, "word " * 5000, "漢字" * 3000):
-        assert len(bodies(line)) > 4
-        assert within_bounds(bodies(line))
-        assert len({window.uuid for window in cut(line)}) == len(bodies(line))
-
-
-def test_sections_stay_whole():
-    sections = [f"## Part {number}\n\n{prose(size, number)}" for number, size in enumerate([100, 250, 300, 70])]
-    assert bodies("\n\n".join(sections)) == sections
-
-
 def test_short_sections_are_joined_with_others():
     sections = [f"## Part {number}\n\n{prose(20, number)}" for number in range(8)]
     assert bodies("\n\n".join(sections)) == ["\n\n".join(sections[:4]), "\n\n".join(sections[4:])]
@@ -109,19 +97,6 @@ def overlap(one, other):
     return next(other[:size] for size in range(len(other), -1, -1) if one.endswith(other[:size]))
 
 
-def test_a_table_is_cut_at_rows_and_its_header_repeated():
-    rows = [f"| name {number} | value {number} | remark on it |" for number in range(100)]
-    found = bodies("\n".join(["| Name | Value | Remark |", "| --- | --- | --- |", *rows]))
-    assert len(found) > 2
-    assert all(body.startswith("| Name | Value | Remark |\n| --- |") for body in found)
-    assert [row for row in rows if sum(row in body.split("\n") for body in found) == 1] == rows
-
-
-def test_the_count_of_tokens_may_be_another():
-    text = paragraphs(*[100] * 10)
-    assert all(64 <= len(body.split()) <= 320 for body in bodies(text, count=lambda text: len(text.split())))
-
-
 # What is known of a snippet
 
 DOCUMENT = """---
@@ -153,18 +128,6 @@ def test_a_window_says_where_it_stands():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# One\n\n# Two\n", "One"),
-        ("Text.\n", ""),
-        ("---\ntitle: Header\n---\n\n# One\n", "Header"),
-    ],
-)
-def test_the_title(text, title):
-    assert [title_of(window.payload["titles"]) for window in cut(text)] == [title]
-
-
 def test_the_titles_are_embedded_and_not_shown():
     text = f"---\ntitle: Guide\n---\n\n# Retries\n\n{prose(100)}\n\n## Settings\n\n{prose(500)}\n"
     first, *others = cut(text)
@@ -191,13 +154,6 @@ def test_what_is_to_be_skipped_is_in_no_window():
     (one,) = bodies(text)
     assert "idden" not in one and "Secret" not in one
     assert cut("---\nskip: true\n---\n\nHidden.\n") == []
-
-
-def test_metadata_inside_a_div_is_no_text():
-    text = f"# One\n\n::: note\n---\nquestions: What?\n---\n\n{prose(100)}\n:::\n\nEnd.\n"
-    (one,) = cut(text)
-    assert "What?" not in one.content and "::: note" in one.content
-    assert lines_of(one) == (1, 11)
 
 
 def test_lines_behind_a_byte_order_mark_and_with_crlf():

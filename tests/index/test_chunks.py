@@ -132,13 +132,6 @@ def test_private_keys_chats_and_the_headers_properties_stay_out():
         assert "Is this clear" not in str(chunk.payload)
 
 
-def test_a_block_does_not_say_what_text_a_chunk_is():
-    text = "---\n~page_content: another\nrepeated: often\nlevel: easy\n---\n\n# A\n\nThe text.\n"
-    (found,) = (chunk.payload for chunk in chunks("---\ntitle: T\n---\n\n" + text))
-    assert (found["page_content"], found["level"]) == ("The text.", "easy")
-    assert "repeated" not in found
-
-
 def test_a_summary_is_a_chunk_of_its_own():
     found = payload("The mean divides")
     assert (found["type"], found["titles"]) == ("summary", ["Statistics", "Means"])
@@ -156,13 +149,6 @@ def test_the_nearest_skip_counts():
     text = "---\nskip: true\n---\n\n# A\n\nhidden text\n\n---\nskip: false\n---\n\n## B\n\nshown text\n"
     assert [chunk.content for chunk in chunks(text)] == ["shown text"]
     assert [chunk.content for chunk in chunks("---\ntitle: T\nskip: true\n---\n\n" + text)] == ["shown text"]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "\n", "# Only a heading\n", "---\ntitle: T\n---\n", "---\nkey: x\n---\n", "***\n"]
-)
-def test_documents_without_text_have_no_chunks(text):
-    assert chunks(text) == []
 
 
 # Annotations and encodings
@@ -198,11 +184,6 @@ def test_a_text_s_own_property_counts_before_that_of_its_section():
     assert annotations(AnnotationModel(["topic"], ["topic"])) == ["section", "own"]
     assert annotations(["topic"]) == annotations(AnnotationModel("topic")) == ["section", "own"]
     assert annotations(AnnotationModel()) == annotations([]) == ["", ""]
-
-
-def test_a_list_of_names_is_an_annotation_model():
-    assert payload("An outlier", annotations=["level"])["level"] == "easy"
-    assert next(c.annotations for c in chunks(annotations=["level"]) if "outlier" in c.content) == "easy"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from lmm_core.errors import StoreError
-from lmm_core.indexing.api import blocklist_upload, client_from_config, global_client_from_config
-from lmm_core.indexing.encoding import VERSION, differing, is_earlier
+from lmm_core.indexing.api import client_from_config
+from lmm_core.indexing.encoding import VERSION
 from lmm_core.indexing.records import BEGUN, FileRecord
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
-from lmm_core.markdown.parse import parse_markdown_text
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -105,14 +104,6 @@ def test_whatever_reads_it_says_so_in_a_sentence(earlier, command):
     assert len(told.splitlines()) == 1
 
 
-def test_a_document_that_is_sent_alone_says_so(earlier):
-    before, logger = stored(), ListLogger()
-    assert blocklist_upload(parse_markdown_text(document("delta")), docid="sent", logger=logger) is None
-    global_client_from_config().close()
-    assert [report.message for report in logger.reports] == [EARLIER]
-    assert stored() == before
-
-
 @pytest.mark.parametrize(
     ("method", "after"),
     [
@@ -154,14 +145,6 @@ def test_another_encoding_or_model_is_still_an_error(earlier):
     _, told = lmm("index a.md", status=1)
     assert "'chunks' was made otherwise (encoding bm25, now sparse" in told
     assert stored() == before
-
-
-def test_another_name_of_the_sparse_vectors_is_an_earlier_version():
-    known = {"encoding": "bm25", "vectors": "bm25", "embedding": "", "sparse": "bm25/english"}
-    wanted = {**known, "version": VERSION, "sparse": "bm25"}
-    assert is_earlier(known) and differing(known, wanted) == []
-    assert differing({**known, "version": VERSION}, wanted) == ["sparse"]
-    assert not is_earlier(wanted) and not is_earlier(None)
 
 
 def test_a_later_version_is_an_error_that_says_what_to_do():

@@ -15,12 +15,11 @@ from lmm_core.indexing import sources as files_to_index
 from lmm_core.indexing.documents import find_docid
 from lmm_core.markdown.files import read_markdown
 from lmm_core.settings.project import load_project
-from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage
 from tests.commands import BIN, counting, run, text, write
 from tests.embedding_server import EmbeddingServer
-from tests.indexing import LONG, counts, document, found, lmm, section, send, stored
+from tests.indexing import LONG, counts, document, found, lmm, section, stored
 from tests.model_server import ModelServer
 from tests.qdrant_server import FailingServer
 
@@ -208,11 +207,6 @@ def test_settings_that_change_chunks_are_noticed_in_unchanged_files():
     assert counts("notes.md")[0] > 2
 
 
-def test_what_is_told_is_quiet_when_asked():
-    write("notes.md", document("alpha"))
-    assert lmm("index -q notes.md") == ("", "")
-
-
 def test_an_index_below_is_searched_where_there_is_none_here():
     for name in ("one", "two"):
         write(f"{name}/_quarto.yml", "")
@@ -237,12 +231,6 @@ def model(monkeypatch):
         yield server
 
 
-def test_indexing_asks_no_model(model):
-    write("notes.md", document("alpha"))
-    counts("notes.md")
-    assert model.count == 0
-
-
 def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
     write("notes.md", document("alpha", "beta"))
     counts("notes.md")
@@ -252,17 +240,6 @@ def test_annotating_when_it_is_asked_for_also_where_the_file_is_indexed(model):
     assert model.count
     assert text("notes.md").count("~questions") == 2
     assert counts("--annotate notes.md") == (0, 0, 0, 3, 0)
-
-
-def test_annotations_between_two_runs_are_embedded(model):
-    write("notes.md", document("alpha", "beta"))
-    counts("notes.md")
-    before = stored()
-    lmm("rag notes.md")
-    assert counts("notes.md") == (3, 0, 0, 0, 1)
-    assert before.keys() < stored().keys()
-    assert [one["type"] for one in stored().values() if "type" in one] == ["summary"]
-    assert {one["docid"] for one in stored().values()} == {"notes.md"}
 
 
 # Identity
@@ -293,14 +270,6 @@ def test_folders_without_a_project_are_told_apart():
     assert {one["source"] for one in stored().values()} == {"a/notes.md", "b/notes.md"}
 
 
-def test_two_projects_in_one_run_are_told_apart(tmp_path):
-    for name in ("a", "b"):
-        write(f"{name}/config.toml", "")
-        write(f"{name}/notes.md", document("alpha"))
-    _, told = lmm("index a b", status=1)
-    assert "notes.md and ../b/notes.md have the same docid 'notes.md'" in told
-
-
 def test_another_docid_leaves_nothing_under_the_old_one():
     write("notes.md", document("alpha", "beta", header="docid: old"))
     counts("notes.md")
@@ -320,16 +289,6 @@ def test_a_docid_twice_is_an_error_before_anything_is_written():
     _, told = lmm("index b.md", status=1)
     assert "a.md and b.md have the same docid 'same'" in told
     assert [one["source"] for one in stored().values()] == ["a.md"]
-
-
-def test_a_docid_twice_leaves_the_index_that_was_to_be_rebuilt():
-    write("a.md", document("alpha"))
-    counts("a.md")
-    before = stored()
-    write("b.md", document("beta", header="docid: a.md"))
-    _, told = lmm("index --rebuild a.md b.md", status=1)
-    assert told == "a.md and b.md have the same docid 'a.md': change one; nothing was written\n"
-    assert stored() == before
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
@@ -380,30 +339,6 @@ def test_the_header_alone_says_the_docid(header, docid, words):
     counts("notes.md")
     assert [one["docid"] for one in stored("chunks.files").values()] == [docid]
     assert {one["docid"] for one in stored().values()} == {docid} if words else not stored()
-
-
-def test_documents_are_written_in_groups(monkeypatch):
-    for number in range(200):
-        write(f"notes/{number}.md", document(*(f"w{number}x{part}" for part in range(3))))
-    written = counting(monkeypatch, EdgeStore, "upsert")
-    assert counts("notes")[0] == 600
-    assert [len(points) for _, name, points in written if name == "chunks"] == [255, 255, 90]
-    assert (
-        sum(len(points) for _, name, points in written if name == "chunks.files") == 401
-    )  # begun, done, and all together
-
-
-def test_how_much_there_is_to_write_is_told_before_the_first_is_written():
-    for number in range(100):
-        write(f"{number}.md", document(*(f"w{number}x{part}" for part in range(3))))
-    told = []
-    send(
-        open_store(LocalStorage(".lmm/index")),
-        *(f"{number}.md" for number in range(100)),
-        expect=told.append,
-        progress=told.append,
-    )
-    assert told == [100, 85, 15]
 
 
 def test_a_renamed_file_with_a_docid_moves_and_one_without_is_pruned():
@@ -496,23 +431,6 @@ def test_the_old_text_of_an_open_edit_counts(model):
 # Odd documents
 
 
-@pytest.mark.parametrize(
-    "content", ["", "\n", "---\ntitle: T\n---\n", "# Heading\n", "\ufeff", "---\nskip: true\n---\n\nText.\n"]
-)
-def test_a_document_of_no_chunks_is_one(content):
-    write("notes.md", content)
-    assert counts("notes.md") == (0, 0, 0, 0, 1)
-    assert counts("notes.md") == (0, 0, 0, 0, 0)
-
-
-def test_a_document_may_lose_all_its_chunks():
-    write("notes.md", document("alpha", "beta"))
-    counts("notes.md")
-    write("notes.md", "# Nothing\n")
-    assert counts("notes.md") == (0, 0, 2, 0, 1)
-    assert (stored(), stored("documents")) == ({}, {})
-
-
 @pytest.mark.parametrize("change", [lambda s: s.replace("\n", "\r\n"), lambda s: "\ufeff" + s], ids=["crlf", "mark"])
 def test_line_ends_and_marks_do_not_move_lines(change):
     write("notes.md", change(document("alpha", "beta")))
@@ -534,14 +452,6 @@ def test_other_languages_are_found(lang, content, query):
     write("notes.md", f"---\nlang: {lang}\n---\n\n# A\n\n{content}\n\n# B\n\nNothing of it is to be found in here.\n")
     counts("notes.md")
     assert found(f"'{query}' -k 1")[0]["page_content"] == content
-
-
-def test_a_title_of_3000_characters():
-    title = "word " * 600
-    write("notes.md", f"# {title}\n\nA text below a very long title, {LONG}\n")
-    assert counts("notes.md")[0] == 1
-    assert found("title")[0]["titles"] == [title.strip()]
-    assert len(lmm("search title")[0]) < 4000
 
 
 def test_the_header_says_how_a_document_is_split():
@@ -578,15 +488,6 @@ def test_one_bad_file_keeps_no_other_from_the_index():
     assert "b.md:1: not UTF-8" in told
     assert "c.md:1: `split`" in told
     assert "1 document, 1 chunk written" in told
-
-
-@pytest.mark.long
-def test_50000_chunks():
-    body = "".join(section(f"word{number}") for number in range(50_000))
-    write("notes.md", body)
-    assert counts("notes.md")[0] == 50_000
-    assert counts("notes.md") == (0, 0, 0, 50_000, 0)
-    assert "word777 " in found("word777 -k 1")[0]["page_content"]
 
 
 # Failures
@@ -699,17 +600,6 @@ def test_without_the_key_of_its_model_an_index_is_searched_by_words(far_server, 
     lmm("index --rebuild notes.md")
     found, said = lmm("search gamma")
     assert "gamma" in found and "words alone" not in said
-
-
-def test_a_dry_run_tells_what_would_be_embedded(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-    write("config.toml", '[embeddings]\ndense_model = "openai/small"\n')
-    write("notes.md", document("alpha", "beta"))
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1"))
-        assert "would embed 2 chunks with openai/small, about " in lmm("index notes.md --dry-run")[1]
-        assert server.count == 0
 
 
 @pytest.mark.qdrant

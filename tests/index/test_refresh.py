@@ -1,6 +1,5 @@
 """Refreshing: what is written, in which order, and what remains after a failure."""
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from lmm_core.errors import StoreError
 from lmm_core.indexing.records import (
     BEGUN,
-    Counts,
     FileRecord,
     begin_files,
     create_records,
@@ -22,8 +20,6 @@ from lmm_core.indexing.records import (
 from lmm_core.indexing.refresh import Refresh
 from lmm_core.indexing.stores import collection_names
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import parse_markdown_text
-from lmm_core.models.chat import run
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -181,49 +177,6 @@ def test_a_file_that_goes_back_is_what_it_was():
         assert everything(store) == wanted
 
 
-def test_a_file_that_the_filter_sends_and_that_goes_back_is_what_it_was():
-    old = document("alpha", "beta")
-    wanted = everything(filled(notes=old))
-
-    def sent(store):
-        blocks = parse_markdown_text(document("alpha", "gamma"))
-        upload = Refresh(load_project(None), store, Models(), logger=ListLogger())
-        run(upload.send(blocks, "notes.md", "notes.md"))
-
-    for store in ended_runs(lambda: filled(notes=old), sent):
-        send(store, "notes.md")
-        assert everything(store) == wanted
-
-
-def test_a_renamed_file_that_gets_its_name_back_is_what_it_was():
-    old = document("alpha", "beta", header="docid: mine")
-    wanted = everything(filled(notes=old))
-
-    def renamed(store):
-        os.rename("notes.md", "other.md")
-        send(store, "other.md")
-
-    for store in ended_runs(lambda: filled(notes=old), renamed):
-        os.rename("other.md", "notes.md")
-        send(store, "notes.md")
-        prune(store)
-        assert everything(store) == wanted
-
-
-def test_a_removed_file_that_comes_back_is_what_it_was():
-    old = document("alpha", "beta")
-    wanted = everything(filled(notes=old, more=document("gamma")))
-
-    def pruned(store):
-        os.remove("notes.md")
-        prune(store)
-
-    for store in ended_runs(lambda: filled(notes=old, more=document("gamma")), pruned):
-        write("notes.md", old)
-        send(store, "notes.md", "more.md")
-        assert everything(store) == wanted
-
-
 def test_what_was_dropped_is_made_again_though_the_run_that_does_it_fails():
     old = {"notes": document("alpha", "beta"), "more": document("gamma")}
     wanted = everything(filled(**old))
@@ -288,17 +241,6 @@ def test_an_id_that_a_failed_run_has_left_is_free_for_another_file():
 
 
 # Records and counts
-
-
-def test_counts_add_up_one_by_one():
-    assert Counts(1, 2, 3, 4, 5, 6) + Counts(10, 20, 30, 40, 50, 60) == Counts(11, 22, 33, 44, 55, 66)
-
-
-def test_a_record_is_read_as_it_was_written(store):
-    create_records(store, "chunks")
-    records = [FileRecord("a.md", "a", "f", 3, 7.0), FileRecord("b.md", "b", BEGUN, 1)]
-    write_record(store, "chunks", *records)
-    assert read_records(store, "chunks") == {"a.md": records[0], "b.md": records[1]}
 
 
 def test_a_file_whose_points_are_about_to_change_is_recorded_so(store):

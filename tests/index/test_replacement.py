@@ -23,7 +23,7 @@ from lmm_core.settings.project import load_project
 from lmm_core.store import qdrant_store
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import RemoteSource
-from lmm_core.store.vector_store import VectorSpec, is_server
+from lmm_core.store.vector_store import VectorSpec
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import counts, document, found, lmm
@@ -128,11 +128,6 @@ class Asking:
         self._thread.join()
 
 
-def test_a_first_index_has_its_names_itself(server):
-    there, aliases = on_server(server)
-    assert there == NAMES and not aliases
-
-
 @pytest.mark.parametrize("times", [1, 3])
 def test_it_is_made_anew_beside_the_one_that_is_asked(server, times):
     with Asking() as asking:
@@ -184,13 +179,6 @@ def test_a_run_that_fails_leaves_the_old_one(server):
     counts("--rebuild .")
     check_clean(server)
     assert before[1] != on_server(server)[1] and found("delta")[0]["source"] == "c.md"
-
-
-def test_where_no_file_can_be_read_the_old_one_stays(server):
-    Path("a.md").write_bytes(b"\xff\xfe\xff not UTF-8 \xff")
-    assert "the index stays as it was" in lmm("index --rebuild a.md", status=1)[1]
-    check_clean(server)
-    assert found("alpha")
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.long), pytest.param(9, marks=pytest.mark.slow)])
@@ -261,19 +249,6 @@ def names(qdrant):
     store = open_store(RemoteSource(qdrant))
     yield store
     store.close()
-
-
-def test_names_change_hands(names):
-    assert is_server(names) and not is_server(open_store(":memory:"))
-    for one in ("old", "new"):
-        names.create(one, VectorSpec(), {"made": one}, {})
-    names.switch({"notes": "old"})
-    assert names.aliases() == {"notes": "old"} and names.metadata("notes") == {"made": "old"}
-    names.switch({"notes": "new", "other": "old"})
-    assert names.aliases() == {"notes": "new", "other": "old"} and names.metadata("notes") == {"made": "new"}
-    assert names.collections() == ["new", "old"]
-    names.drop("notes")
-    assert names.collections() == ["old"] and names.aliases() == {"other": "old"} and names.metadata("notes") is None
 
 
 def test_a_name_is_not_that_of_a_collection(names):

@@ -2,7 +2,6 @@
 
 import re
 from itertools import pairwise
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +15,7 @@ from lmm_core.indexing.cutting.split import (
     transform,
 )
 from lmm_core.logging import ListLogger
-from lmm_core.markdown import ErrorBlock, HeaderBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
+from lmm_core.markdown import ErrorBlock, MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import restore_originals
 from lmm_core.markdown.visibility import KnitRules
 from lmm_core.models.tokens import count_tokens
@@ -220,11 +219,6 @@ def test_a_long_item_is_cut_at_what_is_in_it():
     assert all(content.count("```") % 2 == 0 for content in found)
 
 
-def test_quotes_are_cut_at_paragraphs():
-    for content in contents(f"> {LONG}\n>\n" * 10, size=400, max_size=500):
-        assert content.startswith("> The mean")
-
-
 def test_divs_are_cut_at_what_is_in_them_with_their_markers_repeated():
     found = chunks("::: {.note #x}\n" + (LONG + "\n\n") * 6 + ":::\n", size=500, max_size=600)
     assert len(found) > 2
@@ -246,11 +240,6 @@ def test_a_fence_whose_line_is_too_long_to_be_repeated_is_closed_all_the_same():
     text = "```{r, cap='" + "word " * 30 + "'}\n" + "x = 1\n" * 300 + "```\n"
     for content in contents(text, size=200, max_size=300):
         assert content.count("```") == 2
-
-
-def test_footnotes_are_cut_at_paragraphs():
-    found = contents(f"[^1]: {LONG}\n\n" + f"    {LONG}\n\n" * 8, size=400, max_size=500)
-    assert all(content.removeprefix("[^1]: ").strip().startswith("The mean") for content in found)
 
 
 def test_formulas_are_cut_only_where_they_have_to_be():
@@ -285,15 +274,6 @@ def test_a_chunk_begins_with_the_last_sentences_of_the_one_before():
     assert "".join(chunk.own for chunk in found) == text
 
 
-def test_code_is_not_repeated():
-    found = chunks(f"```\n{'x = 1' * 10}\n```\n\n{LONG}\n" * 5, size=200, max_size=500, overlap=100)
-    assert all(chunk.repeated == 0 for chunk in found if chunk.content.startswith("The mean"))
-
-
-def test_nothing_is_repeated_over_a_heading():
-    assert all(chunk.repeated == 0 for chunk in chunks(f"# A\n\n{PROSE}\n\n# B\n\n{PROSE}\n", overlap=200))
-
-
 # Metadata
 
 
@@ -318,18 +298,6 @@ def test_what_is_private_is_not_repeated(private):
     assert sum(isinstance(block, MetadataBlock) for block in split_text(only, SplitOpts(300, 400))) == 1
 
 
-def test_the_header_is_never_repeated():
-    blocks = split_text(f"---\ntitle: T\n---\n\n{(LONG + ' ') * 10}\n", SplitOpts(300, 400))
-    assert sum(isinstance(block, HeaderBlock) for block in blocks) == 1
-    assert not any(isinstance(block, MetadataBlock) for block in blocks[1:])
-
-
-def test_texts_without_anything_in_them_are_no_error():
-    assert split_text("") == []
-    assert chunks("---\na: 1\n---\n\n---\nb: 2\n---\n") == []
-    assert scan_split([TextBlock(""), TextBlock(" \n")]) == [TextBlock(""), TextBlock(" \n")]
-
-
 def test_broken_metadata_is_in_no_chunk_and_reported():
     logger = ListLogger()
     blocks = scan_split(parse_markdown_text("One.\n\n---\na: [\n---\n\nTwo.\n"), logger=logger)
@@ -347,11 +315,6 @@ def test_the_old_text_of_an_edit_counts():
 
 
 # Documents
-
-
-def test_a_section_is_a_document():
-    text = f"# A\n\n{PROSE}\n\nMore.\n\n## B\n\n{PROSE}\n"
-    assert documents(text) == [(f"{PROSE}\n\nMore.", 3, 5), (PROSE, 9, 9)]
 
 
 def test_metadata_between_paragraphs_loses_no_text():
@@ -388,11 +351,6 @@ def test_long_sections_are_several_documents():
     assert len(result.documents) == 4
     for chunk in (block for block in result.blocks if isinstance(block, ChunkBlock)):
         assert chunk.content in document_of(result.documents, chunk).text
-
-
-def test_titles_of_documents():
-    result = transform(parse_markdown_text(f"---\ntitle: T\n---\n\n# A\n\n## B\n\n{PROSE}\n"))
-    assert [document.titles for document in result.documents] == [("T", "A", "B")]
 
 
 # Laws
@@ -436,15 +394,6 @@ def test_the_same_for_any_text(text, opts):
     check(text, opts)
 
 
-@pytest.mark.parametrize("text", ["\ufeff\ufeff", "\ufeff\n\ufeff\n", "\ufeff\n\n\ufeff\ufeff", "\ufeff\n\ufeff\na"])
-def test_a_second_byte_order_mark_is_text(text):
-    check(text, SplitOpts(size=5, max_size=10))
-
-
-def test_a_byte_order_mark_behind_a_header_is_text():
-    check("---\ntitle: T\n---\n\n\ufeff\n::: exercise\n", SplitOpts(size=5, max_size=20))
-
-
 @settings(max_examples=60, deadline=None)
 @given(markdown(40), st.sampled_from([0, 300, 1000]))
 def test_each_chunk_has_its_document(text, size):
@@ -483,29 +432,3 @@ def test_real_documents(opts, real_place):
             assert len(fences) % 2 == 0, (path, chunk.line)
     share = 0.1 if real_place == SAMPLE else 0.05  # the sample's files are small and odd
     assert sum(size < 200 for size in sizes) < share * len(sizes) or opts.size < 1000
-
-
-SENTENCE = "A residual is the vertical distance between a point and the line. "
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        (SENTENCE * 4 + "\n\n") * 4000,
-        SENTENCE * 16_000,
-        "x" * 1_000_000,
-        "." * 1_000_000,
-        "- item of the list with words\n" * 33_000,
-        "```py\n" + "x = 1\n" * 160_000 + "```\n",
-        "| a | b |\n|---|---|\n" + "| one | two |\n" * 75_000,
-        ("text\n```\ncode\n```\n") * 50_000,
-        "::: a\n\n" * 300 + SENTENCE * 2000 + "\n\n" + ":::\n\n" * 300,
-    ],
-    ids=["paragraphs", "paragraph", "word", "dots", "list", "code", "table", "fences", "divs"],
-)
-@pytest.mark.long
-def test_a_megabyte_takes_little_time(text):
-    blocks = parse_markdown_text(text)
-    started = process_time()
-    scan_split(blocks)
-    assert process_time() - started < 5  # about 0.5 s on a machine that does nothing else

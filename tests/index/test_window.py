@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.indexing.chunks import blocks_to_chunks
-from lmm_core.indexing.cutting.split import scan_split
-from lmm_core.indexing.cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
+from lmm_core.indexing.cutting.window import Window, default_sizes, has_default_sizes
 from lmm_core.indexing.documents import blocklist_encode
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
@@ -85,12 +83,6 @@ def test_annotations_that_leave_no_room_are_encoded_as_far_as_they_fit():
     assert chunk.payload["hash"] == chunk.hash
 
 
-def test_chunks_that_fit_are_encoded_with_all():
-    blocks = scan_split(parse_markdown_text(QUESTIONS.format("Why?")))
-    made = blocks_to_chunks(blocks, EncodingModel.MERGED)
-    assert fit_annotations(made, window(254)) == made
-
-
 def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
     sized = default_sizes(SplitOpts(documents=7), window(254))
     assert (sized.unit, sized.max_size <= 254 - 36, sized.documents) == ("tokens", True, 7)
@@ -107,11 +99,6 @@ def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
     assert [chunk.content for chunk in made.chunks] == [chunk.content for chunk in alone.chunks]
     assert made.too_long == sum(size > 100 for size in sizes(made)) > 0
     assert alone.too_long == 0
-
-
-def test_without_an_embedding_model_chunks_have_characters():
-    made = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25)
-    assert 800 < len(made.chunks[0].content) < 1200
 
 
 @pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")

@@ -158,12 +158,6 @@ def test_earlier_questions_are_remembered_as_far_as_they_fit():
     assert len(requests[0].messages) == 2
 
 
-def test_a_question_of_any_length():
-    answer, requests, _ = asked("leverage " * 2000, "Far [1].")
-    assert answer.answered
-    assert len(requests[0].messages[-1].content) < 12_000
-
-
 def test_a_formula_a_range_and_a_link_of_the_notes_are_left_as_they_are():
     said = "In $[0, 1]$ [1], see [the book](https://book.example/lev)."
     answer, _, _ = asked("What is leverage?", said)
@@ -174,11 +168,6 @@ def test_a_formula_a_range_and_a_link_of_the_notes_are_left_as_they_are():
 def test_a_link_that_is_like_one_of_the_notes_is_made_up(address):
     answer, _, _ = asked("What is leverage?", f"See [this]({address}) [1].")
     assert answer.text == "See this [1]."
-
-
-def test_an_answer_without_text_is_remembered_as_none():
-    _, requests, _ = asked("And then?", "x", history=[("Who won?", "")])
-    assert requests[0].messages[2].content == "NO_ANSWER"
 
 
 class Breaking(Sayer):
@@ -356,10 +345,6 @@ def test_the_first_page_of_the_course_says_how_answers_should_sound():
     write("a-first.md", "---\ntitle: Welcome\n---\n\n# Welcome\n\nHello there.\n")
     lmm("index -q .")
     assert f"<teacher>\n{VOICE}\n</teacher>" in system_of(asked("What is a residual?", "A distance [1].")[1])
-
-
-def test_without_wishes_the_request_is_as_before():
-    assert "teacher" not in system_of(asked("What is a residual?", "A distance [1].")[1])
 
 
 def test_a_hostile_system_text_switches_no_rule_off():

@@ -10,11 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
 from tests.commands import write
-from tests.embedding_server import EmbeddingServer
-from tests.indexing import lmm
 from tests.model_server import ModelServer
 from tests.scan.documents.test_document_chat import Terminal, wait_for
 
@@ -107,18 +103,6 @@ def test_a_model_that_says_nothing_has_not_answered(indexed_book):
     assert "might that be" not in shown + said
 
 
-def test_what_a_model_thinks_is_not_shown(indexed_book):
-    with ModelServer(reply="<think>What might that be?</think>\n\nFar away [1].<|im_end|>") as server:
-        shown, said = ask("'What is the standard error?'", server)
-    assert shown.startswith("Far away [1].\n")
-    assert "think" not in shown + said
-
-
-def test_control_characters_of_a_model_do_not_reach_the_terminal(indexed_book):
-    with ModelServer(reply="\x1b[31mRed\x07 [1]") as server:
-        assert ask("'the mean?'", server)[0].startswith("[31mRed [1]")
-
-
 @pytest.mark.parametrize(
     ("command", "status", "said"),
     [
@@ -134,13 +118,6 @@ def test_what_cannot_be_asked(command, status, said):
 def test_an_index_of_another_model_is_told(indexed_book):
     write("config.toml", "[embeddings]\ndense_model = 'openai/other'\nencoding = 'hybrid'\n")
     assert "was made otherwise" in ask("mean", status=1, OPENAI_API_KEY="sk-test")[1]
-
-
-@pytest.mark.parametrize(
-    "question", ["x" * 10_000, "mean " * 4_000, "Wann führt der Mittelwert in die Irre?", "*", "**", "[1]"]
-)
-def test_odd_questions(indexed_book, question):
-    assert ask(shlex.quote(question))[1].count("Traceback") == 0
 
 
 def test_no_chat_key_is_needed_and_nobody_is_waited_for(indexed_book, monkeypatch):
@@ -218,14 +195,6 @@ def test_summaries_are_asked_for_as_a_type(options, indexed_book):
     assert "(summary), 02-describing.md" in ask(f"--no-model {options}")[0]
 
 
-def test_titles_and_files_cannot_steer_the_terminal():
-    write("a.md", "Only text, and it is about zebras.\n")
-    write("b.md", "# A \x1b[31mred title\n\nHere it is about walruses.\n")
-    lmm("index -q .")
-    assert "[1] a.md:1\n" in ask("zebras")[0]
-    assert "\x1b" not in ask("walruses")[0] + ask("--no-model walruses")[0] + ask("'A red elephant of mine?'")[0]
-
-
 def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, monkeypatch):
     def index():
         return subprocess.run(["lmm", "index", "-q", ".", "zebras.md"], capture_output=True, text=True)
@@ -249,19 +218,6 @@ def test_others_can_index_while_a_session_waits_for_a_question(indexed_book, mon
     assert asked[1:3] == ["When does the mean mislead?", "Stripes confuse flies [1]."]
 
 
-def test_a_session_goes_on_after_a_question_while_another_has_the_index(indexed_book, monkeypatch):
-    terminal = Terminal("lmm ask")
-    wait_for(lambda: "? " in terminal.read())
-    other = open_store(LocalStorage(".lmm/index"))
-    os.write(terminal.screen, b"What is a residual?\r")
-    wait_for(lambda: "is in use by another process" in terminal.read() and terminal.seen.count("? \x1b") == 2)
-    other.close()
-    os.write(terminal.screen, b"What is a residual?\r")
-    wait_for(lambda: "[1] " in terminal.read())
-    os.write(terminal.screen, b"\x04")
-    assert terminal.end() == 1, terminal.seen
-
-
 def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed_book):
     out, said = ask("--type riddle", stdin="What is a residual?\nAnd the mean?\n", status=1)
     assert (out, said.count("of the type 'riddle'")) == ("", 1)
@@ -269,21 +225,3 @@ def test_a_session_about_a_type_that_is_not_there_does_not_begin(indexed_book):
 
 def test_a_context_without_passages_says_so(indexed_book):
     assert ask("--no-model zzz")[0] == "(nothing was found)\n"
-
-
-def test_a_session_without_an_input_ends(indexed_book):
-    done = subprocess.run("lmm ask <&-", shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (0, "Ctrl-D ends this")
-
-
-def test_a_question_is_embedded_once(monkeypatch):
-    write("config.toml", "[embeddings]\nencoding = 'hybrid'\ndense_model = 'openai/other'\n")
-    write("notes.md", "# Zebras\n\nZebras have stripes.\n")
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        lmm("index -q notes.md")
-        before = len(server.requests)
-        asked = json.loads(ask("--no-model --json 'Why do zebras have stripes?'")[0])
-    assert asked["queries"] == ["Why do zebras have stripes?"]
-    assert [body["input"] for body in server.requests[before:]] == [asked["queries"]]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.merging import merge
-from tests.retrieve.materials import documents, found, material, passage, questions, words
+from tests.retrieve.materials import found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 
 COUNTS = st.sampled_from([words, count_tokens, len])
@@ -38,11 +38,6 @@ The fourth text is on the centre. {LONG}
 """
 
 
-def squeezed(text):
-    """Return a text without blanks and the marks of divs, which chunks repeat."""
-    return "".join(re.sub("::: exercise|:::", "", text).split())
-
-
 # Laws
 
 
@@ -64,17 +59,6 @@ def test_no_passage_comes_twice_and_all_are_in_the_order_of_the_documents(asked,
     assert sorted(set(ids), key=order.index) == ids
     texts = [asked.material.passages[ident].text for ident in ids]
     assert len(texts) == len(set(texts))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(documents(), min_size=1, max_size=2), st.sampled_from([0, 30]), st.integers(20, 400))
-def test_every_source_stands_in_the_material(texts, overlap, budget):
-    """If a whole text is cut into overlapping chunks, a source is a part of it again."""
-    made = material(*texts, size=60, overlap=overlap)
-    passages = [one for one in made.passages.values() if "summary" not in one.types]
-    context = build_context(found(made, passages), budget, words)
-    for source in context.sources:
-        assert squeezed(source.text) in squeezed(texts["abcdefgh".index(source.docid)])
 
 
 @settings(max_examples=25, deadline=None)
@@ -137,18 +121,6 @@ def test_an_exercise_for_which_there_is_no_room_leaves_its_section_to_others():
     hits = [passage(made, "Nap"), passage(made, "goes on")]
     context = build_context(found(made, hits), 100, words)
     assert [one.text for one in context.sources] == ["It begins so.", "It goes on."]
-
-
-def test_a_section_whose_one_passage_was_hit_does_not_push_out_better_ones():
-    many = "".join(f"Paragraph {number} of the long section. {PROSE}\n\n" for number in range(8))
-    made = material(
-        f"---\ntitle: T\n---\n\n# Long\n\nThe needle is here. {PROSE}\n\n{many}# Other\n\nThe other hit. {LONG}\n",
-        size=150,
-    )
-    hits = [passage(made, "needle"), passage(made, "other hit")]
-    context = build_context(found(made, hits), 180, words)
-    assert [one.titles for one in context.sources] == [("T", "Long"), ("T", "Other")]
-    assert "Paragraph 7" not in context.text
 
 
 def test_exercises_come_where_they_were_hit_and_not_with_their_section():
@@ -237,9 +209,3 @@ def test_a_line_of_a_title_cannot_pose_as_a_header():
     context = build_context(found(made, list(made.passages.values())), 1000, words)
     assert context.text.count("</source>") == 1
     assert "A <\\/source>" in context.text
-
-
-def test_tokens_are_counted_as_for_chunks():
-    made = material(BOOK)
-    context = build_context(found(made, list(made.passages.values())), 200)
-    assert context.tokens == count_tokens(context.text) <= 200

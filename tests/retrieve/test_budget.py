@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from lmm_core.indexing.refresh import Refresh
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.models.chat import run
-from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import Retriever
@@ -20,7 +18,6 @@ from lmm_core.settings.models import Models
 from lmm_core.settings.project import Project
 from lmm_core.settings.tables import EmbeddingOptions, SplitOpts
 from lmm_core.store.opening import open_store
-from tests.retrieve.materials import words
 
 SAID = [
     "residual",
@@ -38,7 +35,6 @@ FIRST = 1000  # numbers of four digits mark what is said: each stands once in th
 NUMBERS = re.compile(r"\d{4,}")
 # Between two pieces of a source that need not stand together in the notes. Chunks repeat the marks of a div.
 GAP = re.compile(r"\n|\[?…\]?|::: exercise|:::")
-COUNTS = st.sampled_from([count_tokens, words, len])
 
 
 class Notes:
@@ -129,17 +125,6 @@ law = settings(max_examples=15, deadline=None)
 
 
 @law
-@given(notes(), ASKED, BUDGETS, COUNTS)
-def test_a_context_keeps_its_budget_and_says_its_size(written, asked, budgets, count):
-    for found in written.retrieve(asked):
-        for budget in budgets:
-            context = build_context(found, budget, count)
-            assert context.tokens <= budget
-            assert context.tokens == (count(context.text) if context.text else 0)
-            assert all(source.text.strip() for source in context.sources)
-
-
-@law
 @given(notes(), ASKED, BUDGETS)
 def test_a_source_is_verbatim_and_stands_in_the_lines_that_it_names(written, asked, budgets):
     for found in written.retrieve(asked):
@@ -150,26 +135,6 @@ def test_a_source_is_verbatim_and_stands_in_the_lines_that_it_names(written, ask
                     assert " ".join(piece.split()) in notes_of_it
                 if not written.overlap:  # what a chunk repeats stands before its lines
                     assert set(NUMBERS.findall(source.text)) <= set(NUMBERS.findall(written.lines(source)))
-
-
-@law
-@given(notes(), ASKED, BUDGETS)
-def test_nothing_is_shown_more_often_than_it_stands_in_the_notes(written, asked, budgets):
-    stands = Counter(NUMBERS.findall("\n".join(written.texts.values())))
-    for found in written.retrieve(asked):
-        for budget in budgets:
-            assert shown(build_context(found, budget)) <= stands
-
-
-@law
-@given(notes(), ASKED, BUDGETS)
-def test_sources_come_in_the_order_of_the_notes(written, asked, budgets):
-    for found in written.retrieve(asked):
-        for budget in budgets:
-            places = [(one.docid, one.line_start, one.line_end) for one in build_context(found, budget).sources]
-            assert places == sorted(places)
-            for (docid, _, end), (other, start, _) in pairwise(places):
-                assert docid != other or end <= start
 
 
 @law
@@ -187,26 +152,3 @@ def test_what_the_notes_leave_out_is_never_shown(written, asked, budgets):
     for found in written.retrieve(asked):
         for budget in [*budgets, 10**6]:
             assert "Left out" not in build_context(found, budget).text
-
-
-@law
-@given(notes(), ASKED, BUDGETS)
-def test_a_question_has_one_context_however_often_it_is_asked(written, asked, budgets):
-    for found, again in zip(written.retrieve(asked * 2), written.retrieve(asked * 2), strict=True):
-        for budget in budgets:
-            assert build_context(found, budget) == build_context(again, budget)
-
-
-@law
-@given(notes(), ASKED, st.integers(0, 300), st.integers(0, 300))
-def test_with_more_room_there_is_a_context_where_there_was_one_with_less(written, asked, budget, more):
-    for found in written.retrieve(asked):
-        assert build_context(found, budget + more).sources or not build_context(found, budget).sources
-
-
-@law
-@given(notes(), ASKED)
-def test_with_room_for_everything_all_that_was_found_is_shown(written, asked):
-    for found in written.retrieve(asked):
-        wanted = {number for passage in found.passages for number in NUMBERS.findall(passage.text)}
-        assert wanted <= set(shown(build_context(found, 10**6)))

@@ -88,11 +88,6 @@ def test_a_long_text_takes_no_time():
         let_through("word [1] [ < " * 20_000, 1_000_000)
 
 
-@given(st.text("ab \n.,é(){}", min_size=1).filter(lambda text: text == text.lstrip()))
-def test_text_without_links_is_left_alone(text):
-    assert let_through(text).text == text
-
-
 @pytest.mark.parametrize("size", [1, 3, 1000])
 @pytest.mark.parametrize(
     ("said", "shown"),

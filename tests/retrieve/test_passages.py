@@ -5,8 +5,8 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.indexing.passages import build_material, place, split_questions
-from tests.retrieve.materials import documents, material, passage, points
+from lmm_core.indexing.passages import build_material, split_questions
+from tests.retrieve.materials import documents, material, points
 
 BOOK = """---
 title: Book
@@ -85,19 +85,6 @@ def test_sections_are_a_tree(texts):
         assert after is None or made.around(after)[0] is section
 
 
-def test_a_document_is_read_as_it_stands():
-    made = material(BOOK)
-    assert [(one.depth, one.path, one.title) for one in made.walk()] == [
-        (0, "", "Book"), (1, "1", "Residuals"), (2, "1.1", "Plots"), (2, "1.2", "Sums"), (1, "2", "Centre"),
-    ]  # fmt: skip
-    assert made.sections["a", "1"].summary == "Residuals are what is left."
-    assert made.types == {"exercise": 1, "summary": 1}
-    assert [one.text for one in made.sections["a", "1"].all_passages()] == [
-        "The text of residuals.", "The text of plots.", "The text of sums.",
-    ]  # fmt: skip
-    assert passage(made, "exercise on it").place == "a.md:32-34"
-
-
 def test_a_question_is_the_section_s_that_it_was_made_for():
     made = material(BOOK)
     assert made.sections["a", "1"].questions == ["What is a residual?", "How is it plotted?"]
@@ -119,12 +106,3 @@ def test_a_document_without_title_goes_by_its_file():
 def test_questions_in_one_text_are_several():
     assert split_questions("What is it? How\nmany; why؟ Next") == ["What is it?", "How many;", "why؟", "Next"]
     assert split_questions("  ") == []
-
-
-def test_one_line_is_no_range():
-    assert (place("a.md", 3, 3), place("a.md", 3, 4)) == ("a.md:3", "a.md:3-4")
-
-
-def test_a_material_is_not_written_down_as_a_whole():
-    """As asyncio does with what the work of a command returns, for its handler of Ctrl-C."""
-    assert len(repr(material(BOOK * 9))) < 200

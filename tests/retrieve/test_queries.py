@@ -30,10 +30,6 @@ def test_the_keyword_form_leaves_out_what_every_question_has():
     assert keyword_form("Was ist ein Residuum?", "german") == "Residuum"
 
 
-def test_without_a_known_language_all_words_are_kept_once():
-    assert keyword_form("What is what is it?", "klingon") == "What is what it"
-
-
 def test_a_question_of_stop_words_stays_a_question():
     assert keyword_form("What is it?", "english") == "What is it?"
     assert keyword_form("???", "english") == "???"
@@ -51,11 +47,6 @@ def test_the_question_comes_first_and_no_query_twice(question, language, earlier
 def test_a_further_question_takes_the_one_before_it_along():
     queries = plain_queries("And their sum?", earlier=["What are residuals?"])
     assert any("residuals" in query and "sum" in query for query in queries)
-
-
-def test_a_model_s_queries_follow_the_question():
-    model = ModelQueries(Asker(Sayer(said("plot of residuals", QUESTION, " normality \n of errors ", ""))))
-    assert expanded(model) == [QUESTION, "plot of residuals", "normality of errors"]
 
 
 def test_a_model_s_queries_are_few_and_short():
@@ -128,10 +119,3 @@ def test_a_question_about_something_else_is_told(reply):
 def test_a_reply_without_a_plain_word_on_the_subject_is_none(reply):
     with pytest.raises(ModelError, match="the reply "):
         checked(reply)
-
-
-def test_all_that_is_asked_is_checked():
-    """A long beginning about the course does not hide what comes after it."""
-    _, requests = checked('{"on_topic": true, "queries": ["x"]}', "residuals " * 500 + "Now write a poem")
-    assert "Now write a poem" in requests[0].messages[-1].content
-    assert requests[0].messages[-1].content.endswith("`on_topic` and `queries`.")

@@ -62,18 +62,6 @@ def test_what_is_found_comes_once_the_best_first_and_without_summaries(text, dat
     assert {one.id for many in found for one in many if "summary" not in one.types} <= {one.id for one in best}
 
 
-@settings(max_examples=25, deadline=None)
-@given(documents(), st.data())
-def test_every_section_with_a_passage_is_ranked_once(text, data):
-    made = material(text, size=60)
-    lists = st.lists(st.sampled_from(list(made.passages.values())), unique=True) if made.passages else st.just([])
-    found = data.draw(st.lists(lists, max_size=3))
-    best = fuse(found, made)
-    ranked = rank_sections(best, made)
-    assert sorted(one.section.key for one in ranked) == sorted({one.key for one in best})
-    assert all(passage.key == one.section.key for one in ranked for passage in one.passages)
-
-
 def test_what_two_queries_find_comes_before_what_one_finds():
     best = fuse([[HOPS, FLOUR], [GRAPES, FLOUR]], MADE)
     assert best[0].id == FLOUR.id
@@ -101,8 +89,3 @@ def test_sections_come_in_the_order_of_their_best_passages():
     assert [one.section.title for one in ranked] == ["Bread", "Beer"]
     assert ranked[0].score == best[0].score
     assert [one.id for one in ranked[0].passages] == [FLOUR.id, SALT.id]
-
-
-def test_nothing_found_ranks_nothing():
-    assert fuse([[], []], MADE) == []
-    assert rank_sections([], MADE) == []

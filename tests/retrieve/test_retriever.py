@@ -7,7 +7,7 @@ import pytest
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import run
 from lmm_core.retrieve.library import open_library
-from lmm_core.retrieve.search import OffTopic, Retriever
+from lmm_core.retrieve.search import Retriever
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.store.opening import open_store
@@ -135,16 +135,6 @@ def test_where_the_question_s_own_words_suffice_no_model_is_asked(tmp_path):
 def test_where_they_do_not_suffice_the_model_s_queries_add(tmp_path):
     found, asked = retrieved(tmp_path, "What has white bark?", ["birch"])
     assert (asked, first(found)) == (1, "About birch")
-
-
-def test_a_question_after_others_does_not_stand_alone(tmp_path):
-    _, asked = retrieved(tmp_path, "What is the birch?", earlier=["What is the oak?"])
-    assert asked == 1
-
-
-def test_what_is_off_topic_is_searched_for_by_its_own_words(tmp_path):
-    found, asked = retrieved(tmp_path, "What is the birch?", OffTopic(), checks=True)
-    assert (asked, found.off_topic, first(found)) == (1, True, "About birch")
 
 
 def test_without_the_check_that_is_demanded_nothing_is_answered(tmp_path):

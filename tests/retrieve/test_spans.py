@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
-from lmm_core.retrieve.ranking.spans import MOST, best_spans, cut_spans, passages_of, spread_spans, whole_span
+from lmm_core.retrieve.ranking.spans import MOST, cut_spans, spread_spans, whole_span
 from tests.retrieve.materials import documents, material, passage
 from tests.strategies import PROSE
 
@@ -70,11 +70,6 @@ def test_code_is_fenced_in_each_span():
     assert all(span.text.startswith("``` python\n") and span.text.endswith("\n```") for span in spans)
 
 
-def test_signs_of_three_bytes_make_shorter_spans():
-    spans = cut_spans(only(f"# 误差\n\n{'标准误随样本量的增大而减小。' * 40}\n", word="标准误"))
-    assert max(len(span.text) for span in spans) <= MOST / 3
-
-
 def test_a_span_says_its_lines():
     lines = "".join(f"Line {at} of the notes says what there is to say, and no more than that.\n" for at in range(10))
     spans = cut_spans(only(f"# A\n\n{lines}", word="notes"))
@@ -93,13 +88,6 @@ def test_the_title_finds_what_does_not_name_its_subject():
     best = ranked(material(SCORES, size=1000), "mood of the reading group after napping")[0]
     assert best.passage.titles == ("Scores", "Napping")
     assert "better mood" in best.text
-
-
-def test_passages_come_in_the_order_of_their_best_spans():
-    spans = ranked(material(SCORES, size=1000), "a nap before a drive")
-    first, second = passages_of(spans)
-    assert first.titles == ("Scores", "Driving")
-    assert first.score == spans[0].score >= second.score == best_spans(spans)[second.id].score
 
 
 def test_the_first_hits_are_of_different_sections():

@@ -1,18 +1,12 @@
 """A question with one name of a thing finds passages with another."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmm_core.errors import ConfigError
-from lmm_core.models.chat import run
-from lmm_core.retrieve.agents.tools import Tools
-from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.ranking.lexical import LexicalIndex
 from lmm_core.retrieve.ranking.synonyms import OTHER_NAME
-from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write
 from tests.indexing import found, lmm
@@ -79,11 +73,6 @@ def test_an_abbreviation_finds_the_long_form_alone():
     assert set(titles("SE")) >= {"Estimates", "Width", "Precision"}
     assert "Precision" in titles("what is the SE?")
     assert titles("precision of the SE")[0] == "Precision"
-
-
-def test_the_long_form_finds_the_abbreviation_alone():
-    assert titles("width of a confidence interval")[:2] == ["Intervals", "Width"]
-    assert titles("confidence intervals")[:2] == ["Intervals", "Width"]
 
 
 def test_a_text_with_the_other_name_answers_all_of_the_question():
@@ -161,17 +150,6 @@ def test_the_answer_comes_from_a_text_with_the_other_name(notes):
     assert "confidence interval (CI) is a range" in lmm("ask 'what is a CI?'")[0]
 
 
-def test_agents_find_other_names(notes):
-    async def search(query):
-        library = await open_library(load_project(None), Models())
-        try:
-            return await Tools(library).call("search", {"query": query})
-        finally:
-            library.store.close()
-
-    assert "hierarchical" in json.dumps(run(search("MLM")))
-
-
 @pytest.mark.parametrize(
     "line, said",
     [
@@ -186,8 +164,3 @@ def test_wrong_settings_are_named(line, said):
     with pytest.raises(ConfigError) as caught:
         load_project(None)
     assert said in str(caught.value)
-
-
-def test_synonyms_in_the_environment(monkeypatch):
-    monkeypatch.setenv("LMM_RETRIEVE__SYNONYMS", '{"SD": "standard deviation", "HLM": ["MLM", "mixed model"]}')
-    assert load_project(None).synonyms == {"SD": ("standard deviation",), "HLM": ("MLM", "mixed model")}

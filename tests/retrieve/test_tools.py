@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmm_core.errors import StoreError, ToolError
+from lmm_core.errors import ToolError
 from lmm_core.indexing.passages import build_material
 from lmm_core.models.chat import run
 from lmm_core.retrieve.agents.library_tools import MOST, SHOWN, section_text
@@ -214,21 +214,6 @@ def test_whatever_search_gives_is_a_name_to_read(notes):
     assert "there is no document" in refused(notes, "read", name="a-linear.md:9000")
 
 
-def test_an_anchor_of_two_sections_names_neither(tmp_path):
-    for name in ("a", "b"):
-        write(f"two/{name}.md", f"---\ndocid: {name}\ntitle: T\n---\n\n{section('oak')}")
-    write("two/config.toml", "")
-    lmm("index two -q")
-    assert "may be any of a#1 (About oak), b#1" in refused(Path("two"), "read", name="#about-oak")
-    assert call(Path("two"), "read", name="b#about-oak")["section"] == "b#1"
-
-
-def test_instructions_in_the_notes_stay_text(notes):
-    found = call(notes, "read", name="linear#1.1")
-    assert INJECTION in found["text"]
-    assert [key for key, value in found.items() if INJECTION in str(value)] == ["text"]
-
-
 BAD = [
     ("search", {}, "search needs the argument 'query'"),
     ("search", {"query": " "}, "query is empty"),
@@ -255,10 +240,6 @@ def test_bad_arguments_are_named(notes, name, arguments, said):
 
     with pytest.raises(ToolError, match=re.escape(said)):
         run(ask())
-
-
-def test_a_question_of_10_000_characters_is_searched_for(notes):
-    assert names(call(notes, "search", query="birch " * 1_666, limit=1)["passages"]) == ["trees#2"]
 
 
 def test_null_stands_for_the_default(notes):
@@ -420,17 +401,6 @@ def test_calls_at_the_same_time_open_and_read_it_once(notes, monkeypatch):
     assert len(read) == 1
 
 
-def test_who_waits_gets_the_index_between_calls_that_never_stop(notes):
-    async def work():
-        async with shared(notes) as (_, tools):
-            taken = asyncio.create_task(asyncio.to_thread(_take, notes))
-            while not taken.done():
-                await asyncio.gather(*(tools.call("search", {"query": "oak"}) for _ in range(4)))
-            await taken
-
-    run(work())
-
-
 def _take(folder):
     open_store(LocalStorage(folder / ".lmm" / "index")).close()
 
@@ -446,17 +416,6 @@ def test_an_idle_one_lets_the_index_go(notes, monkeypatch):
             await asyncio.to_thread(_take, notes)
 
     run(work())
-
-
-def test_one_that_is_released_lets_the_index_go_at_once_and_is_used_again(notes):
-    async def work():
-        async with shared(notes) as (library, tools):
-            await tools.call("search", {"query": "oak"})
-            library.release()
-            _take(notes)  # in the event loop's own thread: nothing else can let it go
-            return await tools.call("search", {"query": "oak"})
-
-    assert run(work())["passages"]
 
 
 def test_a_call_that_is_given_up_leaves_the_index_to_others(notes):
@@ -511,15 +470,3 @@ def test_a_collection_made_anew_in_another_way_is_read_anew(notes):
             return await tools.call("search", {"query": "oak"})
 
     assert run(work())["passages"]
-
-
-def test_a_library_whose_store_is_given_leaves_it_open_and_cannot_read_one_that_is_closed(notes):
-    async def work():
-        library = await open_library(load_project(notes / "-"), Models())
-        async with library.use() as opened:
-            assert opened is library
-        library.store.close()
-        with pytest.raises(StoreError, match="closed"):
-            await library.material()
-
-    run(work())

@@ -53,14 +53,6 @@ def test_a_hole_is_cut_and_put_back(collection):
     assert log(collection).stat().st_mtime_ns == 10**18 + 7
 
 
-def test_cutting_twice_forgets_nothing(collection):
-    before = contents(collection / "shard")
-    cut_holes(collection)
-    cut_holes(collection)
-    put_back_holes(collection)
-    assert contents(collection / "shard") == before
-
-
 def test_a_file_that_was_changed_since_stays_as_it_is(collection):
     cut_holes(collection)
     log(collection).write_bytes(b"written since")
@@ -80,16 +72,6 @@ def test_the_record_is_on_the_disk_before_the_first_cut(collection, monkeypatch)
     assert json.loads((collection / "lengths.json").read_bytes())["shard/wal/open-1"][1] == LONG
     put_back_holes(collection)
     assert contents(collection / "shard") == before
-
-
-def test_a_file_of_zeros_becomes_empty_and_whole_again(collection):
-    zeros = collection / "shard" / "zeros"
-    with zeros.open("wb") as file:
-        file.truncate(LONG)
-    cut_holes(collection)
-    assert zeros.stat().st_size == 0
-    put_back_holes(collection)
-    assert zeros.stat().st_size == LONG
 
 
 @pytest.mark.parametrize(
@@ -152,27 +134,6 @@ def answers(folder):
 def test_a_closed_index_is_as_long_as_its_data(tmp_path):
     folder = fill(tmp_path / "index")
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_000_000
-
-
-def test_a_copy_of_a_closed_index_is_an_index(tmp_path):
-    folder = fill(tmp_path / "index")
-    shutil.copytree(folder, tmp_path / "copy")
-    assert answers(tmp_path / "copy") == answers(folder)
-
-
-def test_reading_writes_no_new_record_and_leaves_the_lengths(tmp_path):
-    """The engine itself writes two small files anew whenever it opens a collection."""
-    folder = fill(tmp_path / "index")
-
-    def state():
-        record = (folder / "notes" / "lengths.json").stat()
-        lengths = {path: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-        return record.st_ino, record.st_mtime_ns, lengths
-
-    answers(folder)
-    before = state()
-    answers(folder)
-    assert state() == before
 
 
 def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, monkeypatch):

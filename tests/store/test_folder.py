@@ -156,17 +156,6 @@ def test_a_folder_in_use_is_one_sentence(tmp_path, monkeypatch):
     open_store(LocalStorage(tmp_path / "index")).close()
 
 
-def test_a_folder_that_is_made_after_opening_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_lock, "WAIT", 0.1)
-    early, other = open_store(LocalStorage(tmp_path / "index")), open_store(LocalStorage(tmp_path / "index"))
-    other.create("notes", SPEC, {}, {})
-    with pytest.raises(StoreError, match="already open in this program"):
-        early.count("notes")
-    other.close()
-    assert early.count("notes") == 0
-    early.close()
-
-
 def test_each_change_of_a_folder_gives_it_another_revision(tmp_path):
     store = open_store(LocalStorage(tmp_path / "index"))
     assert revision_of(store) is None  # others may make the folder
@@ -183,18 +172,6 @@ def test_each_change_of_a_folder_gives_it_another_revision(tmp_path):
     assert None not in seen and len(set(map(id, seen))) == len(seen)
     store.close()
     assert revision_of(store) is None
-
-
-def test_reading_leaves_the_revision_as_it_is(tmp_path):
-    store = open_store(LocalStorage(tmp_path / "index"))
-    store.create("notes", SPEC, {}, INDEXES)
-    store.upsert("notes", [point(1, words=[1])])
-    before = revision_of(store)
-    list(store.scroll("notes"))
-    store.search("notes", Search({"words": Sparse([1], [1.0])}, 3))
-    store.retrieve("notes", [key(1)])
-    assert (store.count("notes"), store.metadata("notes"), revision_of(store)) == (1, {}, before)
-    store.close()
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path):
@@ -320,20 +297,6 @@ def test_a_large_collection_has_left_memory_before_it_is_closed(tmp_path, monkey
     assert len(rebuilt) == 3
 
 
-def test_words_leave_memory_sooner_than_what_has_a_meaning_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_engine, "OF_WORDS", 1)
-    monkeypatch.setattr(edge_store, "SEGMENT", 300)
-    store, segments = open_store(LocalStorage(tmp_path / "index")), {}
-    for name, dense in (("words", {}), ("both", {"content": DIMENSIONS})):
-        store.create(name, VectorSpec(dense, sparse=("words",)), {}, {})
-        for at in range(0, 600, 300):
-            points = [Point(key(n), {"words": Sparse([n % 7], [1.0])}, {"n": n}) for n in range(at, at + 300)]
-            store.upsert(name, points)
-        segments[name] = store._shards[name].info().segments_count
-    store.close()
-    assert segments == {"words": 3, "both": 1}
-
-
 def test_new_payloads_change_no_score(tmp_path, monkeypatch):
     """In a collection of many segments, the engine makes new points from the old ones."""
     monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
@@ -346,27 +309,6 @@ def test_new_payloads_change_no_score(tmp_path, monkeypatch):
     store.set_payload("notes", {key(n): {"n": -n} for n in range(0, 300, 7)})
     assert best_of(store, 0) == before
     store.close()
-
-
-def test_what_was_written_last_is_tidied_up_though_a_segment_was_just_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(edge_engine, "IN_MEMORY", 1)
-    monkeypatch.setattr(edge_store, "SEGMENT", 300)
-    store = open_store(LocalStorage(tmp_path / "index"))
-    store.create("notes", SPEC, {}, {})
-    store.upsert("notes", [point(n, words=[n % 7]) for n in range(300)])
-    store.delete("notes", [key(n) for n in range(0, 280, 7)])
-    store.upsert("notes", [point(n, words=[1, 2]) for n in range(1000, 1260)])
-    store.close()
-    found = {}
-    for name in ("index", "anew"):
-        store = open_store(LocalStorage(tmp_path / name))
-        if name == "anew":
-            kept = [point(n, words=[n % 7]) for n in range(300) if n % 7 or n >= 280]
-            store.create("notes", SPEC, {}, {})
-            store.upsert("notes", [*kept, *(point(n, words=[1, 2]) for n in range(1000, 1260))])
-        found[name] = [best_of(store, word) for word in range(4)]
-        store.close()
-    assert found["index"] == found["anew"]
 
 
 def test_a_folder_of_an_earlier_version_is_used_as_it_is(tmp_path, monkeypatch):
@@ -456,25 +398,6 @@ def test_a_folder_of_many_points(tmp_path):
     assert ids(store.search("notes", Search({"words": Sparse([77], [1.0])}, 3))) == [77, 1077, 2077]
     assert sum(1 for _ in store.scroll("notes", keys=[])) == 50_000
     store.close()
-
-
-def test_opening_a_folder_loads_no_client(tmp_path):
-    code = """
-import sys
-import lmm_core.store.edge_store, lmm_core.store.qdrant_store
-heavy = {"qdrant_edge", "qdrant_client", "numpy", "grpc", "httpx", "pydantic"}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
-from lmm_core.store.vector_store import VectorSpec, Search
-store = open_store(LocalStorage(sys.argv[1]))
-store.create("notes", VectorSpec(dense={"d": 2}), {}, {})
-store.search("notes", Search({"d": [1.0, 2.0]}, 1))
-assert heavy & set(sys.modules) == {"qdrant_edge"}, heavy & set(sys.modules)
-print("fine")
-"""
-    with run(code, tmp_path / "index") as other:
-        assert other.communicate(timeout=60)[0] == "fine\n"
 
 
 def test_our_fusion_is_the_engines(tmp_path):

@@ -74,17 +74,6 @@ def test_points_whose_answer_was_lost_are_written_once(failing):
 
 
 @pytest.mark.qdrant
-def test_what_was_written_before_a_failure_stays(failing):
-    failing.faults.append(Fault("PUT /collections/notes/points", after=2, times=3, status=500, text="disk is full"))
-    store = opened(failing)
-    with pytest.raises(StoreError, match=r"server at http://127.0.0.1:\d+ has failed \(500\): disk is full"):
-        store.upsert("notes", [point(n) for n in range(1, 600)])
-    assert store.count("notes") == 512
-    store.upsert("notes", [point(n) for n in range(1, 600)])
-    assert store.count("notes") == 599
-
-
-@pytest.mark.qdrant
 def test_what_does_not_fit_is_not_sent(failing):
     store = opened(failing)
     store.count("notes")
@@ -118,12 +107,6 @@ def test_a_server_that_is_not_there():
     store = open_store(RemoteSource("http://127.0.0.1:9"))
     with pytest.raises(StoreError, match=r"No Qdrant server answers at http://127.0.0.1:9 \(.*refused.*\)"):
         store.collections()
-
-
-def test_a_server_that_is_another(server):
-    server.faults.append(Fault("GET /collections", times=1, status=404, text="Not found"))
-    with pytest.raises(StoreError, match=r"refuses this \(404\): Not found"):
-        opened(server).collections()
 
 
 @pytest.mark.qdrant

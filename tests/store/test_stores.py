@@ -10,7 +10,7 @@ from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.store import edge_engine, edge_store
 from lmm_core.store.opening import open_store
 from lmm_core.store.places import LocalStorage, RemoteSource
-from lmm_core.store.vector_store import Point, Search, VectorSpec, VectorStore, Where, is_server, revision_of
+from lmm_core.store.vector_store import Point, Search, VectorSpec, Where, is_server
 from tests.effort import PATIENCE
 from tests.store.points import DIMENSIONS, INDEXES, SPEC, ids, key, near, point, random_points, random_searches
 
@@ -43,10 +43,6 @@ def notes(store):
 # What is kept
 
 
-def test_a_store_is_a_vector_store(store):
-    assert isinstance(store, VectorStore)
-
-
 def test_collections_are_made_listed_and_dropped(store):
     assert store.collections() == []
     store.create("notes", SPEC, {}, {})
@@ -77,11 +73,6 @@ def test_metadata_comes_back_as_it_was_given(store):
     assert store.metadata("notes") == given
     store.create("plain", SPEC, {}, {})
     assert store.metadata("plain") == {}
-
-
-def test_a_collection_is_made_once(notes):
-    with pytest.raises(StoreError, match=r"There is already a collection 'notes' "):
-        notes.create("notes", SPEC, {}, {})
 
 
 def test_names_that_are_none(store):
@@ -180,17 +171,6 @@ def test_where_and_count_and_facet(notes):
     assert notes.facet("notes", "type") == {"exercise": 1, "text": 2}
 
 
-def test_one_vector_of_a_list_fits_a_filter(notes):
-    notes.upsert("notes", [point(1, payload={"type": ["text", "Übung"]}), point(2, payload={"type": "text"})])
-    assert notes.count("notes", Where(all={"type": "Übung"})) == 1
-    assert notes.facet("notes", "type") == {"text": 2, "Übung": 1}
-
-
-def test_only_a_folder_is_known_to_be_unchanged(notes):
-    """Others may write to a server."""
-    assert (revision_of(notes) is not None) == isinstance(notes, edge_store.EdgeStore)
-
-
 # What is found
 
 
@@ -246,14 +226,6 @@ def test_equal_points_come_in_the_order_of_their_ids(notes):
         assert ids(notes.search("notes", Search(vectors, limit=40))) == sorted(numbers)[:40]
     both = Search({"content": near(1), "words": Sparse([5], [1.0])}, limit=40)
     assert ids(notes.search("notes", both)) == sorted(numbers)[:40]
-
-
-def test_nothing_to_look_for_finds_nothing(notes):
-    notes.upsert("notes", [point(1, words=[1])])
-    assert notes.search("notes", Search({"words": Sparse([], [])}, limit=5)) == []
-    assert notes.search("notes", Search({"words": Sparse([77], [1.0])}, limit=5)) == []
-    assert notes.search("notes", Search({}, limit=5)) == []
-    assert notes.search("notes", Search({"content": near(1)}, limit=0)) == []
 
 
 @pytest.mark.slow
@@ -333,12 +305,6 @@ def test_a_closed_store_says_so(notes):
     for use in (notes.collections, lambda: notes.count("notes"), lambda: notes.upsert("notes", [point(1)])):
         with pytest.raises(StoreError, match="was closed"):
             use()
-
-
-def test_empty_sparse_vectors_are_no_vectors(notes):
-    notes.upsert("notes", [point(1, words=[1]), Point(key(2), {"words": Sparse([], [])}, {})])
-    assert notes.count("notes") == 2
-    assert notes.search("notes", Search({"words": Sparse([1], [1.0])}, 5))[0].score == pytest.approx(0.2877, abs=1e-3)
 
 
 def test_places_that_are_none(tmp_path):

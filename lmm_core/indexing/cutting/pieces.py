@@ -40,13 +40,13 @@ def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
     """Return the pieces, those of white space joined to the ones before."""
-    kept = pieces[:1]
+    filled = pieces[:1]
     for piece in pieces[1:]:
         if text[piece.start : piece.end].strip(" \t\r\n"):
-            kept.append(piece)
+            filled.append(piece)
         else:
-            kept[-1] = kept[-1]._replace(end=piece.end)
-    return kept
+            filled[-1] = filled[-1]._replace(end=piece.end)
+    return filled
 
 
 def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
@@ -122,11 +122,11 @@ class _PieceSearch:
                 elif total + own > enough:
                     break
                 total += full[at]
-        found: list[tuple[int, int]] = []
+        pieces: list[tuple[int, int]] = []
         while count:
-            found.append((came[count], count))
+            pieces.append((came[count], count))
             count = came[count]
-        return found[::-1]
+        return pieces[::-1]
 
     def _checked(self, first: int, stop: int) -> Iterator[Piece]:
         """Yield units as one piece, or as several if a tokenizer finds more tokens in the whole than in the parts."""

@@ -48,7 +48,7 @@ WORDS = (_WORDS,)
 
 def sentence_ends(text: str) -> list[int]:
     """Return the positions in a markdown text at which a sentence or a paragraph ends."""
-    return [found.end() for found in find_separators(_SENTENCES, text)]
+    return [match.end() for match in find_separators(_SENTENCES, text)]
 
 
 def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
@@ -57,8 +57,8 @@ def find_separators(separator: Separator, text: str) -> Iterable[re.Match[str]]:
         return separator.pattern.finditer(text)
     masked = text
     if "`" in text or "$" in text or "](" in text:
-        masked = _VERBATIM.sub(lambda found: "x" * len(found[0]), text)
-    return [found for found in separator.pattern.finditer(masked) if not _is_abbreviation(masked, found)]
+        masked = _VERBATIM.sub(lambda match: "x" * len(match[0]), text)
+    return [match for match in separator.pattern.finditer(masked) if not _is_abbreviation(masked, match)]
 
 
 def _is_abbreviation(text: str, found: re.Match[str]) -> bool:

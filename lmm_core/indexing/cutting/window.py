@@ -50,8 +50,8 @@ def fit_annotations(chunks: Sequence[Chunk], window: Window) -> list[Chunk]:
 def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
     together = texts_to_encode(window.encoding, "", chunk.annotations).dense[-1] != ""
     room = window.tokens - (window.count(chunk.content) if together else 0)
-    kept = _lines_within(chunk.annotations.split("\n"), room, window)
-    dense = texts_to_encode(window.encoding, chunk.content, "\n".join(kept)).dense
+    lines_left = _lines_within(chunk.annotations.split("\n"), room, window)
+    dense = texts_to_encode(window.encoding, chunk.content, "\n".join(lines_left)).dense
     return with_texts(chunk, replace(chunk.texts, dense=dense))
 
 

@@ -67,14 +67,14 @@ async def search(library: Library, query: Query, type: MaterialType = "", limit:
     material between asterisks in the query (`*exercise*`) does what `type` does."""
     material = await library.material()
     _check_filled("query", query)
-    found = await Retriever(library).retrieve(query, type)
-    best = best_spans(found.spans)
+    retrieval = await Retriever(library).retrieve(query, type)
+    best = best_spans(retrieval.spans)
     return {
-        "query": found.text,
-        **({"type": found.type} if found.type else {}),
-        **in_parts("passages", [_hit_entry(passage, best[passage.id]) for passage in found.passages[:limit]]),
-        **({} if found.passages else {"note": f"nothing was found; {types_there(material)}"}),
-        **({"missed": list(found.missed)} if found.missed else {}),
+        "query": retrieval.text,
+        **({"type": retrieval.type} if retrieval.type else {}),
+        **in_parts("passages", [_hit_entry(passage, best[passage.id]) for passage in retrieval.passages[:limit]]),
+        **({} if retrieval.passages else {"note": f"nothing was found; {types_there(material)}"}),
+        **({"missed": list(retrieval.missed)} if retrieval.missed else {}),
     }
 
 
@@ -89,8 +89,8 @@ async def outline(
     and summaries."""
     material = await library.material()
     roots = [find_document(document, material)] if document.strip() else material.documents
-    found = [section for root in roots for section in root.walk() if section.depth <= level]
-    entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in found]
+    sections = [section for root in roots for section in root.walk() if section.depth <= level]
+    entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in sections]
     return {**in_parts("sections", entries, part), "types": dict(sorted(material.types.items()))}
 
 
@@ -112,19 +112,19 @@ async def next_section(library: Library, section: SectionName) -> Result:
     """Read the section after one and its subsections; after the last of a document, the
     next document."""
     material = await library.material()
-    found = _next(find_section(section, material), material)
-    if found is None:
+    following = _next(find_section(section, material), material)
+    if following is None:
         raise ToolError(f"nothing comes after {section!r}: it is at the end of the last document")
-    return _read(found, material)
+    return _read(following, material)
 
 
 async def previous_section(library: Library, section: SectionName) -> Result:
     """Read the section before one on its level; before the first, the section around it."""
     material = await library.material()
-    found = _previous(find_section(section, material), material)
-    if found is None:
+    preceding = _previous(find_section(section, material), material)
+    if preceding is None:
         raise ToolError(f"nothing comes before {section!r}: it is the first document")
-    return _read(found, material)
+    return _read(preceding, material)
 
 
 async def mentions(
@@ -176,14 +176,14 @@ def status_tool(library: Library) -> Function:
         async with library.use() as opened:
             info = await asyncio.to_thread(index_info, library.project, opened.store)
             types = dict(sorted((await opened.material()).types.items()))
-        said = {
+        status_of_index = {
             key: value for key, value in asdict(info).items() if key not in ("others", "written") and value is not None
         }
         if info.written:
-            said["written"] = datetime.fromtimestamp(info.written, UTC).isoformat(timespec="seconds")
-            said["age_hours"] = round((time.time() - info.written) / 3600, 1)
+            status_of_index["written"] = datetime.fromtimestamp(info.written, UTC).isoformat(timespec="seconds")
+            status_of_index["age_hours"] = round((time.time() - info.written) / 3600, 1)
         model = str(library.models.name(library.project, "major"))
-        return {**said, "types": types, "model": model, "summary": info.summary()}
+        return {**status_of_index, "types": types, "model": model, "summary": info.summary()}
 
     return status
 
@@ -220,8 +220,8 @@ def _name(section: Section) -> Result:
 def _section_entry(section: Section) -> Result:
     """Return a section without its text."""
     types = Counter(type for passage in section.passages for type in passage.types)
-    shown = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "types": sorted(types)}
-    return _name(section) | shown | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
+    place_and_types = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "types": sorted(types)}
+    return _name(section) | place_and_types | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
 
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
@@ -316,9 +316,9 @@ def _parts(part: int, parts: int) -> Result:
 def section_text(section: Section, whole: bool = True) -> str:
     """Return a section's text as markdown. whole: with its subsections under their headings."""
     texts = []
-    for one in section.walk() if whole else [section]:
-        heading = f"{'#' * one.depth} {one.title}" if one is not section else ""
-        texts += [text for text in (heading, merge(one.passages)) if text]
+    for part in section.walk() if whole else [section]:
+        heading = f"{'#' * part.depth} {part.title}" if part is not section else ""
+        texts += [text for text in (heading, merge(part.passages)) if text]
     return "\n\n".join(texts)
 
 
@@ -327,10 +327,10 @@ def _places(section: Section, term: str) -> list[str]:
     places = []
     for before, passage in zip([None, *section.passages], section.passages, strict=False):
         text = unicodedata.normalize("NFC", passage.text)
-        found = find_term(text, term)
-        skipped = repeated(before.text, before.line_end, passage) if before and found else 0
+        mentions_in_text = find_term(text, term)
+        skipped = repeated(before.text, before.line_end, passage) if before and mentions_in_text else 0
         counted = len(unicodedata.normalize("NFC", passage.text[:skipped]))
-        places += [_line_of(passage, text, start, counted) for start, end in found if end > counted]
+        places += [_line_of(passage, text, start, counted) for start, end in mentions_in_text if end > counted]
     return places
 
 
@@ -347,7 +347,7 @@ def find_term(text: str, term: str) -> list[tuple[int, int]]:
     Case and white space do not matter. The text has to be in Unicode's form NFC."""
     words = unicodedata.normalize("NFC", term).split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
-    return [found.span() for found in pattern.finditer(text) if _is_bounded(text, *found.span())]
+    return [match.span() for match in pattern.finditer(text) if _is_bounded(text, *match.span())]
 
 
 def _is_bounded(text: str, start: int, end: int) -> bool:

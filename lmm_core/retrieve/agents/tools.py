@@ -113,8 +113,8 @@ def _made_printable(value: Any) -> Any:
     if isinstance(value, str):
         return printable(value)
     if isinstance(value, dict):
-        return {_made_printable(key): _made_printable(one) for key, one in value.items()}
-    return [_made_printable(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {_made_printable(key): _made_printable(item) for key, item in value.items()}
+    return [_made_printable(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 # The greeting
@@ -168,8 +168,8 @@ def _described(schema: Schema) -> str:
     limits = [f"from {schema['minimum']}"] if "minimum" in schema else []
     limits += [f"to {schema['maximum']}"] if "maximum" in schema else []
     limits += [f"null for {json.dumps(schema['default'])}"] if "default" in schema else []
-    shown = schema.get("description", "")
-    return f"{shown} ({', '.join(limits)})".strip() if limits else shown
+    description = schema.get("description", "")
+    return f"{description} ({', '.join(limits)})".strip() if limits else description
 
 
 def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
@@ -179,10 +179,10 @@ def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
         raise ToolError(f"{tool.name}: the arguments have to be an object with {', '.join(properties)}")
     if unknown := [name for name in arguments if name not in properties]:
         raise ToolError(f"{tool.name} has no argument {unknown[0]!r}; it has {', '.join(properties)}")
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if missing := [name for name in tool.parameters["required"] if name not in given]:
+    values = {name: value for name, value in arguments.items() if value is not None}
+    if missing := [name for name in tool.parameters["required"] if name not in values]:
         raise ToolError(f"{tool.name} needs the argument {missing[0]!r}")
-    return {name: _fitting(f"{tool.name}: {name}", value, properties[name]) for name, value in given.items()}
+    return {name: _fitting(f"{tool.name}: {name}", value, properties[name]) for name, value in values.items()}
 
 
 def _fitting(where: str, value: Any, schema: Schema) -> Any:

@@ -29,7 +29,7 @@ def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passag
         yield passage, 1.0
         return
     under = next((section.passages for section in material.section_of(passage).walk() if section.passages), [])
-    yield from ((one, UNDER_SUMMARY) for one in under)
+    yield from ((below, UNDER_SUMMARY) for below in under)
 
 
 def themselves(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
@@ -47,8 +47,8 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
         relative = _relative([hit.score for hit in hits])
         own: dict[str, float] = {}
         for hit, score in zip(hits, relative, strict=True):
-            for one, weight in meant(hit, material):
-                own[one.id] = max(own.get(one.id, 0.0), weight * score)
+            for counted, weight in meant(hit, material):
+                own[counted.id] = max(own.get(counted.id, 0.0), weight * score)
         for at, score in own.items():
             scores[at] = scores.get(at, 0.0) + score / len(found)
     order = sorted(scores, key=lambda at: (-scores[at], at))
@@ -57,7 +57,7 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
 
 def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
     """Return the passages that the results of several queries count for, each once."""
-    ids = dict.fromkeys(one.id for hits in found for hit in hits for one, _ in meant(hit, material))
+    ids = dict.fromkeys(counted.id for hits in found for hit in hits for counted, _ in meant(hit, material))
     return [material.passages[at] for at in ids]
 
 
@@ -80,9 +80,9 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
         best = max((span.score for span in spans), default=0.0) or 1.0
         for span in spans:
             scores[span.id] = scores.get(span.id, 0.0) + words * span.score / best / len(by_words)
-    found = {one.id: meaning * one.score for one in passages}
+    by_meaning = {passage.id: meaning * passage.score for passage in passages}
     every = {span.id: span for spans in by_words for span in spans}.values()
-    return best_first(span.scored(scores[span.id] + found.get(span.passage.id, 0.0)) for span in every)
+    return best_first(span.scored(scores[span.id] + by_meaning.get(span.passage.id, 0.0)) for span in every)
 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:

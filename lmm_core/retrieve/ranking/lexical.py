@@ -103,7 +103,7 @@ class LexicalIndex:
         """Return the term scores of each annotated question."""
         stems, questions = self.stemmers.of(section.language).stems, section.questions
         counted = filter(None, (Counter(stems(question)) for question in questions))
-        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in one.items()} for one in counted]
+        return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counted]
 
     def _best_question(self, key: Key, asked: Asked) -> list[float]:
         """Return the scores of the annotated question that is most like what is asked.
@@ -137,8 +137,8 @@ class LexicalIndex:
     def corrected(self, question: str) -> str:
         """Return a question's words with unknown ones replaced by the nearest known ones, or "" if nothing changes."""
         asked = asked_words(question, self.language)
-        known = [word for one in asked for word in self.vocabulary.known_words(one)[:MOST_MEANT]]
-        return " ".join(known) if known != asked else ""
+        nearest = [word for word_asked in asked for word in self.vocabulary.known_words(word_asked)[:MOST_MEANT]]
+        return " ".join(nearest) if nearest != asked else ""
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
         """Return the share of a question that some passages have together, 0 to 1."""
@@ -147,7 +147,7 @@ class LexicalIndex:
         return share_found(list(together), asked.rarity) if passages else 0.0
 
     def _asked(self, meant: Sequence[Meant]) -> Asked:
-        return Asked(meant, [self.rarity(one) for one in meant])
+        return Asked(meant, [self.rarity(stems) for stems in meant])
 
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
         """Yield the scores of each passage for each word of a question, without the words' rarity."""
@@ -167,9 +167,9 @@ class LexicalIndex:
         asked = self._asked(meant)
         rarity, scores = asked.rarity, list(self.scores(passages, asked))
         others = self._scores_by_others(question, meant, passages)
-        sums = [sum(map(mul, own, rarity)) + others[one.key] for one, own in zip(passages, scores, strict=True)]
+        sums = [sum(map(mul, own, rarity)) + others[passage.key] for passage, own in zip(passages, scores, strict=True)]
         shares = [LEAST + share_found(own, rarity) for own in scores]
-        factors = [aside(one, type) * share for one, share in zip(passages, shares, strict=True)]
+        factors = [aside(passage, type) * share for passage, share in zip(passages, shares, strict=True)]
         order = sorted(range(len(passages)), key=lambda at: -sums[at] * factors[at])
         cut = {at: self.spans_of(passages[at].id) for at in order[:CUT]}
         lengths = [length for spans in cut.values() for _, _, length in spans]
@@ -184,8 +184,10 @@ class LexicalIndex:
     def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
         """Return the scores of sections for `other_words`, by their titles, questions and summaries alone."""
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
-        known = set().union(*meant)
-        others = [dict.fromkeys(one & self.statistics.stems.keys(), 1.0) for one in stems if not one & known]
+        asked_stems = set().union(*meant)
+        others = [
+            dict.fromkeys(of_word & self.statistics.stems.keys(), 1.0) for of_word in stems if not of_word & asked_stems
+        ]
         asked = self._asked(others)
         keys = {passage.key for passage in passages}
         return {key: sum(map(mul, asked.scores(self._about_of(key)), asked.rarity)) for key in keys}
@@ -218,8 +220,8 @@ class Asked:
     def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
         self.size, self.rarity = len(meant), rarity
         self._stems: dict[str, list[tuple[int, float]]] = {}
-        for at, one in enumerate(meant):
-            for stem, weight in one.items():
+        for at, stems in enumerate(meant):
+            for stem, weight in stems.items():
                 self._stems.setdefault(stem, []).append((at, weight))
 
     def found(self, stems: Mapping[str, Any]) -> list[str]:

@@ -72,8 +72,8 @@ def asked_words(question: str, language: str) -> list[str]:
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
-    kept = [word for word in words if fold(word) not in left_out] or words
-    return [word for word in kept if fold(word) not in _WANTED | _COURTESY] or kept
+    naming = [word for word in words if fold(word) not in left_out] or words
+    return [word for word in naming if fold(word) not in _WANTED | _COURTESY] or naming
 
 
 def other_words(question: str, language: str) -> list[str]:
@@ -164,13 +164,13 @@ class Vocabulary:
 
         These are its own stem in each language of the texts, longer stems that begin with it, and if there are none,
         the nearest by spelling: one typing error for five letters."""
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
-                found = dict.fromkeys(self.stems.starting(stem), PREFIX) | found
+                weights = dict.fromkeys(self.stems.starting(stem), PREFIX) | weights
             if stem in self.counts:
-                found[stem] = 1.0
-        return found or dict.fromkeys(self._near_of(fold(word)), FUZZY)
+                weights[stem] = 1.0
+        return weights or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
     def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
         """Return the words of a question without artefacts of how words are cut.
@@ -180,11 +180,11 @@ class Vocabulary:
         for parts in find_compounds(question):
             dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
             words = [word for word in words if word not in dropped]
-        known = list(map(self._is_known, words))
+        are_known = list(map(self._is_known, words))
 
         def is_unknown(at: int) -> bool:
             is_plain = words[at][0].isalnum() and "." not in words[at]
-            return self._is_seam(words, known, at) if is_plain else not known[at]
+            return self._is_seam(words, are_known, at) if is_plain else not are_known[at]
 
         return [word for at, word in enumerate(words) if not is_unknown(at)]
 
@@ -202,15 +202,15 @@ class Vocabulary:
         """Return a word, or, if no text has it, the words it may mean."""
         if self._is_known(word):
             return [word]
-        return [self.stems.form(one) for one in self.meant(word)] or [word]
+        return [self.stems.form(stem) for stem in self.meant(word)] or [word]
 
     def _near(self, word: str) -> list[str]:
         """Return the stems of the words nearest by spelling, with the same first letter."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
-            for one, stem in self.stems.alike(word[:1], size) if most else ():
-                if (far := typing_errors(word, one, most)) <= most:
+            for other, stem in self.stems.alike(word[:1], size) if most else ():
+                if (far := typing_errors(word, other, most)) <= most:
                     near[stem] = min(far, near.get(stem, far))
         least = min(near.values(), default=0)
         return [stem for stem, far in near.items() if far == least]

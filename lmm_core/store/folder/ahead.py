@@ -43,8 +43,8 @@ def noted_points(collection: Path) -> list[Point]:
         lines = (collection / AHEAD).read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
-    found = {point.id: point for line in lines for point in _points(line)}
-    return list(found.values())
+    latest = {point.id: point for line in lines for point in _points(line)}
+    return list(latest.values())
 
 
 def _points(line: bytes) -> list[Point]:

@@ -34,12 +34,12 @@ def cut_holes(collection: Path) -> None:
     """Cut the holes off the ends of a closed collection's files.
 
     Raise OSError; each file is whole or recorded then."""
-    known = _read_lengths(collection)
-    cut = {name: pair for name, pair in known.items() if _size(collection / name) == pair[0]}
-    found = _find_holes(collection)
-    if (lengths := cut | found) != known:
+    recorded = _read_lengths(collection)
+    cut = {name: pair for name, pair in recorded.items() if _size(collection / name) == pair[0]}
+    holes = _find_holes(collection)
+    if (lengths := cut | holes) != recorded:
         write_file(collection / RECORD, json.dumps(lengths, indent=0).encode())
-    for name, (short, _) in found.items():
+    for name, (short, _) in holes.items():
         _set_length(collection / name, short)
 
 
@@ -125,6 +125,6 @@ def _end_by_reading(file: BinaryIO, size: int) -> int:
 
 def _set_length(path: Path, length: int) -> None:
     """Cut or lengthen a file; the time of its last change stays, by which others know when data was written."""
-    found = path.stat()
+    status = path.stat()
     os.truncate(path, length)
-    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.store.edge_store import EdgeStore
 from lmm_core.store.folder import ahead
 from lmm_core.store.folder.ahead import AHEAD, forget_points, note_points, noted_points
 from lmm_core.store.opening import open_store
@@ -56,12 +55,6 @@ def test_a_line_that_a_power_cut_tore_takes_no_other_with_it(tmp_path):
             (tmp_path / AHEAD).write_bytes(whole + whole[:length] + rest)
             note_points(tmp_path, [record(2, "begun")])
             assert noted_points(tmp_path) == [record(1, "begun"), record(2, "begun")]
-
-
-@pytest.mark.parametrize("line", ["", "[", "{}", "3", "[3]", '[["x", {}]]', "[[3, {}]]", "[[[], {}]]", "[" * 100_000])
-def test_a_forged_line_says_nothing(tmp_path, line):
-    (tmp_path / AHEAD).write_text(line)
-    assert noted_points(tmp_path) == []
 
 
 def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collection(tmp_path, monkeypatch):
@@ -121,19 +114,6 @@ def test_a_store_that_is_closed_has_what_was_written_last(tmp_path):
     store = open_store(LocalStorage(tmp_path / "index"))
     assert states(store) == ["done", "old"]
     store.close()
-
-
-def test_what_is_noted_stays_until_all_collections_are_closed(tmp_path, monkeypatch):
-    noted = made(tmp_path / "index")
-    store, there = open_store(LocalStorage(tmp_path / "index")), []
-    store.create("points", VectorSpec(), {}, {})
-    store.write_ahead("files", [record(1, "begun")])
-    forget = EdgeStore._forget
-    monkeypatch.setattr(
-        EdgeStore, "_forget", lambda store, name: (forget(store, name), there.append((name, noted.exists())))
-    )
-    store.close()
-    assert (there, noted.exists()) == ([("points", True), ("files", True)], False)
 
 
 def test_points_that_the_engine_does_not_take_say_what_to_do(tmp_path):
