@@ -254,13 +254,6 @@ def test_the_docid_is_the_headers_else_the_path_from_the_root():
         "part/one.md": "part/one.md",
         "two.md": "second",
     }
-    lmm("rag --no-questions --no-summaries part/one.md")
-    assert "~docid: part/one.md" in text("part/one.md")
-    counts("part two.md")
-    assert {one["source"]: one["docid"] for one in stored().values()} == {
-        "part/one.md": "part/one.md",
-        "two.md": "second",
-    }
 
 
 def test_folders_without_a_project_are_told_apart():
