@@ -76,7 +76,7 @@ def test_a_notebook_is_never_written_to():
     write("a.ipynb", notebook(*LESSON))
     with pytest.raises(MarkdownError, match="never written to"):
         write_markdown(Path("a.ipynb"), "# A\n")
-    for command in ("scan", "rag", "convert --to div", "knit"):
+    for command in ("rag", "convert --to div"):
         done = run(f"lmm {command} a.ipynb")
         assert done.returncode == 2
         assert "a.ipynb: this command leaves notebooks alone" in done.stderr.decode()

@@ -83,7 +83,9 @@ def test_a_file_comes_back_byte_for_byte(path):
 
 
 @every_file
-@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
+@pytest.mark.parametrize(
+    "spelling", ["div", pytest.param("native", marks=pytest.mark.slow), pytest.param("comment", marks=pytest.mark.slow)]
+)
 def test_annotating_and_converting_a_file(path, spelling):
     text, annotator = read(path), Counting()
     once = annotate(text, annotator, spelling=spelling)

@@ -156,8 +156,7 @@ def test_a_section_within_an_edit_waits():
 # What students type
 
 
-@pytest.mark.parametrize("line", [INTERVALS, None])
-@pytest.mark.parametrize("spelling", ["native", "div", "comment"])
+@pytest.mark.parametrize(("spelling", "line"), [("native", None), ("div", INTERVALS), ("comment", INTERVALS)])
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_questions_add_one_block_and_change_nothing_else(hostile, spelling, line):
     adds_one_block(NOTES, line, spelling, hostile)
