@@ -67,7 +67,9 @@ def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
     """Return a table of contents without parts that have no page."""
     following = [*entries[1:], Entry("")]
     return [
-        one for one, after in zip(entries, following, strict=True) if one.page or after.depth > one.depth or after.page
+        entry
+        for entry, after in zip(entries, following, strict=True)
+        if entry.page or after.depth > entry.depth or after.page
     ]
 
 
@@ -80,9 +82,9 @@ def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     for key in ("chapters", "appendices"):
         yield from _items(as_list(book.get(key)), 0)
     sidebar = mapping_in(settings, "website").get("sidebar")
-    for one in sidebar if isinstance(sidebar, list) else [sidebar]:
-        if isinstance(one, dict):
-            yield from _items(as_list(one.get("contents")), 0)
+    for bar in sidebar if isinstance(sidebar, list) else [sidebar]:
+        if isinstance(bar, dict):
+            yield from _items(as_list(bar.get("contents")), 0)
 
 
 def _items(items: Sequence[Any], depth: int) -> Iterator[tuple[str, str, int]]:

@@ -64,13 +64,13 @@ def create_course(
     _check_folder(folder)
     with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
     planned = [*_plan(folder, with_quarto), *(_for_vscode() if vscode else ())]
-    files = {one.name: one.text.encode("utf-8") for one in planned if not _is_there(folder / one.name)}
+    files = {plan.name: plan.text.encode("utf-8") for plan in planned if not _is_there(folder / plan.name)}
     extension = lacking_files(folder) if with_quarto else {}
     for name in files | extension:
         check_inside(folder, folder / name)
     if not dry_run:
         create_files(folder, files | extension)
-    parts = [_part(folder, one, is_new=one.name in files) for one in planned]
+    parts = [_part(folder, plan, is_new=plan.name in files) for plan in planned]
     if with_quarto:
         for place, start in ((folder / "_quarto.yml", "_quarto.yml"), (extension_place(folder), "_extensions/")):
             is_new = any(name.startswith(start) for name in extension)
@@ -91,13 +91,13 @@ def _is_there(path: Path) -> bool:
     return path.exists()
 
 
-def _part(folder: Path, one: _Planned, is_new: bool) -> CoursePart:
-    path = folder / one.name
+def _part(folder: Path, plan: _Planned, is_new: bool) -> CoursePart:
+    path = folder / plan.name
     if is_new:
         return CoursePart(str(path), "written")
-    if one.sign in path.read_text("utf-8", "replace"):
+    if plan.sign in path.read_text("utf-8", "replace"):
         return CoursePart(str(path), "left alone")
-    return CoursePart(str(path), "lacks", "was left alone, and may need these lines as well:", one.text)
+    return CoursePart(str(path), "lacks", "was left alone, and may need these lines as well:", plan.text)
 
 
 # The files
@@ -152,4 +152,4 @@ def _for_vscode() -> Iterator[_Planned]:
 def repository_of(folder: Path) -> Path | None:
     """Return the root of a folder's git repository, or None."""
     place = folder.resolve()
-    return next((one for one in (place, *place.parents) if (one / ".git").exists()), None)
+    return next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)

@@ -40,7 +40,7 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
         "pages-title": words["pages"],
         "toc-title": words["toc"],
         "pages" if entry.source else "contents": pages,
-        "turn": _turn(entry, [one for one in contents if one.page], up, words),
+        "turn": _turn(entry, [line for line in contents if line.page], up, words),
     }
 
 

@@ -70,7 +70,7 @@ class SiteLinks:
                 if link := element.attributes.get(name):
                     element.attrs[name] = self._mended(link, page, logger)
             if sizes := element.attributes.get("srcset"):
-                parts = [one.split() for one in sizes.split(",") if one.split()]
+                parts = [candidate.split() for candidate in sizes.split(",") if candidate.split()]
                 mended = [" ".join([self._mended(link, page, logger), *size]) for link, *size in parts]
                 element.attrs["srcset"] = ", ".join(mended)
 
@@ -78,7 +78,7 @@ class SiteLinks:
         """Fill in a reference to a figure, a section or the like."""
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
         named = self.labels.get(name, ())
-        label = next((one for one in named if one.page == page), next(iter(named), None))
+        label = next((label for label in named if label.page == page), next(iter(named), None))
         if label is None:
             logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
             element.replace_with(LEFT_OUT)
@@ -98,7 +98,7 @@ class SiteLinks:
             return link
         base = self.folder if name.startswith("/") else source.parent
         path = Path(os.path.normpath(base / name.lstrip("/")))
-        of_document = next((one for one, document in self.sources.items() if document == path), "")
+        of_document = next((page_name for page_name, document in self.sources.items() if document == path), "")
         if of_document:
             return _relative(of_document, page) + (f"#{parts.fragment}" if parts.fragment else "")
         self._copy(path, name, logger)

@@ -139,8 +139,14 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
         return []
     from ..quarto.check import check_project
 
-    findings = [one for one in check_project(course.folder) if not one.ok and one.what in ("extension", "filters")]
-    return [f"{one.what}: {one.found}" + (f"\n{one.paste}" if one.paste else "") for one in findings]
+    findings = [
+        finding
+        for finding in check_project(course.folder)
+        if not finding.ok and finding.what in ("extension", "filters")
+    ]
+    return [
+        f"{finding.what}: {finding.found}" + (f"\n{finding.paste}" if finding.paste else "") for finding in findings
+    ]
 
 
 def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:

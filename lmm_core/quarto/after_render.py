@@ -182,9 +182,8 @@ def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
 def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
     """Return the drafts that `_quarto.yml` names
     (https://quarto.org/docs/websites/website-drafts.html)."""
-    found = [settings.get(kind) for kind in ("website", "book")]
-    named = [one.get("drafts") for one in found if isinstance(one, dict)]
-    names = (name for one in named for name in (one if isinstance(one, list) else [one]))
+    listed = [mapping_in(settings, table).get("drafts") for table in ("website", "book")]
+    names = (name for drafts in listed for name in (drafts if isinstance(drafts, list) else [drafts]) if name)
     return {os.path.realpath(project_dir / str(name)) for name in names}
 
 
@@ -216,7 +215,7 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
     if standing:
         from .leaks.causes import conclusion
 
-        output = next((one for one in outputs if one.is_dir()), project_dir)
+        output = next((path for path in outputs if path.is_dir()), project_dir)
         for line in conclusion(standing, output, project_dir).split("\n"):
             logger.error(line)
     found.leaks = standing

@@ -103,7 +103,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
     work = RagWork(Models(warn=logger.warning))
     places = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(path: Path) -> None:
+    async def annotate_file(path: Path) -> None:
         async with places:
             try:
                 if await _annotate_one(path, work, logger):
@@ -114,7 +114,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
                 logger.error(f"not annotated: {error}")
 
     try:
-        await asyncio.gather(*map(one, paths))
+        await asyncio.gather(*map(annotate_file, paths))
     finally:
         await work.models.close()
 

@@ -100,7 +100,7 @@ def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
             problems.append(str(error))
             continue
         documents.append((name, document))
-        problems += [f"{name}:{one.line}: {one.message}" for one in [*find_errors(document.blocks)][:1]]
+        problems += [f"{name}:{finding.line}: {finding.message}" for finding in [*find_errors(document.blocks)][:1]]
     problems += find_native(documents)
     for problem in problems:
         sentence, is_command, command = problem.partition(" run: ")

@@ -25,8 +25,8 @@ def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
-    for name, one in documents:
-        blocks = one.blocks
+    for name, document in documents:
+        blocks = document.blocks
         lines = native_lines(blocks)
         problems += [f"{name}:{line}: {_FORGOTTEN}" for line in lines]
         left = native_lines(convert(blocks, "div")) if lines and not is_notebook(Path(name)) else lines

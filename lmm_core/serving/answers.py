@@ -195,7 +195,9 @@ class Answers:
 
         found = await self.read(work)
         best = best_spans(found.spans)
-        hits = [hit_data(replace(one, text=best[one.id].text), found.type) for one in found.passages[:limit]]
+        hits = [
+            hit_data(replace(passage, text=best[passage.id].text), found.type) for passage in found.passages[:limit]
+        ]
         return {"query": found.text, "type": found.type, "hits": hits}
 
     async def outline(self) -> dict[str, Any]:

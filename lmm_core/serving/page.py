@@ -104,7 +104,9 @@ def home_page(options: ServeOptions, material: Material | None, site: ServedSite
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
     values["examples"] = _list(ours["examples"], map(_button, example_questions(material)), "examples")
     documents = material.documents if material else []
-    links = [_link(site.page_of(one.source) if site else "", plain_title(one.title)) for one in documents]
+    links = [
+        _link(site.page_of(document.source) if site else "", plain_title(document.title)) for document in documents
+    ]
     values["contents"] = _list(ours["contents"], links, "contents")
     values["box"] = f'{SITE[1:]}/{site.box}/ask.js" data-page="' if site and site.has_data else "box/ask.js"
     page = Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(values)
@@ -115,7 +117,9 @@ def example_questions(material: Material | None) -> list[str]:
     """Return annotated questions from all parts of the course."""
     if material is None:
         return []
-    asked = [next((one.questions[0] for one in doc.walk() if one.questions), "") for doc in material.documents]
+    asked = [
+        next((section.questions[0] for section in doc.walk() if section.questions), "") for doc in material.documents
+    ]
     asked = list(filter(None, asked))
     return asked[:: max(len(asked) // EXAMPLES, 1)][:EXAMPLES]
 

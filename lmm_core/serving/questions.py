@@ -58,7 +58,7 @@ def read_question(data: bytes, options: ServeOptions) -> Question:
     history = said.get("history") or []
     if not isinstance(history, list):
         raise HTTPException(400, "history should be a list.")
-    turns = tuple(_turn(one, options.max_question) for one in history[-TURNS:])
+    turns = tuple(_turn(turn, options.max_question) for turn in history[-TURNS:])
     text, type = checked_text(said.get("question"), options), _text(said.get("type") or "", "type")
     conversation = said.get("conversation") or ""
     return Question(text, turns, type, conversation and _random(conversation, "conversation"))

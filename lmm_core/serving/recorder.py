@@ -155,14 +155,16 @@ def outcome_of(answer: Answer) -> Outcome:
 
 def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
     """Return the best sections of a search, and those that an answer cites."""
-    used = [one for one in answer.sources if one.number in answer.cited] if answer else []
-    cited = {section_address(one): one.titles for one in used}
+    used = [source for source in answer.sources if source.number in answer.cited] if answer else []
+    cited = {section_address(source): source.titles for source in used}
     sources = []
-    for rank, one in enumerate(found.sections, 1):
-        address = section_address(one.section)
+    for rank, ranked in enumerate(found.sections, 1):
+        address = section_address(ranked.section)
         if rank <= SECTIONS or address in cited:
             is_cited = cited.pop(address, None) is not None
-            sources.append(RecordedSource(address, tuple(one.section.titles), rank, round(one.score, 4), is_cited))
+            sources.append(
+                RecordedSource(address, tuple(ranked.section.titles), rank, round(ranked.score, 4), is_cited)
+            )
     after = len(found.sections) + 1  # a tool of the model found them
     more = [RecordedSource(address, tuple(titles), after, 0.0, True) for address, titles in cited.items()]
     return (*sources, *more)

@@ -61,9 +61,9 @@ def read_tokens(path: Path) -> list[Token] | None:
 def _tokens_in(data: bytes, path: Path) -> list[Token]:
     try:
         found = json.loads(data)
-        tokens = [Token(**one) for one in found["tokens"]]
-        fit = [bool(_NAME.fullmatch(one.name) and _HASH.fullmatch(one.sha256)) for one in tokens]
-        is_whole = found["format"] == FORMAT and all(fit) and len({one.name for one in tokens}) == len(tokens)
+        tokens = [Token(**token) for token in found["tokens"]]
+        fit = [bool(_NAME.fullmatch(token.name) and _HASH.fullmatch(token.sha256)) for token in tokens]
+        is_whole = found["format"] == FORMAT and all(fit) and len({token.name for token in tokens}) == len(tokens)
     except (ValueError, TypeError, KeyError, RecursionError):
         is_whole = False
     if not is_whole:
@@ -77,7 +77,7 @@ def add_token(root: Path, name: str) -> str:
         raise TokenError("The name of a token has up to 60 letters, digits, blanks and . _ + -, and begins with one.")
     path = tokens_path(root)
     tokens = read_tokens(path)
-    if any(one.name == name for one in tokens or ()):
+    if any(token.name == name for token in tokens or ()):
         raise TokenError(f"There is a token {name!r}. To make it anew, first: lmm serve token revoke {name!r}")
     text = secrets.token_urlsafe(BYTES)
     made = Token(name, _hash(text.encode()), datetime.now(UTC).date().isoformat())
@@ -88,9 +88,9 @@ def add_token(root: Path, name: str) -> str:
 def revoke_token(root: Path, name: str) -> None:
     """Remove a token, also from running servers. Raise TokenError and OSError."""
     tokens = read_tokens(tokens_path(root))
-    kept = [one for one in tokens or () if one.name != name]
+    kept = [token for token in tokens or () if token.name != name]
     if len(kept) == len(tokens or ()):
-        there = ", ".join(one.name for one in kept) or "none"
+        there = ", ".join(token.name for token in kept) or "none"
         raise TokenError(f"There is no token {name!r}; there is: {there}.")
     _write(root, tokens, kept)
 
@@ -109,7 +109,7 @@ def _write(root: Path, before: Sequence[Token] | None, tokens: Sequence[Token]) 
         if before is not None and read_tokens(path) != before:
             raise TokenError(f"{path} was changed at the same time: try again.")
 
-    data = {"format": FORMAT, "tokens": [asdict(one) for one in tokens]}
+    data = {"format": FORMAT, "tokens": [asdict(token) for token in tokens]}
     replace_file(path, (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8"), check)
 
 
@@ -137,5 +137,5 @@ class TokenFile:
     def name_of(self, given: bytes) -> str | None:
         """Return the name of a token, None for a wrong one. Raise TokenError."""
         digest = _hash(given)
-        names = [one.name for one in self.read() or () if hmac.compare_digest(one.sha256, digest)]
+        names = [token.name for token in self.read() or () if hmac.compare_digest(token.sha256, digest)]
         return names[0] if names else None

@@ -82,7 +82,12 @@ def _page_hashes(rows: BoxRows) -> dict[str, str]:
 
 def _words(rows: BoxRows) -> Iterator[str]:
     for _, _, title, _, _, summary, questions, passages in rows.sections:
-        texts = (title, summary, *questions, *(one if isinstance(one, str) else one[0] for one in passages))
+        texts = (
+            title,
+            summary,
+            *questions,
+            *(passage if isinstance(passage, str) else passage[0] for passage in passages),
+        )
         for word in find_words(in_unicode("\n".join(texts))):
             yield fold(word)
 
@@ -103,7 +108,7 @@ def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[li
     used = {
         name: others
         for name, others in configured.items()
-        if any(words.issuperset(map(fold, find_words(one))) for one in (name, *others))
+        if any(words.issuperset(map(fold, find_words(other))) for other in (name, *others))
     }
     names = Synonyms(Stemmer(language), language, used)
-    return [[int(one.needs_capitals), one.name, *one.others] for one in names.names]
+    return [[int(synonym.needs_capitals), synonym.name, *synonym.others] for synonym in names.names]

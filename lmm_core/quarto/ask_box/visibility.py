@@ -45,7 +45,7 @@ class PageConditions:
         return "".join(pieces)
 
     def _without_divs(self, source: str) -> str:
-        hidden = [(one.start, one.end) for one in find_cuts(source, self._goes) if one.part is not None]
+        hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._goes) if cut.part is not None]
         return without(source, hidden)  # metadata divs stay: they are read later
 
     def _goes(self, part: Part) -> bool | None:

@@ -74,7 +74,7 @@ def cause_in_source(leak: Leak, project_dir: Path) -> str:
 def explain_reader(settings: Mapping[str, Any]) -> str:
     """Return the message on a page's reader if it does not know fenced divs, else ""."""
     formats = [settings, *mapping_in(settings, "format").values()]
-    named = [one.get(key) for one in formats if isinstance(one, dict) for key in ("from", "reader")]
+    named = [options.get(key) for options in formats if isinstance(options, dict) for key in ("from", "reader")]
     return next((READER.format(name) for name in named if name and not _knows_divs(str(name))), "")
 
 

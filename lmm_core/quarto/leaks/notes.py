@@ -109,7 +109,7 @@ class PublishedNotes:
     def have_element(self, letters: str, source: Path, file: Path) -> bool:
         """Return True if a line of the notes has exactly these letters."""
         texts = (note.texts for note in self._likely(source, file))
-        return any(one.have_element(letters) for one in chain([self._project], texts))
+        return any(text.have_element(letters) for text in chain([self._project], texts))
 
     def have_name(self, name: str, source: Path, file: Path) -> bool:
         """Return True if a heading of the notes has a name, or a text links to it."""

@@ -87,19 +87,18 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
     if not words or len(runs) > 1:
         return
     before, after = _beside(secret, words, -1), _beside(secret, words, 1)
-    found = {"".join([*one[-NEAR:], *words, *other[:NEAR]]) for one in before for other in after}
+    needles = {"".join([*left[-NEAR:], *words, *right[:NEAR]]) for left in before for right in after}
     if len(words) > 1 and any(len(word) > 2 and word.isalpha() for word in words):
-        found |= {"".join([*one[-NEAR:], *words]) for one in before if len(one) >= NEAR}
-        found |= {"".join([*words, *other[:NEAR]]) for other in after if len(other) >= NEAR}
-    yield from (Needle(letters, whole=True) for letters in sorted(found) if len(letters) >= LONG)
+        needles |= {"".join([*left[-NEAR:], *words]) for left in before if len(left) >= NEAR}
+        needles |= {"".join([*words, *right[:NEAR]]) for right in after if len(right) >= NEAR}
+    yield from (Needle(letters, whole=True) for letters in sorted(needles) if len(letters) >= LONG)
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
     """Return the words on one side: of the nearest text, and of the nearest that stays in.
 
     step: -1 for the side before, 1 for the side after"""
-    found = [_nearest(secret, step, only_kept, words) for only_kept in (False, True)]
-    return [one for one in found if one]
+    return [near for only_kept in (False, True) if (near := _nearest(secret, step, only_kept, words))]
 
 
 def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> list[str]:

@@ -63,7 +63,7 @@ def read_documents(
     paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
 ) -> list[SourceDocument]:
     """Return the documents that are not empty. read: documents in memory. Unreadable files are reported."""
-    known = {one.file.path: one for one in read}
+    known = {document.file.path: document for document in read}
     documents: list[SourceDocument] = []
     for path in paths:
         try:
