@@ -58,8 +58,7 @@ class FolderLock:
             raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(
-                f"The index in {self.folder} cannot be opened: {error.strerror}. Its folder has to be writable, even "
-                "for searching."
+                f"The index in {self.folder} cannot be opened: {error.strerror}. Make its folder writable."
             ) from error
 
     def _wait_for(self, file: int, queue: int) -> None:
