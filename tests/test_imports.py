@@ -77,7 +77,7 @@ MOST_LINES = {
     "scan": 4867,
     "serving": 1592,
     "settings": 1927,
-    "store": 1918,
+    "store": 1917,
     "study": 2627,
     "vector_store_qdrant": 179,
 }
