@@ -114,7 +114,7 @@ def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str]
     except OutputError as error:
         raise click.UsageError(str(error)) from None
     if "within" not in rules and not is_stream(output) and not output.parent.is_dir():
-        raise click.UsageError(f"{output}: there is no folder {output.parent}; nothing was written")
+        raise click.UsageError(f"{output}: the folder {output.parent} does not exist; nothing was written")
 
 
 def check_text(output: Path, text: str) -> None:
@@ -128,16 +128,14 @@ def check_text(output: Path, text: str) -> None:
 
 
 @contextmanager
-def needs_extra(extra: str, what: str) -> Iterator[None]:
-    """Explain how to install a package whose import fails within the block.
-
-    extra: the extra of ours that installs it; what: the end of "installs what …"."""
+def needs_extra(extra: str) -> Iterator[None]:
+    """Explain how to install a package, by an extra of ours, if its import fails within the block."""
     try:
         yield
     except ModuleNotFoundError as error:
         from ..installation import install_command
 
-        message = f"the package {error.name!r} is missing: {install_command(extra)} installs what {what}"
+        message = f"The package {error.name!r} is missing. To install it: {install_command(extra)}"
         raise click.ClickException(message) from None
 
 
@@ -163,5 +161,5 @@ def searched_project() -> Project:
     below = [folder for folder in sorted(Path.cwd().iterdir()) if (folder / storage.folder).is_dir()]
     if len(below) > 1:
         names = ", ".join(folder.name for folder in below)
-        raise click.UsageError(f"there is no index here, and several below ({names}): search in one of these folders")
+        raise click.UsageError(f"There is no index here, but in several folders below: {names}")
     return project_at(below[0] / "-") if below else project

@@ -40,7 +40,7 @@ def install_script(shell: str) -> Path:
     text = script(shell)
     if place.is_file() and _VARIABLE not in place.read_text("utf-8", "replace"):
         raise OutputError(
-            f"{place}: the file is none of lmm's: move it away, or print the script (lmm config completion {shell})"
+            f"{place}: this file was not made by lmm. Move it away, or print the script (lmm config completion {shell})"
         )
     place.parent.mkdir(parents=True, exist_ok=True)
     write_file(place, text.encode("utf-8"))

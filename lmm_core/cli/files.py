@@ -150,7 +150,7 @@ async def _work_on_all(
     async def work(path: Path) -> FileOutcome:
         async with places:
             if models and models.stopped:
-                report = {"level": "info", "message": "left alone, because the model is not asked any more"}
+                report = {"level": "info", "message": "skipped, because the model cannot be asked"}
                 return FileOutcome(str(path), reports=[report])
             logger = ReportPrinter(quiet)
             changed = False

@@ -22,14 +22,14 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "init": Registered("course", "Make a course of a folder of notes, or a new one."),
         "doctor": Registered("machine", "Show what is installed, and which models do what."),
         "config": Registered("machine", "Show or begin config.toml; prompts, cache."),
-        "models": Registered("models", "List and get embedding models that run here."),
+        "models": Registered("models", "List and download embedding models that run here."),
     },
     "Write": {
         "scan": Registered("overview", "Show sections, what is missing, and mistakes."),
         "rag": Registered("write", "Give each section questions and a summary, in place."),
         "chat": Registered("talk", "Answer questions in the text, and propose requested edits."),
-        "accept": Registered("talk", "Put the new versions in place of the old texts."),
-        "reject": Registered("talk", "Put the old texts back, byte for byte."),
+        "accept": Registered("talk", "Replace old texts by their new versions."),
+        "reject": Registered("talk", "Restore old texts, byte for byte."),
         "clear": Registered("talk", "Take questions and answers out of the text."),
     },
     "Publish": {
@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, Registered]] = {
         "asked": Registered("asking.asked", "Show what students asked, and what the notes lack."),
     },
     "Find and learn": {
-        "index": Registered("index", "Send documents to the index."),
+        "index": Registered("index", "Index documents."),
         "search": Registered("asking.search", "Find passages by a question or by words."),
         "ask": Registered("asking.ask", "Answer a question from the notes, with sources."),
         "toc": Registered("asking.teach", "List contents with reading times, or plan how to study."),

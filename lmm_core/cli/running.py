@@ -24,7 +24,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
-        say("stopped; what was done is kept, and the same command goes on from there", err=True)
+        say("Stopped. What was done is kept: run the same command to go on.", err=True)
         sys.exit(130)
 
 

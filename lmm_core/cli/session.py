@@ -166,7 +166,7 @@ def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
             except (ConfigError, QuartoError) as error:  # a half-typed configuration
                 say(str(error), err=True)
             if not waits:
-                say("waiting for a file to be saved; Ctrl-C ends this", err=True)
+                say("Waiting for changes; Ctrl-C stops.", err=True)
             waits = True
             time.sleep(SECONDS_BETWEEN_LOOKS)
     except KeyboardInterrupt:

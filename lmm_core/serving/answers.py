@@ -63,7 +63,7 @@ class ServedModels(Models):
         """Return the name of the answering model. Raise ModelError if a configured model cannot be asked."""
         name = self.name(project, "major")
         if name.source == STAND_IN:
-            return "no model: the best passages are the answer"
+            return "no model: the best matches are shown"
         import openai  # noqa: F401  # importing takes a second, which the first readers would wait
 
         return self.asker(project, "major").model.name

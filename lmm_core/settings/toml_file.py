@@ -104,5 +104,5 @@ def write_default(folder: Path) -> Path:
     try:
         create_file(file, default_text().encode("utf-8"))
     except FileExistsError:
-        raise OutputError(f"{file}: exists already, and is not overwritten") from None
+        raise OutputError(f"{file}: already exists, and is not overwritten") from None
     return file

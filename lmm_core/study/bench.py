@@ -98,7 +98,7 @@ class Bench:
         labelled = [*annotated_questions(material), *label_questions(asked, material)]
         if not labelled:
             raise RetrieveError(
-                "there are no questions to ask: `lmm rag FILES` makes some, --questions FILE adds those of students"
+                "There are no questions to ask: `lmm rag FILES` writes some, --questions FILE adds students' questions."
             )
         results: list[EncodingResult] = []
         missing: list[MissingWord] = []

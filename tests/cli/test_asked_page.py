@@ -77,4 +77,4 @@ def test_without_an_index_it_says_so(course):
 
 
 def test_options_of_the_page_are_not_for_its_commands(course):
-    assert "not for export" in lmm("asked --json export", status=2)[1]
+    assert "do not go with export" in lmm("asked --json export", status=2)[1]

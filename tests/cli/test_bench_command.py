@@ -234,7 +234,7 @@ def test_exit_status_under_a_least_hit5(least, status, notes):
 
 def test_without_questions_it_says_who_makes_them():
     write("notes.md", f"# A\n\nThe apple {LONG}\n")
-    assert "`lmm rag FILES` makes some" in lmm("bench notes.md", 1)[1]
+    assert "`lmm rag FILES` writes some" in lmm("bench notes.md", 1)[1]
     write("s.csv", "question,section\nWhat is an apple?,A\n")
     assert "All sections are among the first 5 hits" in lmm("bench notes.md --questions s.csv")[0]
 

@@ -48,7 +48,7 @@ def test_the_shell_is_the_users(monkeypatch, home):
     assert (home / PLACES["fish"]).is_file()
     monkeypatch.setenv("SHELL", "/bin/tcsh")
     done = run("lmm config completion --install")
-    assert done.returncode == 2 and "name the one to complete in" in done.stderr.decode()
+    assert done.returncode == 2 and "Name a shell" in done.stderr.decode()
 
 
 def test_a_newer_script_replaces_ours_and_no_other_file(home):
@@ -57,7 +57,7 @@ def test_a_newer_script_replaces_ours_and_no_other_file(home):
     assert "complete -o nosort -F _lmm_completion lmm" in text(place)
     write(place, "# mine\n")
     done = run("lmm config completion bash --install")
-    assert done.returncode == 1 and "is none of lmm's" in done.stderr.decode()
+    assert done.returncode == 1 and "was not made by lmm" in done.stderr.decode()
     assert text(place) == "# mine\n"
 
 

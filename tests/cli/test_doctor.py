@@ -93,7 +93,7 @@ def test_without_online_nobody_is_asked(model):
 
 def test_what_is_optional_is_said():
     shown = lmm("doctor")[0].splitlines()
-    assert shown[-1] == "nothing that is needed is missing; what is marked .. is optional"
+    assert shown[-1] == "nothing is missing; what is marked .. is optional"
     assert [line.split()[1] for line in shown if line.startswith("..")] == ["major", "aux", "embedding", "index"]
 
 

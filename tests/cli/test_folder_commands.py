@@ -94,7 +94,7 @@ def test_what_cannot_be_done_is_told_in_a_sentence():
     ]:
         out, told = lmm(command, status=1)
         assert told.startswith(said) and told.count("\n") == 1 and out == ""
-    assert "an empty query" in lmm("md-search --query ' '", status=2)[1]
+    assert "The query is empty" in lmm("md-search --query ' '", status=2)[1]
     lmm("md-index --root docs -q")
     assert "there is no index 'doc': there are docs" in lmm("md-search --query oak --index doc", status=1)[1]
 

@@ -113,7 +113,7 @@ def test_a_new_document(project):
 
 def test_nothing_is_written_over(project):
     before = text("PROJECT.md")
-    assert "PROJECT.md: is there already" in lmm("lmm llmd new PROJECT.md", 2).stderr
+    assert "PROJECT.md: already exists" in lmm("lmm llmd new PROJECT.md", 2).stderr
     os.symlink("nowhere", "link.md")
     assert "is there already" in lmm("lmm llmd new link.md", 2).stderr
     assert text("PROJECT.md") == before and not Path("nowhere").exists()
@@ -149,7 +149,7 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
 
 
 def test_what_no_new_document_can_be():
-    assert "there is no folder none; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
+    assert "the folder none does not exist; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
     assert "the name 'x {#y}' cannot be used in a heading" in lmm("lmm llmd new PROJECT.md --name 'x {#y}'", 1).stderr
     assert not list(Path().iterdir())
 

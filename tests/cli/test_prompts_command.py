@@ -59,7 +59,7 @@ def test_a_prompt_is_begun_changed_and_shown():
     begun = lmm("config prompts questions --init")
     assert '[prompts]  questions = "_prompts/questions.md"' in begun.stderr
     assert text("_prompts/questions.md") == ours and "{titles}" in begun.stderr
-    assert "exists already" in lmm("config prompts questions --init", 1).stderr
+    assert "already exists" in lmm("config prompts questions --init", 1).stderr
     write("config.toml", '[prompts]\nquestions = "_prompts/questions.md"\n')
     assert lmm("config prompts questions").stdout == ours
     write("_prompts/questions.md", OWN)

@@ -840,7 +840,7 @@ def test_a_model_without_its_key(monkeypatch):
 def test_config_is_begun_once_and_shown(model):
     assert "config.toml" in lmm("lmm config init").stderr
     begun = text("config.toml")
-    assert "exists already, and is not overwritten" in lmm("lmm config init", status=1).stderr
+    assert "already exists, and is not overwritten" in lmm("lmm config init", status=1).stderr
     assert text("config.toml") == begun
     write("config.toml", "[minor]\nmodel = 'openai/gpt-4.1'\n")
     shown = lmm("lmm config show").stdout

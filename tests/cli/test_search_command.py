@@ -156,7 +156,7 @@ def test_the_values_of_a_key_are_counted(notes):
     assert set(json.loads(lmm("search --values source --json")[0])) == {"notes.md", "part/other.md"}
     _, told = lmm("search --values page_content", status=1)
     assert "no chunk has a key 'page_content' whose values can be listed; there are anchor, " in told
-    assert "takes neither" in lmm("search --values type -k 3", status=2)[1]
+    assert "takes no" in lmm("search --values type -k 3", status=2)[1]
 
 
 def test_a_type_keyword_puts_the_type_first(notes):
@@ -181,7 +181,7 @@ def test_groups_are_whole_sections_and_each_comes_once(notes):
 def test_what_cannot_be_searched_is_told_in_a_sentence(notes):
     assert lmm("search variance", status=1)[1] == "nothing is indexed here yet; to index the notes: lmm index .\n"
     lmm("index notes.md")
-    assert "an empty query" in lmm("search ' '", status=2)[1]
+    assert "The query is empty" in lmm("search ' '", status=2)[1]
     assert found("'the of and'") == []
     assert found("'!?'") == []
 

@@ -94,14 +94,14 @@ def test_cards_are_named_after_the_course(sample_book):
 
 def test_nothing_to_make_cards_of():
     write("notes.md", "# T\n\nText alone.\n")
-    assert "no cards: they are made of annotated questions" in lmm("cards notes.md", status=1)[1]
+    assert "No cards: there are no annotated questions" in lmm("cards notes.md", status=1)[1]
     assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
 
 
 def test_a_file_is_not_written_over():
     write("notes.md", "::: exercise\nWhat is it?\n:::\n")
     assert "over its own source" in lmm("cards notes.md -o notes.md", status=2)[1]
-    assert "there is no folder no" in lmm("cards notes.md -o no/where.md", status=2)[1]
+    assert "the folder no does not exist" in lmm("cards notes.md -o no/where.md", status=2)[1]
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")

@@ -215,5 +215,5 @@ def test_the_index_tells_what_it_holds(book):
     info = json.loads(lmm("index --info --json")[0])
     assert (info["documents"], info["size"] > 10_000, info["written"] > 0) == (2, True, True)
     assert [(one["name"], one["points"]) for one in info["collections"]] == [("chunks", 3), ("documents", 3)]
-    assert "takes neither files" in lmm("index --info .", status=2)[1]
+    assert "takes no files" in lmm("index --info .", status=2)[1]
     assert "Missing argument" in lmm("index", status=2)[1]

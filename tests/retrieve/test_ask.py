@@ -107,7 +107,7 @@ def test_a_model_that_says_nothing_has_not_answered(indexed_book):
     ("command", "status", "said"),
     [
         ("mean", 1, "nothing is indexed here yet; to index the notes: lmm index ."),
-        ("''", 2, "an empty question"),
+        ("''", 2, "The question is empty"),
         ("--budget 3 x", 2, "200"),
     ],
 )

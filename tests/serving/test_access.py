@@ -161,7 +161,7 @@ def test_a_change_at_the_same_time_is_not_lost(tmp_path, monkeypatch):
 def test_the_commands_make_list_and_revoke(own_course, monkeypatch):
     monkeypatch.chdir(own_course)
     made, said = lmm("serve token add 'Biology 1'")
-    assert len(made.strip()) >= 32 and "shown this once" in said and "needs a token" in said
+    assert len(made.strip()) >= 32 and "shown only once" in said and "requires a token" in said
     listed = lmm("serve token list --json")[0]
     assert [one["name"] for one in json.loads(listed)] == ["Biology 1"] and "sha256" not in listed
     assert "revoke 'Biology 1'" in lmm("serve token add 'Biology 1'", status=1)[1]
@@ -178,7 +178,7 @@ def test_it_says_at_its_start_who_may_ask_and_does_not_start_with_a_damaged_file
     add_token(own_course, "biology")
     with command(own_course) as (process, _):
         start = "".join(process.said)
-    assert "who asks needs a token: biology" in start
+    assert "a token is required: biology" in start
     tokens_path(own_course).write_text("{")
     monkeypatch.chdir(own_course)
     assert "damaged" in lmm("serve --port 0", status=1)[1]

@@ -117,7 +117,7 @@ def test_what_cannot_be_done_is_said_first(course, monkeypatch):
     assert plan(course, monkeypatch, "coins").count("about “coins”") == 1  # a topic alone
     assert plan(course, monkeypatch, "four hours on coins").startswith("The notes have only 1")
     assert plan(course, monkeypatch, "5 minutes").startswith("There is no time for 2 sections (")
-    assert "an empty wish" in lmm("toc --plan ' '", status=2)[1]
+    assert "The wish is empty" in lmm("toc --plan ' '", status=2)[1]
 
 
 def test_a_plan_of_a_large_course_is_a_page_without_sections():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @folders_argument
-@output_option("--html", "html", help="Write a page to look at.")
+@output_option("--html", "html", help="Write an HTML page instead.")
 @click.option("--markdown", is_flag=True, help="Print the texts of the chunks.")
 @json_option
 def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:

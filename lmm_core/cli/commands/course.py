@@ -37,7 +37,7 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
 @click.option(
     "--quarto/--no-quarto",
     default=None,
-    help="Render by Quarto, or by pandoc alone (default: by Quarto if it is installed, or has a project there).",
+    help="Render with Quarto or with pandoc alone (default: Quarto if it is installed or has a project there).",
 )
 @click.option("--vscode", is_flag=True, help="Also write tasks and snippets for VS Code.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would be written.")
@@ -45,7 +45,7 @@ _folder = click.argument("folder", default=".", type=click.Path(file_okay=False,
 def init(folder: Path, quarto: bool | None, vscode: bool, dry_run: bool, as_json: bool) -> None:
     """Make a course of a folder of notes, or a new one.
 
-    No file that is there is changed: what it may lack is printed to paste."""
+    Existing files stay as they are; lines that they may lack are printed for you to paste."""
     from ...course.create import create_course
 
     parts = create_course(folder, quarto, vscode, dry_run)
@@ -74,29 +74,29 @@ def _print_next(folder: Path, parts: Sequence[CoursePart]) -> None:
     has_workflow = any("workflows" in part.path and part.state != "lacks" for part in parts)
     if has_workflow and not ADDRESS and not any((folder / WHEELS).glob("*.whl")):
         say(
-            f"{PACKAGE} is in no package registry yet. For the workflow, put its wheel into the folder {WHEELS} beside "
+            f"The workflow installs {PACKAGE}, which is in no package registry yet. Put its wheel beside "
             f"requirements.txt: pip wheel --no-deps -w {WHEELS} CHECKOUT"
         )
     say("Next:")
     say(f"    lmm course{place}    # check, render, look for leaks, index")
     if repository_of(folder) is None:
-        say(f"    git init{place}      # the folder is in no git repository, which hooks and publishing need")
+        say(f"    git init{place}      # hooks and publishing need a git repository")
     elif has_workflow:
         say("    git push      # after a commit: the workflow publishes the site")
 
 
 @click.command()
 @_folder
-@click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="The folder of the site.")
-@click.option("--steps", metavar="STEPS", help=f"Only these steps, with commas between them: {','.join(_STEPS)}.")
-@click.option("--no-quarto", is_flag=True, help="Render by pandoc alone, which runs no code.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FOLDER", help="The folder to publish the site in.")
+@click.option("--steps", metavar="STEPS", help=f"Only these steps, separated by commas: {','.join(_STEPS)}.")
+@click.option("--no-quarto", is_flag=True, help="Render with pandoc alone, which runs no code.")
 @json_option
 def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool, as_json: bool) -> None:
     """Make the site and the index of a course.
 
-    The steps: check the notes, annotate them (if `_quarto.yml` says so, or --steps), render by Quarto or else by
-    pandoc, look for leaks, refresh the index, exchange the site. The first step that fails is the last. The published
-    folder is replaced as a whole, and only when all steps have succeeded."""
+    Steps: check the notes, annotate them (only if `_quarto.yml` or --steps says so), render with Quarto or pandoc,
+    search the site for leaks, refresh the index, replace the published site. It stops at the first step that fails;
+    the published folder is replaced only after all steps have succeeded."""
     from ...course.run import open_course
 
     logger = ReportPrinter()
@@ -141,7 +141,7 @@ def _wanted_steps(said: str | None) -> list[str]:
     if unknown := [step for step in steps if step not in _STEPS]:
         raise click.UsageError(f"--steps: there is no step {unknown[0]} (there are {', '.join(_STEPS)})")
     if "site" in steps and not {"render", "leaks"} <= set(steps):
-        raise click.UsageError("--steps: a site is exchanged only with the steps render and leaks before that")
+        raise click.UsageError("--steps: the step site needs the steps render and leaks before it")
     return steps
 
 
@@ -158,7 +158,7 @@ def _print_step(result: StepResult) -> None:
 @click.argument("output", type=click.Path(exists=True, path_type=Path))
 @click.argument("sources", nargs=-1, type=click.Path(path_type=Path), metavar="[SOURCES…]")
 @click.option(
-    "--keep", multiple=True, metavar="TYPE", help="A type of material that may be in the output (exercise, …)."
+    "--keep", multiple=True, metavar="TYPE", help="A type of material that may appear in the output (exercise, …)."
 )
 @json_option
 def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], as_json: bool) -> None:
@@ -174,7 +174,7 @@ def leak_check(output: Path, sources: tuple[Path, ...], keep: tuple[str, ...], a
     files = find_all_documents(sources, logger, RENDERED) if sources else _inputs(project, output)
     if not files:
         raise click.UsageError(
-            f"{output}: there are no documents outside of it: name the folder of the rendered site, or the documents "
+            f"{output}: no documents were found outside it. Name the folder of the rendered site, or the documents "
             "after it"
         )
     report_typos(files, project.rules, logger)

@@ -92,7 +92,7 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
     query = " ".join(words) or query
     if not query.strip():
-        raise click.UsageError("an empty query: say what to look for")
+        raise click.UsageError("The query is empty: say what to look for.")
     logger, models, project = ReportPrinter(), Models(warn=warn), project_at(None)
 
     async def work() -> list[SnippetHit]:

@@ -26,10 +26,10 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
     logger = ReportPrinter()
     targets = {path: _target(path, output, len(paths)) for path in paths}
     if len(set(targets.values())) < len(paths):
-        raise click.UsageError("several of the files would be written to the same place; import them one by one")
+        raise click.UsageError("Several files would be written to the same place: import them one by one.")
     if output is not None and output in targets.values():
         check_written(output, paths, MARKDOWN)
-    with needs_extra("import", "reads PDF files"):
+    with needs_extra("import"):
         for path, target in targets.items():
             _import(path, target, paths, logger)
     exit_with_status(logger)

@@ -37,12 +37,12 @@ WORDS_INDEX = (
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="FILES…")
 @exclude_option
-@click.option("--info", is_flag=True, help="Show what is in the index of this folder; without FILES.")
+@click.option("--info", is_flag=True, help="Show what is in the index; takes no FILES.")
 @click.option("--annotate", is_flag=True, help="Make missing annotations first, and write them into the files.")
-@click.option("--prune", is_flag=True, help="Remove the chunks of files that are gone from anywhere.")
-@click.option("--rebuild", is_flag=True, help="Make the collections anew.")
+@click.option("--prune", is_flag=True, help="Remove the chunks of all deleted files.")
+@click.option("--rebuild", is_flag=True, help="Build the index anew.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; say what would be done.")
-@click.option("--watch", is_flag=True, help="Go on: index each document when it is saved. Ctrl-C ends it.")
+@click.option("--watch", is_flag=True, help="Keep running: index each document when it is saved.")
 @quiet_option
 @json_option
 def index(
@@ -57,9 +57,9 @@ def index(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Send documents to the index. Only what has changed is embedded."""
+    """Index documents. Only what has changed is embedded."""
     if info and (paths or annotate or prune or rebuild or dry_run or watch):
-        raise click.UsageError("--info takes neither files nor other options than --json")
+        raise click.UsageError("--info takes no files, and no option but --json")
     if info:
         _print_info(as_json)
         return

@@ -63,7 +63,7 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
     logger = _EscapingPrinter()
     found = _find_files(code, files)
     if document.exists() or document.is_symlink():
-        raise click.UsageError(f"{document}: is there already; nothing was written")
+        raise click.UsageError(f"{document}: already exists; nothing was written")
     check_written(document, found, MARKDOWN)
 
     def work() -> None:

@@ -33,8 +33,8 @@ PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as d
 def doctor(as_json: bool, online: bool, link: bool) -> None:
     """Show what is installed, and which models do what.
 
-    Each line begins with ok, with -- for what is missing or does not work, or with .. for what is not
-    there and optional. The exit status is 1 if there is a line with --."""
+    ok: it works; --: it is missing or broken; ..: it is optional, and not there. The exit status is 1 if
+    there is a line with --."""
     from ..doctor import examine
 
     if link:
@@ -59,7 +59,7 @@ def _link_pandoc() -> None:
     place = link_pandoc(program)
     say(f"linked: {place} -> {program}", err=True)
     if shutil.which("pandoc") != str(place):
-        say(f"Another pandoc is found first, or none. To find this one: {path_command(place.parent)}", err=True)
+        say(f"Your shell does not find this pandoc first. To change that: {path_command(place.parent)}", err=True)
 
 
 def _print_findings(findings: Sequence[MachineFinding]) -> None:
@@ -77,7 +77,7 @@ def _print_findings(findings: Sequence[MachineFinding]) -> None:
 def _conclude(findings: Sequence[MachineFinding], missing: int) -> str:
     optional = "; what is marked .. is optional" if any(not one.ok and one.optional for one in findings) else ""
     return f"{counted(missing, 'line')} with --: see what to do there{optional}" if missing else (
-        f"nothing that is needed is missing{optional}"
+        f"nothing is missing{optional}"
     )  # fmt: skip
 
 
@@ -126,10 +126,10 @@ def _as_toml(value: object) -> str:
 
 @config.command()
 @click.argument("name", required=False)
-@click.option("--init", "begin", is_flag=True, help="Write _prompts/NAME.md with our words, to be changed.")
+@click.option("--init", "begin", is_flag=True, help="Write the built-in prompt into _prompts/NAME.md, to be changed.")
 @json_option
 def prompts(name: str | None, begin: bool, as_json: bool) -> None:
-    """List what models are told, or print the prompt NAME as it is in force here.
+    """List the prompts, or print the one called NAME as it is used here.
 
     config.toml names files with prompts in your own words: in the section [prompts],
     questions = "_prompts/questions.md"."""
@@ -180,7 +180,7 @@ def _begin_prompt(name: str) -> None:
         file.parent.mkdir(exist_ok=True)
         create_file(file, f"{known.text}\n".encode())
     except FileExistsError:
-        raise click.ClickException(f"{file}: exists already, and is not overwritten") from None
+        raise click.ClickException(f"{file}: already exists, and is not overwritten") from None
     say(f"written: {file}", err=True)
     say("".join(f"{{{field}}}: {meaning}\n" for field, meaning in known.fields.items()), err=True)
     say(f'to use it, write into {CONFIG_NAME}:  [prompts]  {name} = "{PROMPTS}/{name}.md"', err=True)
@@ -199,7 +199,7 @@ def _known_prompt(name: str) -> KnownPrompt:
 
 
 @config.command()
-@click.option("--clear", is_flag=True, help="Empty it; replies and vectors are then asked and paid for anew.")
+@click.option("--clear", is_flag=True, help="Empty it: replies and vectors are then requested, and paid for, again.")
 @json_option
 def cache(clear: bool, as_json: bool) -> None:
     """Show the cache of models' replies and vectors, or empty it."""
@@ -221,16 +221,16 @@ def cache(clear: bool, as_json: bool) -> None:
 
 @config.command()
 @click.argument("shell", required=False, type=click.Choice(SHELLS))
-@click.option("--install", is_flag=True, help="Write it to the place where the shell looks for it.")
+@click.option("--install", is_flag=True, help="Write it where the shell looks for it.")
 def completion(shell: str | None, install: bool) -> None:
-    """Print what makes a SHELL complete the commands and options of lmm, or install it.
+    """Print the completion script of a SHELL, or install it.
 
-    SHELL is yours if you name none. No file that the shell reads at its start is changed."""
+    By default, SHELL is yours. None of its startup files is changed."""
     from ..completion import find_shell, hint, install_script, script
 
     name = shell or find_shell()
     if not name:
-        raise click.UsageError(f"your shell is none of {', '.join(SHELLS)}: name the one to complete in")
+        raise click.UsageError(f"Name a shell: {', '.join(SHELLS)}.")
     if not install:
         put(script(name))
         return

@@ -11,7 +11,7 @@ from ..reports import print_json
 
 @click.group()
 def models() -> None:
-    """List and get embedding models that run here."""
+    """List and download embedding models that run here."""
 
 
 @models.command("list")

@@ -49,10 +49,10 @@ def knit(paths: tuple[Path, ...], finder: DocumentFinder, output: Path | None, k
     files = [path for path in find_documents(paths, logger, finder=finder) if not _is_made_before(path, paths, output)]
     of_folders = len(files) > 1 or any(path.is_dir() for path in paths)
     if (len(files) > 1 and output is None) or (of_folders and output is not None and output.is_file()):
-        raise click.UsageError("several files, or those of a folder, need a folder to be written to: -o FOLDER")
+        raise click.UsageError("Several files need a folder to be written to: -o FOLDER")
     targets = {path: _target(path, paths, output) for path in files}
     if len(set(targets.values())) < len(files):
-        raise click.UsageError("several of the files would be written to the same place; knit them one by one")
+        raise click.UsageError("Several files would be written to the same place: knit them one by one.")
     for notes in filter(None, targets.values()):
         check_written(notes, files, MARKDOWN, within=output if notes != output else None, text_follows=True)
     made = [(target, run(work_file(path, knit_work(keep), logger))) for path, target in targets.items()]

@@ -27,7 +27,7 @@ HOW_TO_ASK = """There is no new question. To ask one, write before a paragraph o
 @click.command()
 @folders_argument
 @json_option
-@click.option("--watch", is_flag=True, help="Go on: answer each document when it is saved. Ctrl-C ends it.")
+@click.option("--watch", is_flag=True, help="Keep running: answer each document when it is saved.")
 @asking_options
 def chat(
     paths: tuple[Path, ...],
@@ -72,8 +72,8 @@ def _answer_one(path: Path, model: str, jobs: int | None, quiet: bool) -> bool:
 @click.command()
 @writing_options
 @click.option("--edits", is_flag=True, help="Also take out requests for edits; what waits for a decision is rejected.")
-@click.option("--annotations", is_flag=True, help="Take out what the system wrote by itself instead.")
-@click.option("--all", "corrected", is_flag=True, help="Also annotations that were corrected by hand or are frozen.")
+@click.option("--annotations", is_flag=True, help="Take out what lmm rag wrote instead.")
+@click.option("--all", "corrected", is_flag=True, help="Also annotations that you have corrected or frozen.")
 def clear(
     paths: tuple[Path, ...],
     finder: DocumentFinder,
@@ -86,8 +86,8 @@ def clear(
 ) -> None:
     """Take questions and answers out of the text.
 
-    With --annotations: what `rag` wrote. A document that nobody else has touched since is then,
-    byte for byte, what it was before."""
+    With --annotations, take out what `lmm rag` wrote instead: a document that was not edited since is
+    then, byte for byte, what it was before."""
     if edits and annotations:
         raise click.UsageError("--edits and --annotations exclude each other")
     if corrected and not annotations:
@@ -103,7 +103,7 @@ def clear(
 @folders_argument
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
-    """Put the new versions in place of the old texts."""
+    """Replace old texts by their new versions."""
     _decide(paths, finder, True, line, "accepted")
 
 
@@ -111,7 +111,7 @@ def accept(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) ->
 @folders_argument
 @click.option("--at", "line", type=click.IntRange(1), metavar="LINE", help="Only the edit at this line.")
 def reject(paths: tuple[Path, ...], finder: DocumentFinder, line: int | None) -> None:
-    """Put the old texts back, byte for byte."""
+    """Restore old texts, byte for byte."""
     _decide(paths, finder, False, line, "rejected")
 
 

@@ -47,10 +47,10 @@ from ..session import Saved, SavedFiles, at_every_save, is_done, say_at
 @writing_options
 @click.option("--questions/--no-questions", default=None, help="Write questions that each section answers.")
 @click.option("--summaries/--no-summaries", default=None, help="Write a summary of each section and of the whole.")
-@click.option("--titles/--no-titles", default=None, help="Write the path of titles of each section.")
-@click.option("--refresh", is_flag=True, help="Write again what a model wrote, even if the text is the same.")
+@click.option("--titles/--no-titles", default=None, help="Write the titles that lead to each section.")
+@click.option("--refresh", is_flag=True, help="Rewrite what a model wrote, even if the text has not changed.")
 @click.option("--dry-run", is_flag=True, help="Ask and write nothing; list requests and tokens.")
-@click.option("--watch", is_flag=True, help="Go on: annotate each document when it is saved. Ctrl-C ends it.")
+@click.option("--watch", is_flag=True, help="Keep running: annotate each document when it is saved.")
 @asking_options
 def rag(
     paths: tuple[Path, ...],
@@ -201,7 +201,7 @@ def recover(file: Path, before: bool, keep: bool) -> None:
     try:
         record = find_record(file)
         if record is None:
-            say(f"{file}: nothing is known of a text that pandoc was writing", err=True)
+            say(f"{file}: there is nothing to recover", err=True)
         elif keep:
             forget(record)
             say(f"{file}: left as it is", err=True)
@@ -217,7 +217,7 @@ def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter)
     data, wanted = file.read_bytes(), record.before if before else record.wanted
     is_torn = record.explains(data, file.stat().st_mtime_ns) or record.wanted.startswith(data)
     if data == wanted or not (is_torn or before):
-        say(f"{file}: is whole; nothing was written", err=True)
+        say(f"{file}: is complete; nothing was written", err=True)
     elif not is_torn and data != record.after:
         logger.error(f"{file}: was edited after pandoc wrote it; the earlier text is at the end of {record.place}")
     else:

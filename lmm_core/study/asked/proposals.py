@@ -149,7 +149,7 @@ class _Decider:
             return GroupProposal(number, "questions", section, turns, asked[:QUESTIONS])
         near = await self._nearest(questions[:SEARCHED])
         if not near:
-            return "no section has anything of it: write where it belongs"
+            return "no section is about it: decide where it belongs"
         best = await self._nearest([" ".join(subject)])
         agreed = bool(best) and best[0].key == near[0].key
         disliked = sum(turn.outcome == "answered" for turn in turns) > len(turns) / 2

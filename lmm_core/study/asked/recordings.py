@@ -322,7 +322,7 @@ def _pattern(word: str) -> re.Pattern[str]:
     Raise RecordingError if it is empty."""
     words = _folded(word).split()
     if not words:
-        raise RecordingError("say which word to forget: it is empty")
+        raise RecordingError("The word is empty: say which one to forget.")
     inner = r"\s+".join(map(re.escape, words))
     letter = rf"(?![{UNSPACED}])[^\W_]"
     before = rf"(?<![^\W_{UNSPACED}])" if re.match(letter, words[0]) else ""

@@ -142,7 +142,7 @@ def test_a_word_is_whole_where_the_script_has_spaces(
 
 
 def test_forgetting_needs_a_word(recordings: Recordings) -> None:
-    with pytest.raises(RecordingError, match="say which word"):
+    with pytest.raises(RecordingError, match="say which one"):
         recordings.forget("  ")
 
 

@@ -70,10 +70,10 @@ def _indexed_types() -> list[str]:
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
 )
 @click.option(
-    "--budget", type=click.IntRange(200), metavar="TOKENS", help="How much of the notes to show to the model."
+    "--budget", type=click.IntRange(200), metavar="TOKENS", help="Tokens of the notes that the model is shown."
 )
-@click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
-@click.option("--no-model", is_flag=True, help="Ask no model; print what it would be shown.")
+@click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
+@click.option("--no-model", is_flag=True, help="Ask no model; print what it would see.")
 @json_option
 def ask(question: str | None, type: str, budget: int | None, model: str, no_model: bool, as_json: bool) -> None:
     """Answer a question from the notes, with sources. Without a question, start a session.
@@ -84,7 +84,7 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
     from ....retrieve.library import Library
 
     if question is not None and not question.strip():
-        raise click.UsageError("an empty question: say what you want to know")
+        raise click.UsageError("The question is empty: say what you want to know.")
     project = searched_project()
     project = replace(project, ask=replace(project.ask, budget=budget or project.ask.budget))
     models, logger = Models(model, warn=warn), ReportPrinter()
@@ -153,11 +153,11 @@ async def _greet(printer: _AnswerPrinter, library: Library) -> None:
         material = await opened.material()
     known_type(printer.type, material)
     asker = printer.talk.asker
-    by = asker.model.name if asker else "no model: the best passages are the answer"
+    by = asker.model.name if asker else "no model: the best matches are shown"
     say(f"{material.size}; {by}", err=True)
     if material.types:
         say(_name_types(sorted(material.types)), err=True)
-    say("Ctrl-D ends this", err=True)
+    say("Ctrl-D ends the session", err=True)
 
 
 def _name_types(types: Sequence[str]) -> str:
@@ -176,7 +176,7 @@ class _AnswerPrinter:
         from ....retrieve.answer import MOST_CHARACTERS, BrokenAnswer
 
         if len(question) > MOST_CHARACTERS:
-            warn(f"the question is too long; only its first {MOST_CHARACTERS:,} characters are asked")
+            warn(f"the question is too long: only its first {MOST_CHARACTERS:,} characters are used")
         if self.no_model:
             await self._print_context(question)
             return
@@ -238,7 +238,7 @@ class _AnswerPrinter:
             said = "Nothing in your notes fits this question well (no model is configured)."
         if answer.off_topic:
             subjects = "; ".join(self.project.ask.subjects)
-            said = f"This is about no subject of this course, which are: {subjects}."
+            said = f"This is outside the course, which is about: {subjects}."
         say(said + (" Nearest:" if answer.nearest else ""))
         for ranked in answer.nearest:
             say(f"  {self._shown(ranked.section)}")

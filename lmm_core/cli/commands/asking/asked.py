@@ -39,7 +39,7 @@ NOTHING_RECORDED = (
 
 @click.group(invoke_without_command=True)
 @output_option("-o", "--output", help="The page to write (.html); by default, .lmm/asked.html of the project.")
-@click.option("--small-groups", is_flag=True, help="Show what was asked in fewer than 3 conversations, too.")
+@click.option("--small-groups", is_flag=True, help="Also show what was asked in fewer than 3 conversations.")
 @json_option
 @click.pass_context
 def asked(context: click.Context, output: Path | None, small_groups: bool, as_json: bool) -> None:
@@ -49,7 +49,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
     lmm serve, if record in the section [serve] of config.toml says so."""
     if (command := context.invoked_subcommand) is not None:
         if output is not None or small_groups or as_json:
-            raise click.UsageError(f"-o, --small-groups and --json are not for {command}: name its own after it")
+            raise click.UsageError(f"-o, --small-groups and --json do not go with {command}")
         return
     project = searched_project()
     page = output or project.root.joinpath(*PAGE)
@@ -145,7 +145,7 @@ def export_recordings(output: Path | None) -> None:
 
 
 @asked.command("delete")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete_recordings(yes: bool) -> None:
     """Delete all recordings for good."""
     with opened_recordings() as recordings:

@@ -28,7 +28,7 @@ SNIPPET = 400  # characters: a passage whole, and the beginning of a section
 @click.option("--type", default="", metavar="TYPE", help="Find only chunks of this type (exercise, summary, …).")
 @click.option("--no-type", is_flag=True, help="Find only chunks without a type.")
 @click.option("--under", default="", metavar="PATH", help="Search only in a section (a path like 1.2) or a file.")
-@click.option("--group", is_flag=True, help="Find whole sections in place of chunks.")
+@click.option("--group", is_flag=True, help="Find whole sections instead of chunks.")
 @click.option("--values", "key", default="", metavar="KEY", help="List the values of a key of the chunks; no QUERY.")
 @json_option
 def search(
@@ -40,7 +40,7 @@ def search(
     from ....store.threads import run_in_thread
 
     if key and (query or limit or type or no_type or under or group):
-        raise click.UsageError("--values takes neither a QUERY nor other options than --json")
+        raise click.UsageError("--values takes no QUERY, and no option but --json")
     if key:
         _print_values(key, as_json)
         return
@@ -75,7 +75,7 @@ def _checked_query(query: str | None) -> str:
     if query is None:
         raise click.UsageError("Missing argument 'QUERY'.")
     if not query.strip():
-        raise click.UsageError("an empty query: say what to look for")
+        raise click.UsageError("The query is empty: say what to look for.")
     return query
 
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="The port (0: any free one)."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--model", default="", metavar="NAME", help="source/model, in place of the configured one.")
+@click.option("--model", default="", metavar="NAME", help="The model to ask, as source/model.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N",
-              help="Processes that answer; more than one need an index on a Qdrant server.")  # fmt: skip
+              help="Worker processes; more than one needs an index on a Qdrant server.")  # fmt: skip
 @click.pass_context
 def serve(context: click.Context, port: int, host: str, model: str, workers: int) -> None:
     """Answer students' questions on a web page.
@@ -49,7 +49,7 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
     served as well."""
     if context.invoked_subcommand:
         return
-    with needs_extra("serve", "lmm serve needs"):
+    with needs_extra("serve"):
         from ....serving import server  # noqa: F401
     project = searched_project()
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
@@ -72,7 +72,7 @@ def _check_access(project: Project, host: str, token: str) -> None:
     """Say who may ask."""
     tokens = read_tokens(tokens_path(project.root))
     if tokens is not None:
-        say(f"who asks needs a token: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
+        say(f"a token is required: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
     elif host not in LOOPBACK and not token:
         warn(f"everyone who can reach {host} can ask, and so read, all that is indexed: {TOKEN_VARIABLE} is not set")
 
@@ -197,7 +197,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
 
     if folder is not None:
         os.chdir(folder)  # as if it had been started there: everything else follows
-    with needs_extra("mcp", "lmm mcp needs"):
+    with needs_extra("mcp"):
         from ....serving import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
     library = Library(project, models)

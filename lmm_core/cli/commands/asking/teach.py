@@ -55,13 +55,11 @@ def toc(
 ) -> None:
     """List contents with reading times, or plan how to study.
 
-    Of FILES, or else of the index. A plan is always of the index."""
+    Lists FILES, or else the index. A plan always uses the index."""
     if wish is not None and (level or summaries):
-        raise click.UsageError(
-            "--plan excludes --level and --summaries, because a plan has sections and sessions of its own"
-        )
+        raise click.UsageError("--plan excludes --level and --summaries")
     if wish is not None and not wish.strip():
-        raise click.UsageError("an empty wish: say how much time you have")
+        raise click.UsageError("The wish is empty: say how much time you have.")
     if wish is not None and paths:
         raise click.UsageError("--plan excludes FILES, because it searches the index")
     logger = ReportPrinter()
@@ -119,7 +117,7 @@ def _width() -> int:
 def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, output: Path | None) -> None:
     """Make study cards of questions, definitions and exercises.
 
-    They are made of FILES, or else of the index. Cards that are imported into Anki again update the earlier ones."""
+    From FILES, or else from the index. Importing them into Anki again updates the earlier cards."""
     from ....study.cards import make_cards
     from ....study.outline import course_title
 
@@ -147,9 +145,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
             logger,
         )
     else:
-        logger.error(
-            "no cards: they are made of annotated questions (`lmm rag` writes them), definitions and exercises"
-        )
+        logger.error("No cards: there are no annotated questions (`lmm rag` writes them), definitions or exercises.")
     exit_with_status(logger)
 
 
@@ -220,7 +216,7 @@ def _save(text: str, output: Path | None) -> None:
 
 
 def _write_package(made: list[Card], name: str, output: Path, root: Path) -> None:
-    with needs_extra("cards", "a package for Anki needs (csv and md need nothing)"):
+    with needs_extra("cards"):
         from ....study.anki import write_package
     write_package(made, name, output, root)
 
