@@ -74,7 +74,7 @@ MOST_LINES = {
     "quarto": 2994,
     "quarto-ext": 94,
     "retrieve": 4127,
-    "scan": 4867,
+    "scan": 4868,
     "serving": 1592,
     "settings": 1927,
     "store": 1917,

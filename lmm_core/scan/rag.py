@@ -317,8 +317,9 @@ class RagRun:
         return self._given if is_header_alone and not self._may_complete_header() else finished
 
     def _may_complete_header(self) -> bool:
+        asks_for_ids = not (self.opts.questions or self.opts.summaries)
         has_ids = any(key in header_content(self._given) for key in ("~title", "~docid"))
-        return has_ids and not self._failed
+        return asks_for_ids or (has_ids and not self._failed)
 
     def _finish(self, tree: HeadingNode) -> list[Block]:
         self._sign(tree)
