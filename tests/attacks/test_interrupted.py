@@ -112,7 +112,6 @@ class Md:
         return {
             "stored": stored,
             "snippets": {path.name: path.read_bytes() for path in (folder / SNIPPETS).iterdir()},
-            "terms": database.terms("docs"),
             "catalogue": (database.root / CATALOGUE).read_bytes(),
             "found": {word: self.search(database, word) for word in WORDS},
         }
