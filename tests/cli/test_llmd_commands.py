@@ -115,7 +115,7 @@ def test_nothing_is_written_over(project):
     before = text("PROJECT.md")
     assert "PROJECT.md: already exists" in lmm("lmm llmd new PROJECT.md", 2).stderr
     os.symlink("nowhere", "link.md")
-    assert "is there already" in lmm("lmm llmd new link.md", 2).stderr
+    assert "already exists" in lmm("lmm llmd new link.md", 2).stderr
     assert text("PROJECT.md") == before and not Path("nowhere").exists()
 
 
