@@ -124,13 +124,9 @@ class Bench:
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
         """Index the documents in a temporary folder, for the block."""
-        annotations, own = self._annotations(), self._annotations(True)
-        embeddings = replace(
-            self.project.embeddings,
-            encoding=encoding,  # type: ignore[arg-type]  # one of `_encodings`
-            annotations=annotations,
-            own_annotations=own,
-        )
+        encoded = replace(self.project.embeddings, encoding=encoding)  # type: ignore[arg-type]  # one of `_encodings`
+        ranked = replace(self.project, embeddings=encoded)  # by the other questions of a section, too
+        embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(True))
         project = replace(self.project, embeddings=embeddings)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
@@ -140,7 +136,7 @@ class Bench:
                 await upload.run(paths)
                 assert upload.encoder is not None
                 points = await run_in_thread(lambda: list(store.scroll(project.database.collection_name)))
-                yield _IndexedCourse(project, self.models, store, upload.encoder, points)
+                yield _IndexedCourse(ranked, self.models, store, upload.encoder, points)
             finally:
                 store.close()
 
