@@ -1,4 +1,4 @@
-"""Study cards as a package for Anki. Needs the extra `cards` (genanki, markdown-it-py)."""
+"""Write study cards as an Anki package. Needs the extra `cards` (genanki, markdown-it-py)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from mdit_py_plugins.footnote import footnote_plugin
 from ..files.outputs import write_output
 from .cards import Card
 
-MODEL_ID = 1_607_392_319_414  # by which Anki recognizes our note type
+MODEL_ID = 1_607_392_319_414  # never change: Anki recognizes our note type by it
 LARGEST_IMAGE = 10_000_000  # bytes
 IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp"))
-# TeX that makes links or loads packages that do, and what Anki takes for commands in a field.
+# TeX that makes links or loads packages that do, and Anki's own commands in a field.
 _UNSAFE_TEX = re.compile(r"\\(?:href|url|html\w*|require|class|cssId|style|data|unicode)\b")
 _ANKI_COMMAND = re.compile(r"\[(?=/?(?:latex|\$|sound:|anki:))", re.I)
 _ATTRIBUTES = r"\s*\{(?:[#.]|[\w-]+=)[^{}]*\}"
@@ -37,10 +37,11 @@ pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: coll
 
 
 def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
-    """Write the cards as a package (`.apkg`) with one deck called `name`; Anki takes `::` for decks in decks.
+    """Write an Anki package (`.apkg`) with one deck; importing it again updates its cards.
 
-    root: the folder of the notes, from which images are taken along. Imported again, the
-    package updates the cards that are there. Raise OSError."""
+    name: of the deck; `::` is replaced because it nests decks in Anki
+    root: folder of the notes, from which images are copied
+    Raise OSError."""
     name = name.replace("::", ": ")
     deck = genanki.Deck(_number(name), name)
     with tempfile.TemporaryDirectory() as folder:
@@ -71,7 +72,7 @@ def _model() -> Any:
 
 
 def _number(name: str) -> int:
-    """Return a deck's id, made of its name: positive, and exact in JavaScript."""
+    """Return a deck id hashed from its name: positive, and exact in JavaScript."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=6).digest(), "big") + 1
 
 
@@ -80,25 +81,24 @@ def _number(name: str) -> int:
 
 @dataclass
 class _Images:
-    """The images that the cards show, copied under names of their own.
+    """The images on the cards, copied to `folder` under unique names.
 
-    root: the folder of the notes; folder: where the copies are; files: the copy of each image."""
+    files: copy of each image"""
 
     root: Path
     folder: Path
     files: dict[Path, Path] = field(default_factory=dict)
 
     def add(self, link: str, folder: str) -> str:
-        """Return the name under which an image is taken along, or "" if it is not.
+        """Return the name of an image's copy, "" if it is missing, too large, of another type, or outside the root.
 
-        link: the path from `folder`. An image is not taken along if it does not exist, has another
-        ending, is larger than `LARGEST_IMAGE`, or lies outside of the root."""
+        link: path relative to `folder`"""
         try:
             path = (self.root / folder / link).resolve()
             fits = path.is_relative_to(self.root) and path.suffix.lower() in IMAGES
             if not (fits and path.is_file() and path.stat().st_size <= LARGEST_IMAGE):
                 return ""
-        except (OSError, ValueError):  # no name that a file can have
+        except (OSError, ValueError):  # not a valid file name
             return ""
         if path not in self.files:
             mark = hashlib.blake2b(path.relative_to(self.root).as_posix().encode(), digest_size=6).hexdigest()
@@ -109,10 +109,9 @@ class _Images:
 
 
 def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
-    """Return markdown as HTML for Anki.
+    """Return markdown as HTML for Anki: formulas for its MathJax, HTML and scripts as plain text.
 
-    Formulas are written for its MathJax, and HTML and scripts as plain text. An image that is
-    not taken along is replaced by its description."""
+    An image that cannot be copied is replaced by its description."""
     markdown = _markdown()
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)
@@ -144,7 +143,7 @@ def _formula(text: str, options: dict[str, Any]) -> str:
 
 
 def _settle(tokens: list[Token]) -> None:
-    """Turn the links that lead nowhere from Anki into text, and remove attributes."""
+    """Turn links that do not work in Anki into text, and remove attributes."""
     dead = False
     for before, token in zip(["text", *(token.type for token in tokens)], tokens, strict=False):
         if before != "text" and token.type == "text":
@@ -156,7 +155,7 @@ def _settle(tokens: list[Token]) -> None:
 
 
 def _with_captions(tokens: list[Token], images: _Images | None, folder: str) -> list[Token]:
-    """Return the tokens with the description of each image below it, or in its place."""
+    """Return tokens with each image's description below it, or instead of it."""
     shown: list[Token] = []
     for token in tokens:
         if token.type != "image":

@@ -1,10 +1,7 @@
-"""Measure how well the sections of documents are found, in an index made for this alone.
+"""Measure retrieval on documents, in a temporary index apart from the project's own.
 
-Nothing of the project's own index is read or written. A question that the notes are annotated with would
-find itself. So it is left out while it is asked, wherever it stands; the other questions of its section
-stay, as they do when a student asks. The first questions of all sections are asked together, then the
-second ones, and so on.
-"""
+An annotated question would find itself, so it is removed from the index while it is searched for. The other
+questions of its section stay, as in a real search. Each round searches for one question of every section."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ QUESTIONS = "questions"
 
 @dataclass(frozen=True)
 class EncodingResult:
-    """The results of the questions by an encoding. `embedding` names its model, "" for none."""
+    """Results for one encoding. embedding: model name, "" for none."""
 
     encoding: str
     embedding: str
@@ -48,11 +45,11 @@ class EncodingResult:
 
     @property
     def name(self) -> str:
-        """The encoding with its embedding model."""
+        """Encoding and embedding model."""
         return f"{self.encoding} ({self.embedding})" if self.embedding else self.encoding
 
     def by_origin(self) -> dict[str, list[QuestionResult]]:
-        """Return the outcomes by the origin of the questions, or nothing if there is only one origin."""
+        """Return outcomes by origin of the question, empty for a single origin."""
         parts: dict[str, list[QuestionResult]] = {}
         for one in self.outcomes:
             parts.setdefault(one.labelled.origin, []).append(one)
@@ -61,11 +58,13 @@ class EncodingResult:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """The results of a measurement.
+    """Results of a measurement.
 
-    annotations: were embedded beside the text; budget: tokens of the context; results: one for each
-    encoding, the configured or first named one first; missing: words of the questions that it missed;
-    unlabelled: how many questions name no section."""
+    annotations: those embedded with the text
+    budget: tokens of the context
+    results: one per encoding, the configured or first named one first
+    missing: unknown words in questions missed by the first encoding
+    unlabelled: number of questions without a section"""
 
     annotations: tuple[str, ...]
     budget: int
@@ -76,10 +75,10 @@ class BenchReport:
 
 @dataclass
 class Bench:
-    """Searches documents for their questions, in an index for each encoding.
+    """Searches for the questions of documents, in one index per encoding.
 
-    encodings: names; by default the configured one; expect, progress: are told how many
-    chunks and searches there are, and how many more are done."""
+    encodings: default: the configured one
+    expect, progress: called with the number of chunks and searches to do, and done"""
 
     project: Project
     models: Models
@@ -89,10 +88,10 @@ class Bench:
     progress: Callable[[int], None] = lambda count: None
 
     async def run(self, paths: Sequence[Path], questions: Path | None = None) -> BenchReport:
-        """Return what was measured on some documents.
+        """Return measurements of documents, skipping and logging those with errors.
 
-        questions: a file of students' questions (see `read_questions`). Errors in a document are reported,
-        and the rest is measured. Raise QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
+        questions: file of students' questions, see `read_questions`
+        Raise QuestionsError, RetrieveError, StoreError, ModelError and ConfigError."""
         material = self._read(paths)
         asked = read_questions(questions) if questions else []
         labelled = [*annotated_questions(material), *label_questions(asked, material)]
@@ -111,27 +110,27 @@ class Bench:
         return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
-        """Return the sections with their questions; no model is asked."""
+        """Return the sections with their questions, without calling a model."""
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
     def _annotations(self, own: bool = False) -> tuple[str, ...]:
-        """Return the annotations to embed: not the questions, of which none can be left out while it is asked."""
+        """Return annotations to embed, without questions: an embedded one could not be removed for its search."""
         embeddings = self.project.embeddings
         names = embeddings.own_annotations if own else embeddings.annotations
         return tuple(name for name in names if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)
 
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
-        """Index the documents in a temporary folder, for the block."""
+        """Index the documents in a temporary folder for the duration of the block."""
         encoded = replace(self.project.embeddings, encoding=encoding)  # type: ignore[arg-type]  # one of `_encodings`
-        ranked = replace(self.project, embeddings=encoded)  # by the other questions of a section, too
+        ranked = replace(self.project, embeddings=encoded)  # keep ranking by the section's other questions
         embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(True))
         project = replace(self.project, embeddings=embeddings)
         with TemporaryDirectory(prefix="lmm-bench-", ignore_cleanup_errors=True) as folder:
             store = open_store(LocalStorage(Path(folder) / "index"))
             try:
-                # the errors in the documents have been reported
+                # document errors were logged by `_read`
                 upload = Refresh(project, store, self.models, False, False, ListLogger(), self.expect, self.progress)
                 await upload.run(paths)
                 assert upload.encoder is not None
@@ -146,7 +145,7 @@ class Bench:
         return EncodingResult(str(encoder.encoding), embedding, await self._ask_all(course, labelled))
 
     async def _ask_all(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> tuple[QuestionResult, ...]:
-        """Return the results of all questions, in their order."""
+        """Return results in the order of the questions."""
         self.expect(len(labelled))
         results: dict[int, QuestionResult] = {}
         for asked in rounds(labelled):
@@ -160,7 +159,7 @@ class Bench:
 
 @dataclass
 class _IndexedCourse:
-    """An indexed course. points: all of the collection, with all questions."""
+    """An indexed course. points: of the whole collection, with all questions."""
 
     project: Project
     models: Models
@@ -169,13 +168,13 @@ class _IndexedCourse:
     points: Sequence[ScoredPoint]
 
     def missing_words(self, result: EncodingResult) -> list[MissingWord]:
-        """Return the words of missed questions that the course never uses."""
+        """Return words of missed questions that the course never uses."""
         material = build_material(self.points)
         words = CourseWords(material, material.language or "en", self.project.synonyms)
         return missing_words([one.labelled for one in result.outcomes if one.is_missed], words)
 
     async def without(self, questions: Collection[str]) -> Library:
-        """Return the course without some of the questions that it is annotated with."""
+        """Return the course without some of its annotated questions."""
         collection = self.project.database.collection_name
         payloads = {
             point.id: {**point.payload, QUESTIONS: _left(point.payload[QUESTIONS], questions)}
@@ -202,9 +201,7 @@ def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult
 
 
 def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:
-    """Return the numbers of the questions that are asked together: of each section, one annotated question.
-
-    Questions of students are asked in the first round, with all annotated questions there."""
+    """Return rounds of question numbers: students' questions with the first annotated ones, then one per section."""
     counts: Counter[Key] = Counter()
     made: dict[int, list[int]] = {}
     for at, one in enumerate(labelled):

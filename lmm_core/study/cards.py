@@ -1,4 +1,4 @@
-"""Study cards made of questions with their passages, of definitions, and of exercises."""
+"""Make study cards from questions, definitions and exercises."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 
 @dataclass(frozen=True)
 class Card:
-    """A study card. Its `front` and `back` are markdown.
+    """A study card with markdown on both sides.
 
-    id: made of the document, the type, and the question, term or name on the front, so that it
-    stays while the answer changes; source: where the card is from, for readers; folder: that
-    of the file, from which its images are linked; link: to the section, from the project's folder."""
+    id: hash of document, type and name, so that it survives changes of the answer
+    source: location, for readers
+    folder: base of image links
+    link: to the section, relative to the project"""
 
     id: str
     type: str
@@ -49,9 +50,7 @@ class Card:
 
 
 def make_cards(material: Material) -> list[Card]:
-    """Return the cards of a material, in its order.
-
-    The back of an exercise is its solution, or the place to look at if there is none."""
+    """Return cards in document order. An exercise without a solution refers to its section."""
     drafts = sorted(_drafts(material), key=lambda draft: draft.order)
     counts: Counter[tuple[str, str, str]] = Counter()
     cards = []
@@ -64,7 +63,7 @@ def make_cards(material: Material) -> list[Card]:
 
 @dataclass(frozen=True)
 class _Draft:
-    """A card without its id; `name` is what it is known by."""
+    """A card without id. name: its key within document and type."""
 
     type: str
     name: str
@@ -91,11 +90,10 @@ def _drafts(material: Material) -> Iterator[_Draft]:
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
-    """Return the passages that a question is annotated for.
+    """Return the untyped passages annotated with a question.
 
-    These are the section's own passages if any has the question, since annotators are shown
-    those; otherwise those below. Typed passages are left out: they have cards of their own, or
-    do not answer anything."""
+    The section's own passages take precedence, because annotators see those. Typed passages have cards of
+    their own or answer nothing."""
     asked = [one for one in section.all_passages() if not type_of(one) and _has(one, question)]
     own = [one for one in asked if one.path == section.path]
     return own or asked
@@ -106,7 +104,7 @@ def _is_licence(section: Section) -> bool:
 
 
 def _asks_of_code(question: str, passages: Sequence[Passage]) -> bool:
-    """Return True if a question asks what a word means that is written as code: a name or the value of an option."""
+    """Return True if a question is about an option's name or value written as code."""
     quoted = _QUOTED.search(question)
     return quoted is not None and any(f"`{quoted[1]}`" in passage.text for passage in passages)
 
@@ -129,7 +127,7 @@ def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
 
 
 def _term(text: str) -> str:
-    """Return the emphasised words with which a definition begins, after an article, or ""."""
+    """Return the emphasised words at the start of a definition, after an article, or ""."""
     found = _TERM.match(text)
     return plain_title(found["term"]) if found else ""
 
@@ -158,9 +156,7 @@ def _ident(parts: Iterable[str]) -> str:
 
 
 def cards_to_csv(cards: Sequence[Card]) -> str:
-    """Return the cards as a CSV table below Anki's file headers.
-
-    Every cell is quoted; fronts and backs are markdown, and tags are separated by blanks."""
+    """Return cards as fully quoted CSV with Anki's file headers."""
     table = io.StringIO()
     writer = csv.writer(table, quoting=csv.QUOTE_ALL, lineterminator="\n")
     for card in cards:
@@ -169,14 +165,14 @@ def cards_to_csv(cards: Sequence[Card]) -> str:
 
 
 def _as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula; numbers stay as they are.
+    """Return a cell that no spreadsheet runs as a formula; numbers are unchanged.
 
     See https://owasp.org/www-community/attacks/CSV_Injection"""
     return f"'{cell}" if cell.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(cell) else cell
 
 
 def cards_to_markdown(cards: Sequence[Card], title: str) -> str:
-    """Return the cards as a document: fronts between rules, each with its back as a quote below."""
+    """Return cards as a document: rules between cards, the back as a quote."""
     parts = [f"# {title}"]
     for card in cards:
         quoted = "\n".join(f"> {line}".rstrip() for line in card.back.split("\n"))

@@ -1,9 +1,7 @@
-"""Measures of retrieval, by questions whose sections are known.
+"""Measure retrieval with labelled questions.
 
-hit@k and the mean reciprocal rank (MRR) are those of Voorhees, "The TREC-8 question
-answering track report", 1999: a question's rank is that of the first hit that lies in its
-section or below it.
-"""
+hit@k and mean reciprocal rank (MRR) follow Voorhees, "The TREC-8 question answering track report", 1999.
+A question's rank is that of the first hit in its section or below."""
 
 from __future__ import annotations
 
@@ -13,14 +11,14 @@ from dataclasses import dataclass
 from ..indexing.passages import Key, Passage, Section
 from ..retrieve.search import HITS
 
-DEPTH = HITS  # hits of a question that are judged
-FOUND = 5  # a section among so many hits counts as found
+DEPTH = HITS  # hits judged per question
+FOUND = 5  # rank up to which a section counts as found
 ANNOTATED, STUDENTS = "annotated", "students"  # origins of questions
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A question with the section that answers it. place: `file:line` of a student's, in the file of questions."""
+    """A question with the section that answers it. place: `file:line` of a student's question."""
 
     question: str
     section: Section
@@ -30,11 +28,11 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """The result of a question.
+    """Result of a question.
 
-    rank: that of its section, from 1, or None if it is not among the first `DEPTH` hits;
-    first: the best hit, or None if there was none; is_shown: some of the section is in the context
-    that a model is shown; is_refused: without a model, there is no answer."""
+    rank: from 1, None beyond `DEPTH`
+    is_shown: whether the model's context includes the section
+    is_refused: whether it gets no answer without a model"""
 
     labelled: Labelled
     rank: int | None
@@ -44,14 +42,16 @@ class QuestionResult:
 
     @property
     def is_missed(self) -> bool:
-        """True if the section is not among the first hits."""
+        """True if the section is not among the first `FOUND` hits."""
         return self.rank is None or self.rank > FOUND
 
 
 def judge(
     labelled: Labelled, hits: Sequence[Passage], shown: Collection[Key] = (), is_refused: bool = False
 ) -> QuestionResult:
-    """Return the result of a question, given its hits with the best first, and the sections that are shown."""
+    """Return the result of a question.
+
+    hits: best first; shown: sections in the context"""
     right = {section.key for section in labelled.section.walk()}
     first = hits[0] if hits else None
     rank = next((rank for rank, hit in enumerate(hits[:DEPTH], 1) if hit.key in right), None)
@@ -64,25 +64,22 @@ def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
 
 
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the mean of 1/rank (0 to 1); a section that is not found counts 0."""
+    """Return the mean of 1/rank (0 to 1), 0 for a missed section."""
     return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
 
 
 def share_shown(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the share of questions (0 to 1) whose section is in the context that a model is shown."""
+    """Return the share of questions (0 to 1) whose section is in the model's context."""
     return sum(one.is_shown for one in outcomes) / max(len(outcomes), 1)
 
 
 def share_refused(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the share of questions (0 to 1) that get no answer without a model. All have one in the notes."""
+    """Return the share of questions (0 to 1) refused without a model, though the notes answer all."""
     return sum(one.is_refused for one in outcomes) / max(len(outcomes), 1)
 
 
 def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
-    """Return the results grouped by the section looked for, the hardest sections first.
-
-    Sections are ordered by MRR, then by the order of the questions. Within a section, the worst
-    question comes first."""
+    """Return results by section in ascending MRR, each with the worst question first."""
     groups: dict[Key, list[QuestionResult]] = {}
     for one in outcomes:
         groups.setdefault(one.labelled.section.key, []).append(one)
@@ -93,5 +90,4 @@ def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[Q
 
 
 def describe_rank(rank: int | None) -> str:
-    """Return a rank in words."""
     return f"not among {DEPTH} hits" if rank is None else f"hit {rank}"

@@ -1,4 +1,4 @@
-"""The table of contents of a material, with types, summaries and reading times; titles, as they are shown."""
+"""Build and print tables of contents with types, summaries and reading times."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from ..scan.knit import knit
 from ..settings.project import load_project
 from ..settings.quarto_project import mapping_in, page_rules, read_project
 
-# Words a minute when reading to learn, which is slower than the 238 of silent reading:
-# R. P. Carver, "Reading rate: theory, research, and practical implications",
-# Journal of Reading 36 (1992); M. Brysbaert, "How many words do we read per minute?",
-# Journal of Memory and Language 109 (2019).
+# Rate when reading to learn, slower than the 238 of silent reading:
+# R. P. Carver, "Reading rate: theory, research, and practical implications", Journal of Reading 36 (1992);
+# M. Brysbaert, "How many words do we read per minute?", Journal of Memory and Language 109 (2019).
 WORDS_A_MINUTE = 200
 WIDTH = 88  # characters
 _FIRST_PAGES = ("index.qmd", "index.md", "index.Rmd")
@@ -35,10 +34,11 @@ _WORD = re.compile(r"[぀-ヿ㐀-鿿]|[^\W぀-ヿ㐀-鿿]+(?:['’.,-][^\W぀-�
 
 @dataclass(frozen=True)
 class OutlineEntry:
-    """A line of a table of contents.
+    """An entry of a table of contents.
 
-    level: 0 for documents; minutes: of reading, subsections included; types: the number of its
-    typed parts of each type, including those of subsections that have no line of their own."""
+    level: 0 for documents
+    minutes: reading time with subsections
+    types: counts of typed parts, including those of subsections without an entry"""
 
     id: str
     title: str
@@ -51,10 +51,9 @@ class OutlineEntry:
 
 
 def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
-    """Return the table of contents of a material, in its order.
+    """Return the table of contents; a document with a single section becomes that section.
 
-    level: how deep it goes (1 for documents alone, 0 for everything). A document that consists
-    of one section is shown as this section."""
+    level: depth, 1 for documents only, 0 for all"""
     return [entry for document in material.documents for entry in _entries(document, 0, level)]
 
 
@@ -74,9 +73,7 @@ def _entries(section: Section, depth: int, level: int) -> Iterator[OutlineEntry]
 
 
 def main_section(section: Section) -> Section:
-    """Return a document's only section if the document has no title of its own.
-
-    Otherwise return the section that is given."""
+    """Return the only section of an untitled document, otherwise the section itself."""
     if section.path or len(section.children) != 1:
         return section
     (only,) = section.children
@@ -85,27 +82,25 @@ def main_section(section: Section) -> Section:
 
 
 def reading_minutes(passages: Sequence[Passage]) -> float:
-    """Return how many minutes it takes to read some passages.
-
-    A Chinese or Japanese character counts as a word."""
+    """Return reading time in minutes, counting each Chinese or Japanese character as a word."""
     return sum(len(_WORD.findall(passage.text)) for passage in passages) / WORDS_A_MINUTE
 
 
 def course_title(*folders: Path) -> str:
-    """Return the title of the course in the first folder that has one, "" if none has.
+    """Return the first course title found in the folders, or "".
 
-    It is that of config.toml (`[site] title`), else of `_quarto.yml`, else of the first page (`index.md`)."""
+    Sources: config.toml (`[site] title`), `_quarto.yml`, first page (`index.md`)."""
     return next(filter(None, map(_title_in, folders)), "")
 
 
 def _title_in(folder: Path) -> str:
     try:
         settings = read_project(folder)
-    except QuartoError:  # who reads the project for more reports it
+    except QuartoError:  # callers that need the project report it
         settings = {}
     try:
         own = load_project(folder / "-").site.title
-    except ConfigError:  # reported in the same way
+    except ConfigError:  # reported likewise
         own = ""
     named = [mapping_in(settings, name).get("title") for name in ("book", "website")]
     title = next(filter(None, [own, *named, settings.get("title")]), "") or _first_title(folder)
@@ -113,17 +108,18 @@ def _title_in(folder: Path) -> str:
 
 
 def _first_title(folder: Path) -> str:
-    """Return the title of a course's first page, "" if there is none or it cannot be read."""
+    """Return the title of a course's first page, "" if missing or unreadable."""
     first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
     try:
         return page_title(first, load_project(first).rules) if first and is_inside(first, folder) else ""
-    except (OSError, MarkdownError, ConfigError, QuartoError):  # who reads the page for more reports it
+    except (OSError, MarkdownError, ConfigError, QuartoError):  # callers that need the page report it
         return ""
 
 
 def page_title(path: Path, rules: KnitRules) -> str:
-    """Return the title of a page: its header's, else its first heading that is not left out of the
-    notes, else "". rules: the project's. Raise OSError, MarkdownError and QuartoError."""
+    """Return the title of a page: from its header, else its first published heading, else "".
+
+    Raise OSError, MarkdownError and QuartoError."""
     blocks = parse_markdown_text(read_markdown(path).text)
     header = header_content(blocks)
     if title := header.get("title"):
@@ -133,9 +129,9 @@ def page_title(path: Path, rules: KnitRules) -> str:
 
 
 def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width: int = WIDTH) -> str:
-    """Return the table of contents as text, each line with its time first and its types last.
+    """Return the table of contents as text.
 
-    summaries: show them below their lines; width: of the screen, in characters."""
+    width: of the screen, in characters"""
     times = [show_minutes(entry.minutes) for entry in entries]
     margin = max(map(len, times), default=0)
     lines = []
@@ -150,7 +146,7 @@ def show_outline(entries: Sequence[OutlineEntry], summaries: bool = False, width
 
 
 def wrap(text: str, indent: str, width: int) -> str:
-    """Return a text wrapped to a width in characters, each line indented."""
+    """Return text wrapped at a width in characters, each line indented."""
     return textwrap.fill(
         " ".join(text.split()), max(width, len(indent) + 20), initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
@@ -158,12 +154,12 @@ def wrap(text: str, indent: str, width: int) -> str:
 
 
 def show_types(types: dict[str, int]) -> str:
-    """Return the types of a part as text: `definition, 2 × exercise`."""
+    """Return counts as text: `definition, 2 × exercise`."""
     return ", ".join(type if count == 1 else f"{count} × {type}" for type, count in sorted(types.items()))
 
 
 def show_minutes(minutes: float) -> str:
-    """Return a time as text: `1 min`, `2 h 5 min`."""
+    """Return a duration as text: `1 min`, `2 h 5 min`."""
     whole = max(round(minutes), 1)
     hours, rest = divmod(whole, 60)
     return " ".join(filter(None, [f"{hours} h" if hours else "", f"{rest} min" if rest else ""]))

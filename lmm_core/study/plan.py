@@ -1,4 +1,4 @@
-"""Study plans: what to read and to solve in the time that a sentence names, about what it names."""
+"""Plan study sessions for the time and topic in a sentence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..retrieve.search import Retriever
 from .outline import WIDTH, main_section, reading_minutes, show_minutes, wrap
 from .study_time import SESSION, StudyTime, read_time
 
-EXERCISE_MINUTES = 10  # for each, including its solution; our choice
-NEAR = 0.3  # of the best section's score: from here on, a section is about a topic
+EXERCISE_MINUTES = 10  # including the solution; our estimate
+NEAR = 0.3  # share of the best score from which a section matches a topic
 PAGE = 40  # lines
-NAMED = 12  # sections without time that are named
+NAMED = 12  # sections listed as left out
 _ABOUT = re.compile(
     r"\b(?:only|just|about|on|nur|bloß|über|zu[rm]?|seulement|uniquement|sur|solo|soltanto|solamente|sólo|únicamente|sobre|su)\b"
     r"(?P<topic>.*)",
@@ -29,9 +29,9 @@ _ABOUT = re.compile(
 
 @dataclass(frozen=True)
 class Step:
-    """What is read at once: a section right below a document, or the text before the first of them.
+    """A unit of reading: a top section of a document, or the text before them.
 
-    minutes: of reading, and `EXERCISE_MINUTES` for each of the `exercises`."""
+    minutes: reading, plus `EXERCISE_MINUTES` per exercise"""
 
     id: str
     document: str
@@ -43,10 +43,10 @@ class Step:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """A plan of sessions for the time that there is.
+    """A plan of sessions within the available time.
 
-    topic: what it is about, "" for all; left_out: steps for which there is no time; problems: what could not be
-    done as it was wished."""
+    topic: "" for all
+    left_out: steps that do not fit; problems: wishes that could not be met"""
 
     time: StudyTime
     topic: str
@@ -56,14 +56,14 @@ class StudyPlan:
 
     @property
     def minutes(self) -> float:
-        """The minutes that all sessions take."""
+        """Minutes of all sessions."""
         return sum(step.minutes for session in self.sessions for step in session)
 
 
 async def make_plan(library: Library, wish: str) -> StudyPlan:
     """Return a plan for a wish such as `three evenings`, or `two hours on residuals`.
 
-    Raise StoreError, RetrieveError, or ModelError if the search has no model for embedding."""
+    Raise StoreError, RetrieveError and ModelError."""
     time, material = read_time(wish), await library.material()
     steps = list(make_steps(material))
     topic, problems = find_topic(time.rest), list[str]()
@@ -87,7 +87,7 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
 
 
 def _fitting(steps: Sequence[Step], available: float) -> set[str]:
-    """Return the ids of the steps that fit into some minutes (0: all do), at least that of the first."""
+    """Return ids of the steps that fit into some minutes (0: no limit), at least the first."""
     taken, minutes = set[str](), 0.0
     for step in steps:
         if not available or minutes + step.minutes <= available:
@@ -97,7 +97,7 @@ def _fitting(steps: Sequence[Step], available: float) -> set[str]:
 
 
 async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
-    """Return the steps in which something is found about a topic, the best first."""
+    """Return the steps matching a topic, the best first."""
     ranked = (await Retriever(library).retrieve(topic)).sections
     near = [one.section.key for one in ranked if one.score > 0 and one.score >= NEAR * ranked[0].score]
     places = {step.id: min(map(near.index, keys & set(near)), default=-1) for step, keys in steps}
@@ -105,13 +105,13 @@ async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[K
 
 
 def _in_turn(steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
-    """Return the first step of each document, then the second ones, and so on: with little time, something of each."""
+    """Return steps round-robin over documents, so that a short plan covers each."""
     documents = [list(own) for _, own in groupby((step for step, _ in steps), key=lambda step: step.document)]
     return [step for row in zip_longest(*documents) for step in row if step is not None]
 
 
 def make_steps(material: Material) -> Iterator[tuple[Step, set[Key]]]:
-    """Yield the steps of a material, in its order, each with the keys of its sections."""
+    """Yield steps in document order, each with its section keys."""
     for document in material.documents:
         inner = main_section(document)
         title = plain_title(inner.title)
@@ -133,9 +133,7 @@ def _step(section: Section, document: str, title: str, passages: Sequence[Passag
 
 
 def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ...]:
-    """Return the steps in their order, in sessions that take about the same time.
-
-    There are as many sessions as the time has, or sessions of two hours if it names none."""
+    """Return steps in order, divided into sessions of similar length: two hours by default."""
     total = _sum(steps)
     count = min(time.sessions or max(-(-int(total) // SESSION), 1), max(len(steps), 1))
     sessions: list[list[Step]] = [[] for _ in range(count)]
@@ -148,9 +146,7 @@ def divide(steps: Sequence[Step], time: StudyTime) -> tuple[tuple[Step, ...], ..
 
 
 def find_topic(sentence: str) -> str:
-    """Return the topic to which a sentence, without its time, limits the plan; "" for none.
-
-    It follows `only`, `about`, `nur`, `sur` and the like."""
+    """Return the topic after `only`, `about`, `nur`, `sur` etc., or ""."""
     found = _ABOUT.search(sentence)
     if not found:
         return ""
@@ -165,8 +161,7 @@ def _sum(steps: Sequence[Step]) -> float:
 
 
 def show_plan(plan: StudyPlan, width: int = WIDTH) -> str:
-    """Return a plan as text of about a page: what could not be done first, then the documents of each session with
-    their sections, or without them if that would be longer."""
+    """Return a plan as text, problems first; sections are omitted if it would exceed a page."""
     lines = [wrap(problem, "", width) for problem in plan.problems]
     time, about = plan.time, f" about “{plan.topic}”" if plan.topic else ""
     understood = (
@@ -194,7 +189,6 @@ def _by_document(session: Sequence[Step]) -> Iterator[list[Step]]:
 
 
 def _show_documents(session: Sequence[Step], width: int) -> Iterator[str]:
-    """Yield a line for each document, and its sections below."""
     for steps in _by_document(session):
         exercises, document = sum(step.exercises for step in steps), steps[0].document
         solve = f", with {counted(exercises, 'exercise')}" if exercises else ""

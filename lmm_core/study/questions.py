@@ -1,4 +1,4 @@
-"""Questions whose sections are known: annotated ones, and those of a file."""
+"""Read labelled questions, from annotations and from files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .measures import STUDENTS, Labelled
 
 @dataclass(frozen=True, slots=True)
 class LabelledQuestion:
-    """A question in a file of questions.
+    """A question in a file.
 
-    section: how the file names the section, or ""; place: `file:line` of the question."""
+    section: as named in the file, or ""; place: `file:line`"""
 
     question: str
     section: str
@@ -29,14 +29,14 @@ class LabelledQuestion:
 
 
 def annotated_questions(material: Material) -> list[Labelled]:
-    """Return the questions that sections are annotated with, in document order."""
+    """Return annotated questions in document order."""
     return [Labelled(question, section) for section in material.walk() for question in section.questions]
 
 
 def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> list[Labelled]:
-    """Return the questions for which a file names sections, with these sections.
+    """Return the questions with a named section, resolved.
 
-    Raise QuestionsError for sections that are unknown or ambiguous; it has a line for each."""
+    Raise QuestionsError with one line per unknown or ambiguous section."""
     labelled, problems = [], []
     for one in asked:
         try:
@@ -57,11 +57,10 @@ def _one_line(text: str) -> str:
 
 
 def read_questions(path: Path) -> list[LabelledQuestion]:
-    """Return the questions of a file.
+    """Return the questions of a `.csv` or `.jsonl` file.
 
-    A `.csv` file has the columns `question` and `section`, which its first line names; other
-    columns are ignored, and semicolons may separate them. A `.jsonl` file has an object with
-    these keys in each line. The section may be empty. Raise QuestionsError, with file and line."""
+    CSV needs a header with `question` and `section`, other columns are ignored, and semicolons may separate them.
+    JSONL has one object per line with these keys. Sections may be empty. Raise QuestionsError with file and line."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
         raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")

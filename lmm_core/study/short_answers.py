@@ -1,4 +1,4 @@
-"""Short answers for cards: the one or two sentences of a passage that answer a question."""
+"""Extract short answers for cards: one or two sentences of a passage."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from ..retrieve.merging import merge
 from ..retrieve.ranking.words import asked_words
 
 MOST_WORDS = 60
-_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":", "[^", "    ")  # how code, tables, figures and the like begin
+_NO_PROSE = ("```", "~~~", "|", "#", "<", "!", ":", "[^", "    ")  # beginnings of code, tables, figures etc.
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）*_`]*\Z")
 _TERM_OF_LIST = re.compile(r"\n+:[ \t]+")
 _ITEM = re.compile(r"^[ \t]*(?:[-*+>]|\d+[.)])[ \t]+", re.M)
 _FORMULA = re.compile(r"\$\$.*?\$\$(?:\{[^}\n]*\})?", re.S)
 _NOTE = re.compile(r"\[\^[^\]\n]+\](?::.*)?|<!--.*?-->", re.S)
-# Links within the course, and attributes of spans, which lead nowhere from a card
+# Links within the course and attributes of spans, useless on a card
 _LINK = re.compile(r"(?<!!)\[([^\]\n@]+)\](?:\((?!https?:)[^)\n]*\)|\[[^\]\n]*\]|\{[^}\n]*\})")
 _OPTIONS = re.compile(r"^(?P<fence>[`~]{3,}) *\{(?P<language>\w+)[^}\n]*\}|^#\|.*\n", re.M)
 
 
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
-    """Return the sentence that has most of a question's words, with the one beside it that it needs; the summary
-    if that has more of them, "" if there is no prose. Words count twice in a sentence that emphasises them."""
+    """Return the sentence sharing most words with a question, with a neighbour for context.
+
+    Emphasised words count twice. The summary is returned if it shares more, "" if there is no prose."""
     stemmer = _stemmer(language)
     asked = set(stemmer.stems(" ".join(asked_words(question, language))))
 
@@ -41,7 +42,7 @@ def short_answer(question: str, passages: Sequence[Passage], language: str, summ
     texts = [split_sentences(text) for text in _prose(merge(passages))]
     whole = [[*takewhile(_ENDED.search, sentences)] for sentences in texts if not sentences[0][0].islower()]
     places = [(own, at) for own in whole for at in range(len(own))]
-    if not places and not summary:  # only the beginnings of formulas and lists
+    if not places and not summary:  # only lead-ins of formulas and lists
         places = [(own, 0) for own in texts]
     paragraph, at = max(places, key=lambda place: shared(place[0][place[1]]), default=([summary], 0))
     if summary and shared(paragraph[at]) < max(shared(summary), 1):
@@ -57,7 +58,7 @@ def _stemmer(language: str) -> Stemmer:
 
 
 def _shorten(text: str, instead: str = "") -> str:
-    """Return a text, or one in its place if it is too long; if that is, too, its first words."""
+    """Return a text, its shorter replacement if too long, or the first words."""
     if len(text.split()) <= MOST_WORDS:
         return text
     words = (instead or text).split()
@@ -65,7 +66,7 @@ def _shorten(text: str, instead: str = "") -> str:
 
 
 def _prose(markdown: str) -> Iterator[str]:
-    """Yield the paragraphs and list items of a text, without code, figures, tables, notes and display formulas."""
+    """Yield paragraphs and list items, without code, figures, tables, notes and display formulas."""
     prose = "\n".join(text for is_code, text in split_fences(without_fences(markdown)) if not is_code)
     prose = _LINK.sub(r"\1", _TERM_OF_LIST.sub(": ", _NOTE.sub("", _FORMULA.sub("\n\n", prose))))
     for paragraph in re.split(r"\n\s*\n", prose):
@@ -74,7 +75,7 @@ def _prose(markdown: str) -> Iterator[str]:
 
 
 def beginning(text: str) -> str:
-    """Return the first paragraphs of a text, or the first sentences of the first one: at most `MOST_WORDS` words."""
+    """Return the first paragraphs or sentences, at most `MOST_WORDS` words."""
     kept = _within(text.split("\n\n"), "\n\n") or _within(split_sentences(text.split("\n\n")[0]), " ")
     return kept or _shorten(text)
 
@@ -85,5 +86,5 @@ def _within(parts: Sequence[str], between: str) -> str:
 
 
 def without_options(markdown: str) -> str:
-    """Return a text whose code has no chunk options: ```` ```{r, echo=FALSE} ```` becomes ```` ```r ````."""
+    """Return text without chunk options: ```` ```{r, echo=FALSE} ```` becomes ```` ```r ````."""
     return _OPTIONS.sub(lambda match: f"{match['fence']}{match['language']}" if match["fence"] else "", markdown)

@@ -1,7 +1,6 @@
-"""The time that a sentence names: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
+"""Parse study time in a sentence: `three evenings`, `zwei Stunden am Tag`, `un week-end`.
 
-English, German, French, Italian and Spanish are understood, by their words alone (study_time.toml).
-"""
+Understands English, German, French, Italian and Spanish by single words (study_time.toml)."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-SESSION = 120  # minutes at most, if only hours are named
+SESSION = 120  # maximal minutes if only hours are given
 MOST_SESSIONS = 366
 
 
 class _TimeUnit(NamedTuple):
     name: str
-    sessions: int  # 0: the minutes are those of all
+    sessions: int  # 0: minutes are the total
     minutes: int
 
 
@@ -37,10 +36,11 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 
 @dataclass(frozen=True)
 class StudyTime:
-    """The time for studying: some sessions of some minutes each; no sessions if no time is named.
+    """Time for studying; no sessions if none is given.
 
-    unit: what a session is called (evening, day, session …); understood: the words of the
-    sentence that name the time; rest: the sentence without them."""
+    minutes: per session
+    unit: name of a session (evening, day, session …)
+    understood: words naming the time; rest: the sentence without them"""
 
     sessions: int
     minutes: float
@@ -50,7 +50,7 @@ class StudyTime:
 
 
 class _Named(NamedTuple):
-    """A time that is named by words[start:end]. number: 0 if it says for what the hours are meant (`a day`)."""
+    """A time at words[start:end]. number: 0 if it only qualifies other hours (`a day`)."""
 
     unit: _TimeUnit
     number: float
@@ -59,13 +59,12 @@ class _Named(NamedTuple):
 
 
 def read_time(sentence: str) -> StudyTime:
-    """Return the time that a sentence names.
+    """Return the time in a sentence.
 
-    Hours beside days (`two hours a day`) are those of each session. Hours alone are divided
-    into sessions of at most two."""
+    Hours beside days (`two hours a day`) are per session. Hours alone are divided into sessions of at most two."""
     words = _WORD.findall(sentence[:2_000])
     named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
-    # `in three weeks` says when the examination is if another time is named
+    # `in three weeks` is a deadline if another time is given
     named = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)] or named
     gone = {at for one in named for at in range(one.start, one.end)}
     understood = ", ".join(" ".join(words[one.start : one.end]) for one in named)
@@ -82,7 +81,7 @@ def read_time(sentence: str) -> StudyTime:
 
 
 def _named(words: Sequence[str], at: int) -> _Named | None:
-    """Return the time whose unit is the word at a position, or None."""
+    """Return the time whose unit is at a position, or None."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None
@@ -98,7 +97,7 @@ def _named(words: Sequence[str], at: int) -> _Named | None:
 
 
 def _number(word: str) -> float:
-    """Return the number that a word means, or 0."""
+    """Return the value of a numeral, or 0."""
     if word[0].isdecimal():
         return float(word.replace(",", "."))
     return _NUMBERS.get(word.lower(), 0)

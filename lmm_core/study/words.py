@@ -1,4 +1,4 @@
-"""The words of a course's texts, and those of questions that it never uses."""
+"""Collect the words of a course, and the words in questions that it lacks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from .measures import Labelled
 
 
 class CourseWords:
-    """The stems of all words in the texts, titles and summaries of a material, and in the names that mean the same.
+    """Stems of all words in texts, titles, summaries and synonyms.
 
-    language: of questions, by its code; synonyms: see `[retrieve]` of the configuration."""
+    language: code, of questions
+    synonyms: see `[retrieve]` of the configuration"""
 
     def __init__(self, material: Material, language: str, synonyms: Mapping[str, Iterable[str]] | None = None) -> None:
         self.language = language
@@ -30,34 +31,32 @@ class CourseWords:
         self._frequent = frozenset[str]().union(*map(frequent_words, material.languages))
 
     def asked(self, question: str) -> dict[str, str]:
-        """Return the words that say what a question is about, by their stems.
-
-        Frequent words of any language of the course are left out, and words that speak of the text."""
+        """Return a question's content words by stem, without words frequent in a language of the course."""
         words = asked_words(question, self.language)
         return {min(self._stemmers.meant(word)): word for word in words if fold(word) not in self._frequent}
 
     def unknown(self, question: str) -> dict[str, str]:
-        """Return those of them that no text has, in any form."""
+        """Return a question's content words that no text has, in any form."""
         asked = self.asked(question)
         return {stem: word for stem, word in asked.items() if self._stems.isdisjoint(self._stemmers.meant(word))}
 
 
 @dataclass(frozen=True, slots=True)
 class MissingWord:
-    """A word that no text of the course has, in any form. asked: the missed questions with it."""
+    """A word missing from the course. asked: missed questions containing it."""
 
     word: str
     asked: tuple[Labelled, ...]
 
     @property
     def section(self) -> Section:
-        """The section that answers most of the questions."""
+        """Section that answers most of the questions."""
         keys = [one.section.key for one in self.asked]
         return max((one.section for one in self.asked), key=lambda section: keys.count(section.key))
 
 
 def missing_words(missed: Sequence[Labelled], course: CourseWords) -> list[MissingWord]:
-    """Return the words that say what missed questions are about and that the course never uses, frequent ones first."""
+    """Return words of missed questions unknown to the course, the most frequent first."""
     forms: dict[str, str] = {}
     asked: dict[str, list[Labelled]] = {}
     for one in missed:

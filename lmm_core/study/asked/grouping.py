@@ -1,9 +1,7 @@
-"""Recorded questions in groups that mean about the same.
+"""Group recorded questions of similar meaning.
 
-Two questions belong together as far as the product of their rows is large. A row holds a question's words
-and, if the notes answered it, the sections that were found. What was found for a question without an answer
-says nothing.
-"""
+Similarity is the dot product of two rows. A row weighs a question's words and, if the notes answered it, the
+sections found; those of an unanswered question carry no information."""
 
 from __future__ import annotations
 
@@ -18,34 +16,34 @@ from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
 from .turns import RecordedTurn, found_sections
 
-FEWEST = 3  # conversations of a group that is shown, or for which something is proposed
-THRESHOLD = 0.25  # the mean product with a group's rows from which a question belongs to it
-MOST_COMPARED = 2_000  # different questions whose words and sections count, those asked most often
-WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # their shares in the product of a row with itself
-OTHER_QUESTIONS = 200  # that are assumed beside those that are compared, for the rarity of words
+FEWEST = 3  # conversations of a group that is shown or gets a proposal
+THRESHOLD = 0.25  # mean product with a group's rows from which a question joins it
+MOST_COMPARED = 2_000  # different questions that shape the groups, most frequent first
+WORDS_OF_ANSWERED, SECTIONS = 0.2, 0.4  # shares in a row's product with itself
+OTHER_QUESTIONS = 200  # assumed in addition, to smooth the rarity of words
 
-Row = Mapping[str, float]  # by what a question has: a word, a section
+Row = Mapping[str, float]  # weights of words and sections
 
 
 @dataclass(frozen=True)
 class QuestionGroup:
-    """Questions that mean about the same. turns: the most central first."""
+    """Questions of similar meaning, the most central first."""
 
     turns: tuple[RecordedTurn, ...]
 
     @property
     def name(self) -> str:
-        """The most central question."""
+        """Most central question."""
         return self.turns[0].question
 
     @property
     def size(self) -> int:
-        """The number of conversations in which it was asked; see `count_askers`."""
+        """Number of conversations, see `count_askers`."""
         return count_askers(self.turns)
 
 
 def count_askers(turns: Sequence[RecordedTurn]) -> int:
-    """Return in how many conversations something was asked, or how often if conversations are not recorded."""
+    """Return the number of conversations, counting each question if conversations are not recorded."""
     conversations = {turn.conversation for turn in turns if turn.conversation}
     return len(conversations) + sum(not turn.conversation for turn in turns)
 
@@ -54,7 +52,7 @@ def count_askers(turns: Sequence[RecordedTurn]) -> int:
 
 
 async def make_rows(library: Library, turns: Sequence[RecordedTurn]) -> list[Row]:
-    """Return the row of each turn's question. Raise StoreError and RetrieveError."""
+    """Return a row for each turn. Raise StoreError and RetrieveError."""
     languages = sorted(filter(None, (await library.material()).languages))
     return await asyncio.to_thread(_make_rows, turns, library.language, languages)
 
@@ -69,9 +67,9 @@ def _make_rows(turns: Sequence[RecordedTurn], language: str, languages: Sequence
 
 
 def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    """Return how much each word says, by how many questions have it, and as if there were more without it.
+    """Return the inverse question frequency of each word, smoothed by `OTHER_QUESTIONS`.
 
-    The root is taken, because otherwise a question's rarest word outweighs the others."""
+    The square root keeps a question's rarest word from outweighing the others."""
     counts, size = Counter[int](), OTHER_QUESTIONS
     for words in questions:
         counts.update(words.keys())
@@ -80,7 +78,9 @@ def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
 
 
 def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float]) -> Row:
-    """Return the row of a question. words: their weights; rarity: how much each of them says."""
+    """Return the row of a question.
+
+    words: weights; rarity: see `_rarity`"""
     weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
     sections = {f"section {address}": weight for address, weight in found_sections(turn).items()}
     if not sections:
@@ -89,7 +89,7 @@ def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int
 
 
 def _scaled(row: Row, share: float) -> dict[str, float]:
-    """Return a row whose product with itself is the share."""
+    """Return a row scaled so that its product with itself is the share."""
     length = math.sqrt(sum(value * value for value in row.values()))
     return {key: value * math.sqrt(share) / length for key, value in row.items()} if length else {}
 
@@ -98,9 +98,9 @@ def _scaled(row: Row, share: float) -> dict[str, float]:
 
 
 def group_turns(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[QuestionGroup]:
-    """Return turns in groups of questions that mean about the same, the largest first.
+    """Return groups of turns, the largest first, independent of the order of the turns.
 
-    rows: see `make_rows`. The order of the turns changes nothing."""
+    rows: see `make_rows`"""
     bundles = _bundle(turns, rows)
     groups = [QuestionGroup(_central_first([bundles[at] for at in group])) for group in _join_nearest(bundles)]
     return sorted(groups, key=lambda group: (-len(group.turns), _order(group.turns[0])))
@@ -110,7 +110,7 @@ Bundle = tuple[list[RecordedTurn], Row]
 
 
 def _bundle(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Bundle]:
-    """Return the turns with equal rows together, those that were asked most often first."""
+    """Return turns bundled by equal rows, the largest bundle first."""
     bundles: dict[tuple[object, ...], Bundle] = {}
     for turn, row in sorted(zip(turns, rows, strict=True), key=lambda pair: _order(pair[0])):
         key = tuple(sorted(row.items(), key=repr)) or (turn.id,)
@@ -119,12 +119,12 @@ def _bundle(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Bundle]:
 
 
 def _order(turn: RecordedTurn) -> tuple[int, str, str, str]:
-    """Return by what turns are ordered that are otherwise equal: short questions first."""
+    """Return a sort key for ties: short questions first."""
     return len(turn.question), turn.question, turn.hour, turn.id
 
 
 def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
-    """Return the numbers of bundles in groups: each joins the group whose mean row is nearest, or begins one."""
+    """Return groups of bundle numbers: each bundle joins the group with the nearest mean row, or starts one."""
     import numpy as np
 
     compared = bundles[:MOST_COMPARED]
@@ -150,7 +150,7 @@ def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
 
 
 def _central_first(bundles: Sequence[Bundle]) -> tuple[RecordedTurn, ...]:
-    """Return the turns of bundles by how near their rows are to all of them."""
+    """Return turns sorted by similarity to the whole group."""
     total: defaultdict[str, float] = defaultdict(float)
     for turns, row in bundles:
         for key, value in row.items():

@@ -1,4 +1,4 @@
-"""A teacher's overview of students' questions: which the notes did not answer, and which sections nobody needed."""
+"""Summarize students' questions: which were not answered, and which sections were never cited."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .turns import Outcome, RecordedTurn, found_sections, is_failure
 SHOWN = 40  # groups of a list
 EXAMPLES = 6  # other questions of a group
 NEAREST = 3  # sections of a group
-LONGEST = 300  # characters of a question or a comment that are shown
+LONGEST = 300  # characters shown of a question or comment
 
 
 @dataclass(frozen=True)
 class ShownSection:
-    """A section of the notes. cited: by how many answers."""
+    """A section of the notes. cited: number of answers citing it."""
 
     address: str
     title: str
@@ -36,9 +36,9 @@ class ShownSection:
 class ShownGroup:
     """A group of questions.
 
-    name: its most central question; examples: others of its questions; conversations: in how many it was asked (0
-    if they are not recorded); failed: how many of its questions the notes did not answer well; nearest: the
-    sections nearest to it."""
+    name: most central question
+    conversations: 0 if not recorded
+    failed: number of questions not answered well"""
 
     name: str
     examples: tuple[str, ...]
@@ -58,11 +58,13 @@ class Comment:
 
 @dataclass(frozen=True)
 class AskedOverview:
-    """An overview of the questions of a course.
+    """An overview of a course's questions.
 
-    first, last: days; failures: groups of the questions that the notes did not answer well; subjects: groups of
-    all; small: how many groups are not shown because fewer than `fewest` conversations asked them; sections: those
-    with text of their own, in the order of the notes; comments: the latest first."""
+    first, last: days
+    failures: groups of the questions not answered well; subjects: groups of all questions
+    small: number of groups hidden because fewer than `fewest` conversations asked them
+    sections: those with text, in document order
+    comments: latest first"""
 
     title: str
     questions: int
@@ -84,8 +86,8 @@ async def make_overview(
 ) -> AskedOverview:
     """Return the overview of recorded questions.
 
-    root: the project's folder; fewest: conversations of a group that is shown. Raise StoreError, ModelError and
-    RetrieveError."""
+    fewest: conversations of a group that is shown
+    Raise StoreError, ModelError and RetrieveError."""
     failures, subjects = await group_failures(library, turns)
     cited = Counter(source.section for turn in turns for source in turn.sources if source.cited)
     shown: dict[str, ShownSection] = {}
@@ -136,7 +138,7 @@ async def _show(
 
 
 def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) -> dict[str, float]:
-    """Return how near sections are by what was found and cited when the questions were asked."""
+    """Return votes for sections from the recorded search results and citations."""
     votes: defaultdict[str, float] = defaultdict(float)
     for turn in group.turns:
         cited = {source.section for source in turn.sources if source.cited}
@@ -147,12 +149,12 @@ def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) 
 
 
 async def _searched_votes(library: Library, group: QuestionGroup) -> dict[str, float]:
-    """Return how near sections are to the most central question, by what is found for it now."""
+    """Return votes for sections from searching for the most central question."""
     ranked = (await Retriever(library).retrieve(group.name)).sections
     return {section_address(one.section): one.score for one in ranked}
 
 
 def shorten(text: str) -> str:
-    """Return what a student typed on one line, cut if it is long."""
+    """Return a student's text on one line, truncated."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -1,4 +1,4 @@
-"""A page of the questions that students asked, for a browser, without scripts and without network."""
+"""Build an HTML page of students' questions that needs neither scripts nor network."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...files.outputs import GENERATOR
 from ...logging import counted, printable
 from .overview import AskedOverview, Comment, ShownGroup, ShownSection
 
-CARDS = 10  # that are shown before the others, which are folded away
+CARDS = 10  # shown before the rest is folded
 MOST_COMMENTS = 200
 NOTHING = '<p class="none">Nothing so far.</p>'
 _FOLDER = Path(__file__).parent
 
 
 def asked_page(overview: AskedOverview) -> str:
-    """Return the page as HTML that needs no other file."""
+    """Return the page as self-contained HTML."""
     failures = [f'<li class="failed">{_group(group, group.failed)}</li>' for group in overview.failures]
     subjects = [f"<li>{_group(group, group.questions)}</li>" for group in overview.subjects]
     return Template(_read("page.html")).substitute(
@@ -39,7 +39,7 @@ def asked_page(overview: AskedOverview) -> str:
 
 
 def asked_policy() -> str:
-    """Return the content security policy of the page: its own style, and nothing else."""
+    """Return the page's content security policy: its own style only."""
     digest = base64.b64encode(hashlib.sha256(_read("page.css").encode("utf-8")).digest()).decode("ascii")
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
@@ -49,12 +49,12 @@ def _read(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return what somebody wrote as HTML that shows it and does nothing else."""
+    """Return untrusted text as inert HTML."""
     return escape(printable(text))
 
 
 def _asked(tag: str, text: str) -> str:
-    """Return what a student typed, in whatever direction it is written."""
+    """Return a student's text in an element, for either writing direction."""
     return f'<{tag} dir="auto">{_text(text)}</{tag}>'
 
 
@@ -72,7 +72,7 @@ def _lead(overview: AskedOverview) -> str:
 
 
 def _folded(before: str, parts: Sequence[str], after: str) -> str:
-    """Return the parts of a list, all but the first ones folded away."""
+    """Return a list with all but the first items folded."""
     if not parts:
         return NOTHING
     shown = f"{before}{''.join(parts[:CARDS])}{after}"
@@ -83,7 +83,7 @@ def _folded(before: str, parts: Sequence[str], after: str) -> str:
 
 
 def _group(group: ShownGroup, count: int) -> str:
-    """Return a card: how many, the question, how it was asked, and the sections nearest to it."""
+    """Return a card: count, question, variants, and nearest sections."""
     asked = f"in {counted(group.conversations, 'conversation')}, " if group.conversations else ""
     others = "".join(_asked("li", one) for one in group.examples)
     near = "".join(

@@ -1,7 +1,6 @@
-"""Propose in the notes what students asked and the notes did not answer.
+"""Propose changes to the notes for questions they did not answer.
 
-What students typed comes into a request as data: each question on one line, between tags that it cannot end.
-"""
+Students' text enters a request as data: one line per question, between tags it cannot close."""
 
 from __future__ import annotations
 
@@ -28,14 +27,14 @@ from ..words import CourseWords
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
 from .turns import RecordedTurn, answering_section, is_failure
 
-ANSWERED = 0.5  # of the questions of a group: from here on, the notes answer it
-SHARED = 1 / 3  # of a group's questions that have a word of its subject
-SEARCHED = 20  # questions of a group that are searched for
-NEIGHBOURS, QUESTIONS = 3, 3  # sections that are named in a request, questions that are proposed for a section
+ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
+SHARED = 1 / 3  # share of a group's questions that contain a word of its subject
+SEARCHED = 20  # questions of a group to search for
+NEIGHBOURS, QUESTIONS = 3, 3  # sections named in a request, questions proposed for a section
 QUOTED, MOST_CHARACTERS, WORDS = 6, 200, 8  # questions in a request, characters of each, and words
 OPENING, CLOSING = "<asked>", "</asked>"
 
-ProposalKind = Literal["edit", "section", "questions"]  # change a section, write a new one, make one found
+ProposalKind = Literal["edit", "section", "questions"]  # change a section, write one, or annotate one
 WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
 
 
@@ -43,9 +42,10 @@ WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
 class GroupProposal:
     """A proposal for a group of questions.
 
-    group: its number, from 1; section: the one to change, or to find; for a new one, the one nearest to it, at the
-    end of whose document it shall stand; unknown: words that the notes never use; asked: what is asked, as it is
-    quoted, the most central question first; neighbours: the sections nearest to it."""
+    group: number, from 1
+    section: to change or annotate; a new one is added at the end of its document
+    unknown: words missing from the notes
+    asked: quoted questions, the most central first"""
 
     group: int
     kind: ProposalKind
@@ -57,17 +57,17 @@ class GroupProposal:
 
     @property
     def what(self) -> str:
-        """Describe the proposal in words."""
+        """Short description."""
         words = {"edit": "change", "section": "a new section, near", "questions": "questions for"}
         return f"{words[self.kind]} {name_of(self.section)}"
 
 
 @dataclass
 class Proposals:
-    """The proposals for groups of questions.
+    """Proposals for groups of questions.
 
-    undecided: a sentence for each group about which nothing can be proposed; before: how many were proposed
-    before; small: how many were asked too rarely."""
+    undecided: why a group has no proposal, one sentence each
+    before: number of groups already proposed; small: number of groups asked too rarely"""
 
     proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
@@ -76,10 +76,11 @@ class Proposals:
 
 
 async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str]) -> Proposals:
-    """Return what is to be done about the questions that the notes did not answer.
+    """Return proposals for the questions that the notes did not answer.
 
-    proposed: the ids of turns that were in a proposal before; a group is left alone unless more conversations asked
-    it since than had asked it then. Raise StoreError, ModelError and RetrieveError."""
+    proposed: ids of turns in earlier proposals; their group is skipped until more conversations have asked it
+    since than before
+    Raise StoreError, ModelError and RetrieveError."""
     failures, every = await group_failures(library, turns)
     words = CourseWords(await library.material(), library.language, library.synonyms)
     decider = _Decider(Retriever(library), words, *await _sections(library, every))
@@ -101,14 +102,14 @@ async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: froz
 async def group_failures(
     library: Library, turns: Sequence[RecordedTurn]
 ) -> tuple[list[QuestionGroup], list[QuestionGroup]]:
-    """Return the groups of the turns that failed, and those of all, the largest first. See `make_rows`."""
+    """Return the groups of failed turns, and of all turns, the largest first. See `make_rows`."""
     rows = await make_rows(library, turns)
     failed = [(turn, row) for turn, row in zip(turns, rows, strict=True) if is_failure(turn)]
     return group_turns([turn for turn, _ in failed], [row for _, row in failed]), group_turns(turns, rows)
 
 
 async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[dict[Key, Section], dict[str, Section]]:
-    """Return the sections by their keys, and those that answered most questions of a group by the ids of its turns."""
+    """Return sections by key, and by turn id the section that answered most of the turn's group."""
     material = await library.material()
     addresses = {section_address(section): section for section in material.walk()}
     answering: dict[str, Section] = {}
@@ -129,9 +130,9 @@ def _was_proposed(proposal: GroupProposal, proposed: frozenset[str]) -> bool:
 
 @dataclass
 class _Decider:
-    """Decides what is to be done about groups of questions that were not answered.
+    """Decides on proposals for groups of unanswered questions.
 
-    sections: all, by their keys; answering: those that answered others who asked the same, by the ids of turns."""
+    answering: by turn id, the section that answered similar questions"""
 
     retriever: Retriever
     words: CourseWords
@@ -139,7 +140,7 @@ class _Decider:
     answering: dict[str, Section]
 
     async def decide(self, number: int, turns: tuple[RecordedTurn, ...]) -> GroupProposal | str:
-        """Return what is proposed, or why nothing can be."""
+        """Return a proposal, or the reason for none."""
         asked = quoted_questions(turns)
         questions = list(dict.fromkeys(turn.question for turn in turns))
         subject, unknown = self._subject(questions)
@@ -160,7 +161,7 @@ class _Decider:
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
 
     def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the words that questions have in common, the most frequent first, and those that the notes lack."""
+        """Return the words most questions share, the most frequent first, and those unknown to the notes."""
         words = [self.words.asked(question) for question in questions]
         counts = Counter(stem for own in words for stem in own)
         shared = [stem for stem, count in counts.most_common() if count >= SHARED * len(questions)]
@@ -169,7 +170,7 @@ class _Decider:
         return [forms[stem] for stem in shared], [forms[stem] for stem in shared if stem in unknown]
 
     def _answering(self, turns: Sequence[RecordedTurn]) -> Section | None:
-        """Return the section that answered others who asked the same as most of these."""
+        """Return the section that answered questions similar to most of these."""
         keys = Counter(
             self.answering[turn.id].key for turn in turns if turn.id in self.answering and turn.outcome != "answered"
         )
@@ -177,7 +178,7 @@ class _Decider:
         return self.sections[key] if count > len(turns) / 2 else None
 
     async def _nearest(self, questions: Sequence[str]) -> list[Section]:
-        """Return the sections that fit questions best, those of the document that fits best first."""
+        """Return sections ranked by document, then by votes of all questions."""
         votes: defaultdict[Key, float] = defaultdict(float)
         documents: defaultdict[str, float] = defaultdict(float)
         for question in questions:
@@ -191,13 +192,13 @@ class _Decider:
 
 
 def _can_change(section: Section) -> bool:
-    """Return True for a section that is not a whole document, or the only heading around one."""
+    """Return True unless the section is a whole document or its only top heading."""
     around = section.parent
     return around is not None and not (around.parent is None and len(around.children) == 1 and section.children)
 
 
 def name_of(section: Section) -> str:
-    """Return a section as it is named in a sentence: its title and address."""
+    """Return a section's title and address."""
     return f"“{section.title}” ({section_address(section)})"
 
 
@@ -205,7 +206,7 @@ def name_of(section: Section) -> str:
 
 
 def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
-    """Return the questions to quote, each once and on one line: the first ones."""
+    """Return the first distinct questions, each on one line."""
     quoted: dict[str, str] = {}
     for turn in turns:
         question = quoted_line(turn.question)
@@ -215,7 +216,7 @@ def quoted_questions(turns: Iterable[RecordedTurn]) -> tuple[str, ...]:
 
 
 def quoted_line(text: str) -> str:
-    """Return what a student typed on one line, without characters that steer or deceive, cut if it is long."""
+    """Return a student's text on one line, without control characters, truncated."""
     line = " ".join(printable(text.encode("utf-8", "replace").decode("utf-8")).split())
     return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 1].rstrip() + "…"
 
@@ -223,11 +224,11 @@ def quoted_line(text: str) -> str:
 def edit_request(
     asked: Sequence[str], conversations: int, unknown: Sequence[str], near: Sequence[str], is_new: bool
 ) -> str:
-    """Return the request.
+    """Return the edit request.
 
-    asked: see `quoted_questions`; conversations: in how many it was asked; unknown: words of students that the
-    notes never use; near: the names of the sections that say something about it; is_new: a section shall be
-    written, and not one be changed."""
+    unknown: students' words that are missing from the notes
+    near: names of related sections
+    is_new: whether to write a section instead of changing one"""
     lines = [f"In {counted(conversations, 'conversation')} students asked what these notes do not answer. They typed:"]
     lines += [OPENING, *map(as_data, asked), CLOSING]
     if unknown:
@@ -248,14 +249,14 @@ def edit_request(
 
 @dataclass(frozen=True)
 class FileProposals:
-    """Proposals for a file: its text before and after them."""
+    """A file's text before and after its proposals."""
 
     file: MarkdownFile
     after: str
     proposals: tuple[GroupProposal, ...]
 
     def save(self) -> None:
-        """Write the file. Raise OSError and MarkdownError, a ChangedError if it has changed meanwhile."""
+        """Write the file if changed. Raise OSError and MarkdownError (ChangedError after concurrent changes)."""
         if self.after != self.file.text:
             write_markdown(self.file.path, self.after, self.file)
 
@@ -263,9 +264,9 @@ class FileProposals:
 async def propose_in_files(
     project: Project, proposals: Sequence[GroupProposal], logger: LoggerBase, work_on: WorkOn
 ) -> list[FileProposals]:
-    """Return what becomes of the files in which something is proposed; nothing is written.
+    """Return changed files without writing them, and log failures.
 
-    work_on: reads a file and works on its blocks. What cannot be proposed is reported."""
+    work_on: reads a file and processes its blocks"""
     written = []
     for source in dict.fromkeys(one.section.source for one in proposals):
         own = tuple(one for one in proposals if one.section.source == source)
@@ -284,7 +285,7 @@ async def propose_in_files(
 
 
 def _from_here(path: Path) -> Path:
-    """Return a file as the person names it: from the working folder, if it is in there."""
+    """Return a path relative to the working folder if it is inside."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
@@ -310,7 +311,7 @@ def _edit(one: GroupProposal, line: int) -> ProposedEdit:
 
 
 def _line_of(section: Section, path: Path) -> int:
-    """Return the line of a section's heading as the file is now, or that of its text if there is no such heading.
+    """Return the current line of a section's heading, or its indexed line if the heading is gone.
 
     Raise OSError and MarkdownError."""
     tree = blocks_to_tree(parse_markdown_text(read_markdown(path).text))

@@ -1,8 +1,6 @@
-"""The recordings of a project: what students asked and were answered, in an SQLite file.
+"""Record students' questions and answers in a project's SQLite file.
 
-Only the person whose project it is can read the file, git ignores it, and what is removed from it is
-overwritten, not only taken out of its tables.
-"""
+Only its owner can read it, git ignores it, and deleted rows are overwritten."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ from ...files.marked import check_inside, hide_from_git
 from .turns import RecordedSource, RecordedTurn
 
 PLACE = (".lmm", "asked.sqlite")
-BESIDE = ("", "-wal", "-shm")  # SQLite's files: the table, what was written lately, and its index
-PATIENCE = 5.0  # seconds to wait for another process that writes
+BESIDE = ("", "-wal", "-shm")  # SQLite's files: database, write-ahead log, and its index
+PATIENCE = 5.0  # seconds to wait for the lock of another process
 HOUR = "%Y-%m-%dT%H"
-MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers; whoever asks without end fills no disk
+MOST_PAGES = 65_536  # of 4 KB: 256 MB, some 50,000 answers, so that no client can fill the disk
 OURS = 0x6C6D6D61  # SQLite's application_id, "lmma"
 VERSION = 2
 NAMES = tuple(field.name for field in fields(RecordedTurn))
@@ -40,48 +38,44 @@ CREATE TABLE IF NOT EXISTS turns (
     "thumb" INTEGER NOT NULL, "comment" TEXT NOT NULL
 )
 """
-# The turns of which something was proposed in the notes
+# Turns that have been used in a proposal
 PROPOSED = 'CREATE TABLE IF NOT EXISTS proposed ("id" TEXT PRIMARY KEY)'
 COLUMNS = ", ".join(f'"{name}"' for name in NAMES)
-# Letters of scripts that put no space between words: Thai to Tibetan, Burmese, Khmer, Chinese and Japanese, and
-# Korean, whose words take endings
+# Scripts without spaces between words (Thai to Tibetan, Burmese, Khmer, Chinese, Japanese), and Korean,
+# whose words take endings
 UNSPACED = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 
 Result = TypeVar("Result")
 
 
 def recordings_path(project_root: Path) -> Path:
-    """Return the file of a project's recordings."""
     return project_root.joinpath(*PLACE)
 
 
 def this_hour(now: datetime | None = None) -> str:
-    """Return an hour as it is recorded; by default, that of now."""
+    """Return an hour (default: now) as it is recorded."""
     return (now or datetime.now(UTC)).strftime(HOUR)
 
 
 class Recordings:
-    """The recordings in a file, which may be missing, and is made with the first one.
+    """The recordings in a file, which is created with the first turn.
 
-    It may be used by several threads, and by several processes at the same time. Each method raises
-    RecordingError if the file cannot be used: it is locked, broken, not ours, or the disk is full.
-    patience: seconds to wait for another process that writes."""
+    Safe for several threads and processes. Each method raises RecordingError if the file is locked, broken,
+    foreign, or the disk is full.
+    patience: seconds to wait for a lock"""
 
     def __init__(self, path: Path, patience: float = PATIENCE) -> None:
         self.path, self.patience = path, patience
         self._connection: sqlite3.Connection | None = None
-        self._opened: tuple[int, int] | None = None  # which file, should its name lead to another one
+        self._opened: tuple[int, int] | None = None  # device and inode, to notice a replaced file
         self._alone = threading.RLock()
 
     def add(self, turn: RecordedTurn) -> None:
-        """Record a turn."""
         places = ", ".join("?" * len(NAMES))
         self._do(lambda open_: open_.execute(f"INSERT INTO turns ({COLUMNS}) VALUES ({places})", _row(turn)), True)
 
     def judge(self, id: str, thumb: int, comment: str = "") -> bool:
-        """Record what a student thinks of an answer, in place of what was recorded of it before.
-
-        Return False if there is no turn with this id."""
+        """Replace a student's feedback on an answer; return False for an unknown id."""
         values = (thumb, _text(comment), id)
         statement = "UPDATE turns SET thumb = ?, comment = ? WHERE id = ?"
         return bool(self._do(lambda open_: open_.execute(statement, values).rowcount, default=0))
@@ -91,20 +85,18 @@ class Recordings:
         return [turn for _, turn in self._numbered()]
 
     def mark_proposed(self, ids: Iterable[str]) -> None:
-        """Remember that something was proposed in the notes for some turns."""
+        """Mark turns as used in a proposal."""
         rows = [(one,) for one in ids]
         statement = 'INSERT OR IGNORE INTO proposed ("id") VALUES (?)'
         self._do(lambda open_: open_.executemany(statement, rows))
 
     def proposed(self) -> frozenset[str]:
-        """Return the ids of the turns for which something was proposed in the notes."""
+        """Return the ids of turns used in proposals."""
         rows = self._do(lambda open_: open_.execute('SELECT "id" FROM proposed').fetchall(), default=[])
         return frozenset(row[0] for row in rows)
 
     def delete(self) -> int:
-        """Delete all turns, and return how many there were.
-
-        A file that SQLite cannot read any more, or for which there is no space, is removed."""
+        """Delete all turns and return their number. A broken file, or one on a full disk, is removed."""
         try:
             return self._remove("1")
         except RecordingError as error:
@@ -114,15 +106,13 @@ class Recordings:
             return 0
 
     def forget(self, word: str) -> int:
-        """Delete the turns where a word (or several, one after the other) occurs in what was said.
-
-        Case does not matter. Return how many there were."""
+        """Delete turns containing a word or phrase, ignoring case, and return their number."""
         wanted = _pattern(word)
         numbers = [n for n, turn in self._numbered() if wanted.search(_folded(_said(turn)))]
         return self._remove(f"number IN ({', '.join(map(str, numbers))})")
 
     def expire(self, days: int, now: datetime | None = None) -> int:
-        """Delete the turns that are older than some days, and return how many there were."""
+        """Delete turns older than some days and return their number."""
         oldest = this_hour((now or datetime.now(UTC)) - timedelta(days=days))
         count = "SELECT COUNT(*) FROM turns WHERE hour < ?"
         if not self._do(lambda open_: open_.execute(count, (oldest,)).fetchone()[0], default=0):
@@ -130,7 +120,7 @@ class Recordings:
         return self._remove("hour < ?", oldest)
 
     def close(self) -> None:
-        """Close the file; it is opened again when needed."""
+        """Close the connection; the next call opens it again."""
         with self._alone:
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -148,7 +138,7 @@ class Recordings:
             raise self._unusable(f"holds a turn that lmm has not written ({error})") from error
 
     def _remove(self, where: str, *values: Any) -> int:
-        """Delete turns, and their bytes from all files. Return how many there were."""
+        """Delete turns, overwrite their bytes, and return their number."""
 
         def work(open_: sqlite3.Connection) -> int:
             count = open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
@@ -160,9 +150,9 @@ class Recordings:
         return count
 
     def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
-        """Do something with the file in a transaction. make: make the file if it is missing.
+        """Run a function in a transaction, or return the default if the file is missing.
 
-        Return the default if it is missing."""
+        make: create a missing file"""
         with self._alone:
             try:
                 connection = self._current(make)
@@ -180,9 +170,9 @@ class Recordings:
         return RecordingError(f"{self.path}: {why}")
 
     def _current(self, make: bool) -> sqlite3.Connection | None:
-        """Return the connection to the file that has its name now, or None if there is none."""
+        """Return a connection to the current file, None if it is missing."""
         there = _identity(self.path)
-        if self._connection is not None and there != self._opened:  # somebody removed or replaced it
+        if self._connection is not None and there != self._opened:  # removed or replaced
             self.close()
         if self._connection is None and (there is not None or make):
             self._open()
@@ -206,22 +196,22 @@ class Recordings:
         self._connection = connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Choose how SQLite writes, and make the table in a new file."""
-        connection.execute("PRAGMA secure_delete = ON")  # zeros in place of what is deleted
-        connection.execute("PRAGMA temp_store = MEMORY")  # nothing in the system's folder for such files
+        """Configure the connection, and create the tables of a new file."""
+        connection.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows with zeros
+        connection.execute("PRAGMA temp_store = MEMORY")  # keep temporary data off the disk
         connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
-        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may cost the last turns, never the file
+        connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last turns, but not break the file
         if _pragma(connection, "application_id") != OURS:
             with connection:
                 self._make_table(connection)
         if _pragma(connection, "user_version") != VERSION:
             raise self._unusable("was written by another version of lmm; move it away, or use that version")
-        connection.execute(PROPOSED)  # here, since a file from before there were proposals has no such table
-        with suppress(sqlite3.OperationalError):  # another process is switching it right now
+        connection.execute(PROPOSED)  # missing in older files of this version
+        with suppress(sqlite3.OperationalError):  # another process is switching it
             connection.execute("PRAGMA journal_mode = WAL")
 
     def _make_table(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")  # only one process makes it
+        connection.execute("BEGIN IMMEDIATE")  # let one process create it
         if _pragma(connection, "application_id") == OURS:
             return
         if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
@@ -241,7 +231,7 @@ class Recordings:
 
 
 def _overwrite(connection: sqlite3.Connection) -> None:
-    """Write the tables anew, and empty the file of what was written lately, which still holds what was deleted."""
+    """Rewrite the database and truncate the write-ahead log, which still holds deleted rows."""
     connection.execute("VACUUM")
     busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if busy:
@@ -261,7 +251,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:
-    """Return what is wrong with the file, and what to do."""
+    """Return the cause of an error, and a remedy."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if _is_broken(error):
@@ -274,7 +264,6 @@ def _reason(error: sqlite3.Error | OSError) -> str:
 
 
 def _is_broken(error: BaseException | None) -> bool:
-    """Return True if SQLite cannot read a file, whoever has it."""
     return isinstance(error, sqlite3.DatabaseError) and any(
         sign in str(error) for sign in ("not a database", "malformed", "corrupt")
     )
@@ -290,7 +279,7 @@ def _row(turn: RecordedTurn) -> list[Any]:
 
 
 def _turn(row: Sequence[Any]) -> RecordedTurn:
-    """Return the turn in a row. Raise ValueError or TypeError if it is none."""
+    """Return the turn of a row. Raise ValueError or TypeError for an invalid one."""
     values = dict(zip(NAMES, row, strict=True))
     sources: Iterable[Any] = json.loads(values.pop("sources"))
     found = tuple(
@@ -300,7 +289,7 @@ def _turn(row: Sequence[Any]) -> RecordedTurn:
 
 
 def _text(value: str) -> str:
-    """Return a text that can be written; halves of characters are replaced."""
+    """Return a text with lone surrogates replaced."""
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -317,9 +306,9 @@ def _folded(text: str) -> str:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """Return what finds a word among folded texts: whole words, where the script has spaces.
+    """Return a pattern for a word in folded text: whole words where the script has spaces.
 
-    Raise RecordingError if it is empty."""
+    Raise RecordingError for an empty word."""
     words = _folded(word).split()
     if not words:
         raise RecordingError("The word is empty: say which one to forget.")

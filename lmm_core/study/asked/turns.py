@@ -1,4 +1,4 @@
-"""Records of questions and their answers, and their export."""
+"""Define the records of questions and answers, and export them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-SECTIONS_COMPARED = 5  # of those that were found, the best
+SECTIONS_COMPARED = 5  # best sections found
 
-# answered: with citations; partly: with citations, though the model said that the notes do not answer;
-# refused: the notes do not answer; off_topic: not a subject of the course; broken: the answer broke off, or
-# the model could not be asked; stopped: the student stopped it or went away.
+# answered: with citations; partly: with citations, though the model reported that the notes do not answer;
+# refused: not answered by the notes; off_topic: not a subject of the course; broken: incomplete, or the model
+# was unavailable; stopped: by the student.
 Outcome = Literal["answered", "partly", "refused", "off_topic", "broken", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSource:
-    """A section that was found for a question.
+    """A section found for a question.
 
-    section: its address, `file#anchor`; titles: those that lead to it; rank: from 1, that of its best
-    passage; score: that of the search; cited: the answer cites it."""
+    section: address, `file#anchor`; titles: heading path; rank: of its best passage, from 1"""
 
     section: str
     titles: tuple[str, ...]
@@ -33,13 +32,16 @@ class RecordedSource:
 class RecordedTurn:
     """A question with its answer.
 
-    id: random, known to the page that asked, so that it can judge the answer; conversation: random, the
-    same for the questions of a page until it is left, "" if conversations are not recorded; hour: UTC,
-    `2026-11-22T14`; type: the type of material asked for, "" for none; answer: "" if only questions
-    are recorded; sources: the best first; by: who answered, `source/model`; first_word, seconds: from
-    the question to the answer's first word and to its end, None if there was none; asked_tokens,
-    answered_tokens: of the requests to models and of their replies; thumb: 1 up, -1 down, 0 none;
-    comment: the student's, "" for none."""
+    id: random; the page uses it to judge the answer
+    conversation: random, shared by the questions of a page view, "" if not recorded
+    hour: UTC, `2026-11-22T14`
+    type: requested type of material, "" for any
+    answer: "" if only questions are recorded
+    sources: best first
+    by: `source/model`
+    first_word, seconds: time to the first word and to the end
+    asked_tokens, answered_tokens: of all requests and replies
+    thumb: 1 up, -1 down, 0 none"""
 
     id: str
     conversation: str
@@ -59,22 +61,22 @@ class RecordedTurn:
 
 
 def is_failure(turn: RecordedTurn) -> bool:
-    """Return True for a question that the notes did not answer, only partly, or not as the student wanted."""
+    """Return True for a question that was not fully answered, or got a thumb down."""
     return turn.outcome in ("refused", "partly") or turn.thumb < 0
 
 
 def is_answered(turn: RecordedTurn) -> bool:
-    """Return True if what was found for a question says what it is about."""
+    """Return True if the sections found are informative."""
     return turn.outcome not in ("refused", "off_topic") and bool(turn.sources)
 
 
 def answering_section(turn: RecordedTurn) -> str:
-    """Return the best section that an answer cites; "" for an answer without one, or with a thumb down."""
+    """Return the best cited section, "" for none or after a thumb down."""
     return next((source.section for source in turn.sources if source.cited and turn.thumb >= 0), "")
 
 
 def found_sections(turn: RecordedTurn) -> dict[str, float]:
-    """Return the weights of the best sections that were found for a question, none if they do not answer it."""
+    """Return weights of the best sections found, empty if they are not informative."""
     if not is_answered(turn):
         return {}
     best = max(source.score for source in turn.sources)
@@ -85,7 +87,7 @@ def found_sections(turn: RecordedTurn) -> dict[str, float]:
 
 
 def export_lines(turns: Iterable[RecordedTurn]) -> str:
-    """Return a line of JSON for each turn, which begins with the section that answered it, if one did."""
+    """Return one line of JSON per turn, starting with question and answering section."""
 
     def line(turn: RecordedTurn) -> str:
         data = asdict(turn)
