@@ -1,7 +1,6 @@
-"""Markdown with metadata blocks: text <-> blocks <-> tree, what is RAG-only, and files.
+"""Markdown with metadata blocks: parser, serializer, document tree, visibility rules, files.
 
-Knows no model, no Pandoc and no database. Imports the standard library, PyYAML, `errors`,
-`logging` and `files`.
+Imports only the standard library, PyYAML, `errors`, `logging` and `files`.
 """
 
 from ..errors import MarkdownError

@@ -1,4 +1,4 @@
-"""Anchors: the lines that MyST and GitHub put directly above a heading, so that links can name it."""
+"""Anchors of MyST and GitHub on the line above a heading."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ _NO_ID = re.compile(r"^[^a-z]+|[^a-z0-9]+$")
 
 
 def without_anchors(blocks: Iterable[Block]) -> list[Block]:
-    """Return the blocks with headings where one stands under anchors; the anchors are left out, and name it as
-    `{#label}` would (so that headings which Pandoc sees keep the identifiers that it gives them).
+    """Return the blocks with anchors above headings moved into the headings, as `{#label}`.
 
-    Pandoc reads `(label)=` or `<a name="label"></a>` with `# Title` in the next line as one paragraph, and so do we
-    wherever a document is written or rendered. For a search, such books would lose their titles. In a section that is
-    left out of the notes or the index, it stays a paragraph: as a section of its own, what follows would be in them."""
+    Pandoc reads both as a paragraph, but the index needs the title. Hidden sections stay unchanged: a heading there
+    would end them and expose the text below.
+    """
     blocks = [*blocks]
     if not any(map(_anchors_of, blocks)):
         return blocks
@@ -35,7 +34,6 @@ def _anchors_of(block: Block) -> re.Match[str] | None:
 
 
 def _left_out(blocks: Sequence[Block]) -> set[int]:
-    """Return the texts that stand in sections that are left out."""
     tree = blocks_to_tree(blocks)
     texts = (node for node in traverse(tree) if isinstance(node, TextNode)) if tree is not None else ()
     return {id(text.block) for text in texts if any(map(is_hidden, text.ancestors))}
@@ -55,7 +53,6 @@ def _without(block: Block) -> Iterator[Block]:
 
 
 def _name(heading: HeadingBlock, anchors: str) -> None:
-    """Give a heading the identifier that its last anchor has on a page, if it has none of its own."""
     labels = [_myst_id(found[1]) if found[1] else found[2] for found in _LABEL.finditer(anchors)]
     if heading.attributes.identifier or not labels or not labels[-1]:
         return
@@ -66,5 +63,4 @@ def _name(heading: HeadingBlock, anchors: str) -> None:
 
 
 def _myst_id(label: str) -> str:
-    """Return the identifier that MyST makes of a label: in lower case, with hyphens between letters and digits."""
     return _NO_ID.sub("", re.sub(r"[^a-z0-9]+", "-", label.lower()))

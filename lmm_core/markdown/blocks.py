@@ -1,8 +1,4 @@
-"""Blocks, the flat list of parts that a markdown text is made of.
-
-A block keeps its exact source, so that joining the sources of all blocks gives
-the text again, byte for byte.
-"""
+"""Blocks: the flat list into which a markdown text is parsed, with exact sources."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ Spelling = Literal["native", "div", "comment"]
 BOM = "\ufeff"
 _LEAD = f"{BOM} \t\r\n"
 
-# Pandoc's attributes in braces. (Names are possessive, so that matching never backtracks.)
+# Pandoc attributes. Possessive quantifiers prevent backtracking.
 _NAME = r"[^\W\d_][\w:.-]*+"
 _VALUE = r"\"(?:[^\"\\\n]++|\\.)*\"|'(?:[^'\\\n]++|\\.)*'|(?:[^\s}\\]++|\\.)*(?=[\s}])"
 _ITEM = re.compile(rf"#(?P<id>[\w:.-]++)|\.(?P<class>{_NAME})|(?P<key>{_NAME})=(?P<value>{_VALUE})|(?P<dash>-)")
@@ -27,7 +23,7 @@ _ESCAPED = re.compile(r"\\([^\w\s])")
 
 @dataclass(slots=True)
 class Problem:
-    """Something wrong in a text; `line` counts from 1."""
+    """A mistake in a text; `line` counts from 1."""
 
     line: int
     message: str
@@ -43,9 +39,7 @@ class Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Return the attributes that stand in braces, or the one class that any other text names.
-
-    A word may have the dot of the other form: `::: .exercise` has the class `exercise`."""
+    """Return the attributes in braces; any other text is a single class, with or without a dot."""
     text = text.strip()
     if not _ATTRIBUTES.fullmatch(text):
         return Attributes("", [class_name(text)] if text else [])
@@ -63,7 +57,7 @@ def parse_attributes(text: str) -> Attributes:
 
 
 def class_name(word: str) -> str:
-    """Return the class that a word behind colons names: for Pandoc, it may begin with a dot."""
+    """Return a class without Pandoc's optional leading dot."""
     return word.lstrip(".") or word
 
 
@@ -73,9 +67,7 @@ def _unquoted(value: str) -> str:
 
 @dataclass(slots=True)
 class Block:
-    """A part of a text: `source` with its line ends and the blank lines after it,
-    `line` the number of its first line, from 1. (The first block of a text also
-    holds the byte-order mark and the blank lines before it.)"""
+    """A part of a text: `source` with surrounding blank lines, and its first `line` from 1."""
 
     source: str
     line: int = 1
@@ -83,19 +75,17 @@ class Block:
 
 @dataclass(slots=True)
 class TextBlock(Block):
-    """Text that is never cut: a paragraph, list, table, code, HTML, fenced div."""
+    """Text that is never split: a paragraph, list, table, code, HTML, fenced div."""
 
     @property
     def content(self) -> str:
-        """Return the source without the byte-order mark and the blank lines around it."""
+        """Return the source without byte-order mark and surrounding blank lines."""
         return trim_blank_lines(self.source.removeprefix(BOM) if _begins_text(self) else self.source)
 
 
 @dataclass(slots=True)
 class ErrorBlock(TextBlock):
-    """A metadata block that cannot be read.
-
-    It is kept as it is, and reported with `message` at `error_line` (from 1)."""
+    """An unreadable metadata block, kept unchanged; `error_line` counts from 1."""
 
     message: str = ""
     error_line: int = 1
@@ -103,15 +93,13 @@ class ErrorBlock(TextBlock):
 
 @dataclass(slots=True)
 class FrontMatterBlock(TextBlock):
-    """Front matter that is not YAML, at the start of a document: a header that only other programs read.
-
-    It stays where it is, and is no text of the document. language: what it is written in (`TOML`)."""
+    """Front matter other than YAML, kept in place and excluded from the text."""
 
     language: str = ""
 
     @property
     def content(self) -> str:
-        """Return "", since nothing of it is text."""
+        """Return ""."""
         return ""
 
 
@@ -128,16 +116,13 @@ class HeadingBlock(Block):
 
     @property
     def attributes(self) -> Attributes:
-        """Return the attributes in braces at the heading's end."""
+        """Return the heading's attributes."""
         return split_heading(self.source)[1]
 
 
 @dataclass(slots=True)
 class MetadataBlock(Block):
-    """A YAML mapping that annotates what follows it.
-
-    `content` is the mapping; `messages` are the chat and edit lines in their
-    order; `source[start:end]` is the YAML text between the markers."""
+    """A YAML mapping that annotates the next block; `source[start:end]` is the YAML."""
 
     content: dict[str, Any] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
@@ -147,20 +132,18 @@ class MetadataBlock(Block):
 
     @property
     def body(self) -> str:
-        """Return the YAML text exactly as it stands between the markers."""
+        """Return the exact YAML text."""
         return self.source[self.start : self.end]
 
 
 @dataclass(slots=True)
 class HeaderBlock(MetadataBlock):
-    """The metadata block at the very start: it annotates the document."""
+    """The metadata block at the very start, which annotates the document."""
 
 
 @dataclass(slots=True)
 class Message:
-    """One `?`, `+`, `=`, `query`, `message` or `edit` of a metadata block.
-
-    `line` is the line in the block's body, from 0; `lines` how many it takes."""
+    """A chat or edit line of a metadata block; `line` counts from 0 in its body."""
 
     key: str
     text: str
@@ -169,12 +152,12 @@ class Message:
 
 
 def is_text(block: Block | None) -> TypeGuard[TextBlock]:
-    """Return True for a block that is text of the document, not metadata that cannot be read or other front matter."""
+    """Return True for document text: no unreadable metadata, no front matter."""
     return isinstance(block, TextBlock) and not isinstance(block, ErrorBlock | FrontMatterBlock)
 
 
 def prefix_block(block: Block, lead: str) -> Block:
-    """Return a block with blank lines or a byte-order mark put before it."""
+    """Return a block with `lead` (blank lines, a byte-order mark) before it."""
     if isinstance(block, MetadataBlock):
         start, end = block.start + len(lead), block.end + len(lead)
         return replace(block, source=lead + block.source, start=start, end=end)
@@ -182,50 +165,47 @@ def prefix_block(block: Block, lead: str) -> Block:
 
 
 def header_content(blocks: Sequence[Block]) -> dict[str, Any]:
-    """Return the mapping of a document's header, or an empty one."""
+    """Return the mapping of the document's header, or {}."""
     return blocks[0].content if blocks and isinstance(blocks[0], HeaderBlock) else {}
 
 
 def serialize_blocks(blocks: Iterable[Block]) -> str:
-    """Return the text of some blocks: the inverse of `parse_markdown_text`."""
+    """Return the text of blocks: the inverse of `parse_markdown_text`."""
     return "".join([block.source for block in blocks])
 
 
 def blank(text: str) -> bool:
-    """Return True if a text holds only spaces, tabs and line ends."""
+    """Return True if a text is only spaces, tabs and line ends."""
     return not text.strip(" \t\r\n")
 
 
 def count_lead(source: str) -> int:
-    """Return the number of line ends before the text of a block.
-
-    One byte-order mark is no text, as to Pandoc; a second one is."""
-    if source[:1] not in _LEAD:  # as that of most blocks
+    """Return the number of line ends before a block's text and one byte-order mark."""
+    if source[:1] not in _LEAD:
         return 0
     return source.count("\n", 0, len(source) - len(source.removeprefix(BOM).lstrip(" \t\r\n")))
 
 
 def source_line(block: Block) -> int:
-    """Return the number of the line on which a block's source starts, with the blank lines before its text."""
+    """Return the first line of a block's source, leading blank lines included."""
     return block.line - count_lead(block.source) if _begins_text(block) else block.line
 
 
 def _begins_text(block: Block) -> bool:
-    """Return False for a block behind others that starts with a byte-order mark, which is text there."""
     return not block.source.startswith(BOM) or block.line == 1 + count_lead(block.source)
 
 
 def trim_blank_lines(text: str) -> str:
-    """Return a text without the blank lines around it."""
+    """Return a text without leading and trailing blank lines."""
     kept = text.rstrip(" \t\r\n")
-    if kept[:1] not in " \t\r\n":  # as that of most texts
+    if kept[:1] not in " \t\r\n":  # fast path
         return kept
     lead = len(kept) - len(kept.lstrip(" \t\r\n"))
     return kept[kept.rfind("\n", 0, lead) + 1 :]
 
 
 def split_heading(source: str) -> tuple[str, Attributes]:
-    """Return the title and the attributes of an ATX heading line."""
+    """Return title and attributes of an ATX heading."""
     text = trim_blank_lines(source.lstrip(BOM)).lstrip("#").strip()
     attributes = Attributes()
     at = text.rfind("{") if text.endswith("}") else -1
@@ -239,13 +219,13 @@ def split_heading(source: str) -> tuple[str, Attributes]:
 
 
 def newline_of(text: str) -> str:
-    """Return the line end that a text uses: that of its first line, LF if there is none."""
+    """Return the line end of a text's first line, LF by default."""
     at = text.find("\n")
     return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
 
 
 def ends_blank(source: str) -> bool:
-    """Return True if a source ends with a blank line, or is blank."""
+    """Return True if a source is blank or ends with a blank line."""
     if blank(source):
         return True
     last = source.rstrip(" \t")

@@ -1,7 +1,6 @@
-"""The fenced and HTML divs in a text, and the metadata blocks in them, at any depth.
+"""Divs and metadata blocks nested in a text block.
 
-The parser keeps a div whole, as text. Knitting has to look inside, since RAG-only parts and
-metadata may stand anywhere, also in lists, quotes, footnotes, definitions and HTML elements.
+The parser keeps a div whole, but RAG-only parts may be nested anywhere, also in lists, quotes, footnotes and HTML.
 """
 
 from __future__ import annotations
@@ -28,28 +27,27 @@ _QUOTED = re.compile(r"^[ \t]*>[ ]?", re.M)
 
 
 def find_parts(text: str) -> list[Part]:
-    """Return the divs and metadata blocks inside a text, by their starts.
-
-    Fenced divs that are not closed count as text."""
+    """Return the divs and metadata blocks in a text, sorted by start."""
     return find_parts_and_cuts(text, lambda part: None)[0]
 
 
 def parts_by_line(text: str) -> Iterator[tuple[int, Part, str]]:
-    """Yield each part of a text with its line (from 0) and its own text, without quote marks."""
+    """Yield each part with its line (from 0) and unquoted text."""
     for part in find_parts(text):
         yield text.count("\n", 0, part.start), part, _QUOTED.sub("", text[part.start : part.end])
 
 
 def find_cuts(text: str, goes: Goes, container: bool = False) -> list[Cut]:
-    """Return the ranges that have to go from a text, ordered and without overlap.
+    """Return the ranges to remove from a text, sorted and disjoint.
 
-    goes: decides about a div, or about what a metadata block annotates (the block itself always
-    goes); container: the text is the inside of a container and has blocks of its own."""
+    goes: predicate for a div or a metadata scope
+    container: the text is a container's content
+    """
     return find_parts_and_cuts(text, goes, container)[1]
 
 
 def find_parts_and_cuts(text: str, goes: Goes, container: bool = False) -> tuple[list[Part], list[Cut]]:
-    """Return the parts of a text (see `find_parts`) but those inside others that go, and the cuts (see `find_cuts`)."""
+    """Return parts (none nested in a cut) and cuts."""
     if not has_marks(text):
         return [], []
     explorer = Explorer(text, goes)
@@ -65,15 +63,13 @@ def find_parts_and_cuts(text: str, goes: Goes, container: bool = False) -> tuple
 
 
 def cut(text: str, goes: Goes) -> Iterator[tuple[int, int]]:
-    """Yield the same as pairs of start and end."""
+    """Yield the cuts as pairs of start and end."""
     for found in find_cuts(text, goes):
         yield found.start, found.end
 
 
 def without(text: str, cuts: Iterable[tuple[int, int]], lines: bool = False) -> str:
-    """Return a text without some ranges.
-
-    lines: leave empty lines for what goes, so that lines keep their numbers."""
+    """Return a text without some ranges; `lines` keeps their line ends."""
     kept, at = [], 0
     for start, end in cuts:
         kept += [text[at:start], "\n" * text.count("\n", start, end) if lines else ""]

@@ -1,4 +1,4 @@
-"""Proposed edits: an old text and a new one side by side, until the writer decides.
+"""Proposed edits: old and new text side by side until the writer decides.
 
     ###### old text {#lmm-old-k3x9}
 
@@ -10,8 +10,7 @@
 
     ###### end of edit {#lmm-end-k3x9}
 
-From the first marker to the last this is one text block, whatever it holds. If there was no
-text before, the first marker is that of the new text.
+All of this is one text block. An edit that only adds text has no old text.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .parse import parse_markdown_text
 from .regions import EDIT_MARKER, EditMarkers
 
 EDIT_KEY = "~~edit"
-ASKED_KEY = "~~asked"  # beside requests that quote students' questions: the marks of these
+ASKED_KEY = "~~asked"  # marks of requests that quote students' questions
 Kind = Literal["old", "new", "end"]
 _TITLES = {"old": "old text", "new": "new text", "end": "end of edit"}
 _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
@@ -35,10 +34,7 @@ _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A proposed edit: `old` is None if there was no text before.
-
-    Both texts come without the blank lines next to the markers; line: of `old` in the region,
-    from 0."""
+    """A proposed edit; `old` is None if it only adds text, `line` is that of `old` in the block, from 0."""
 
     ident: str
     old: str | None
@@ -63,18 +59,16 @@ def read_edit(block: Block) -> Edit | None:
 
 
 def _between(source: str, opening: re.Match[str], closing: re.Match[str]) -> str:
-    """Return the text between two markers.
-
-    One line end and one blank line on each side belong to the markers."""
+    """Return the text between two markers, without the markers' blank lines."""
     text = source[opening.end() : closing.start()]
     for _ in range(2):
         text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
-    newline = "\r\n" if text.endswith("\r\n") else "\n"  # the same for both: the text itself may end in CR
+    newline = "\r\n" if text.endswith("\r\n") else "\n"  # detected once, since the text itself may end in CR
     return text.removesuffix(newline).removesuffix(newline)
 
 
 def write_edit(edit: Edit, newline: str, after: str = "") -> TextBlock:
-    """Return the text block of an edit, followed by the white space `after`."""
+    """Return the text block of an edit and the whitespace `after` it."""
     gap = newline * 2
     parts = [] if edit.old is None else [_marker("old", edit.ident), gap, edit.old, gap]
     parts += [_marker("new", edit.ident), gap, edit.new, gap, _marker("end", edit.ident), after or newline]
@@ -86,26 +80,24 @@ def _marker(kind: Kind, ident: str) -> str:
 
 
 def new_ident(*texts: str) -> str:
-    """Return a short random name for an edit that occurs in none of the texts."""
-    import secrets  # loads OpenSSL
+    """Return a random identifier that occurs in none of the texts."""
+    import secrets  # slow import: loads OpenSSL
 
     while True:
         ident = secrets.token_hex(3)
-        # a letter first, so that YAML does not read a number
+        # an all-digit identifier would be a YAML number
         if ident[0].isalpha() and not any(ident in text for text in texts):
             return ident
 
 
 def open_edit(block: MetadataBlock) -> str | None:
-    """Return the name of the undecided edit under a block, or None."""
+    """Return the identifier of the pending edit below a block, or None."""
     known = block.content.get(EDIT_KEY)
     return str(known["id"]) if isinstance(known, dict) and "id" in known else None
 
 
 def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
-    """Return a problem for each edit whose markers are not complete.
-
-    Nothing can be done in such a document, since it is unknown which text belongs where."""
+    """Return a problem for each edit with incomplete markers, whose texts cannot be told apart."""
     problems: dict[str, Problem] = {}
     for block in blocks:
         if "#lmm-" not in block.source or not isinstance(block, HeadingBlock):
@@ -124,14 +116,13 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
 
 @dataclass(slots=True)
 class RestoredBlocks:
-    """`blocks` with the old texts in place of edits; `regions` gives the edit's block
-    for each block (by `id`) that has come out of it."""
+    """Blocks with old texts in place of edits; `regions` maps their ids to the edits' blocks."""
 
     blocks: list[Block]
     regions: dict[int, TextBlock]
 
     def fold(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return a list of blocks with the edits in place of what came out of them."""
+        """Return the blocks with the edits put back."""
         folded: list[Block] = []
         done: set[int] = set()
         for block in blocks:
@@ -145,9 +136,9 @@ class RestoredBlocks:
 
 
 def restore_originals(blocks: Sequence[Block]) -> RestoredBlocks:
-    """Return the blocks with the old texts in place of edits."""
+    """Return the blocks with edits replaced by their old texts."""
     unfolded = RestoredBlocks([], {})
-    if not any("{#lmm-" in block.source for block in blocks):  # as most documents
+    if not any("{#lmm-" in block.source for block in blocks):  # fast path
         return RestoredBlocks([*blocks], {})
     for block in blocks:
         edit = read_edit(block)
@@ -163,6 +154,6 @@ def restore_originals(blocks: Sequence[Block]) -> RestoredBlocks:
 def _old_blocks(edit: Edit, block: TextBlock) -> Iterator[Block]:
     after = block.source[len(block.source.rstrip(" \t\r\n")) :] or newline_of(block.source)
     old = (edit.old or "") + after if edit.old else ""
-    parsed = parse_markdown_text(old) or [TextBlock("")]  # the block before needs something to annotate
+    parsed = parse_markdown_text(old) or [TextBlock("")]  # metadata above needs a block to annotate
     for part in parsed:
         yield replace(part, line=part.line + block.line + edit.line - 1)

@@ -1,4 +1,4 @@
-"""Markdown files, read from disk and written back whole or not at all."""
+"""Markdown files: read, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from .notebooks import read_notebook
 from .parse import parse_header, parse_markdown_text
 
 NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
-# The files that mark a project's root; the first group wins over the second
+# Markers of a project's root; the first group takes precedence.
 ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
 
 
 @dataclass(slots=True, frozen=True)
 class MarkdownFile:
-    """A file as it was read.
-
-    text: with line ends and byte-order mark; data: its bytes, by which a later change on disk is
-    noticed; place: its path with links followed."""
+    """A file as it was read; `data` and `place` (the resolved path) detect later changes."""
 
     path: Path
     text: str
@@ -40,7 +37,7 @@ class MarkdownFile:
 
 @dataclass
 class MarkdownDocument:
-    """A file with its blocks."""
+    """A file with its parsed blocks."""
 
     file: MarkdownFile
 
@@ -50,15 +47,12 @@ class MarkdownDocument:
 
     @cached_property
     def header(self) -> dict[str, Any]:
-        """The mapping of the header, {} where there is none."""
         first = parse_header(self.file.text)
         return header_content([first] if first else [])
 
 
 def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | None:
-    """Return the text of a UTF-8 file, or None if it cannot be read, which is reported.
-
-    See `read_markdown`, which raises instead."""
+    """Return the text of a UTF-8 file, or None after reporting an error."""
     try:
         return read_markdown(Path(path)).text
     except (OSError, LmmError) as error:
@@ -67,9 +61,7 @@ def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | N
 
 
 def save_markdown(path: str | Path, content: str | Sequence[Block], logger: LoggerBase | None = None) -> bool:
-    """Replace a file by a text or by blocks, whole or not at all.
-
-    Return False if it cannot be written, which is reported. See `write_markdown`, which raises instead."""
+    """Replace a file atomically; return False after reporting an error."""
     try:
         write_markdown(Path(path), content if isinstance(content, str) else serialize_blocks(content))
     except (OSError, LmmError) as error:
@@ -79,10 +71,11 @@ def save_markdown(path: str | Path, content: str | Sequence[Block], logger: Logg
 
 
 def read_markdown(path: Path) -> MarkdownFile:
-    """Read a UTF-8 file or a pipe; of a notebook, its text (see `read_notebook`).
+    """Read a UTF-8 file, pipe or notebook.
 
-    Raise OSError; MarkdownError (with the byte's offset) if it is not UTF-8, a device, or not
-    really a notebook; TornError if pandoc was ended while it wrote the file."""
+    Raise OSError; MarkdownError for other encodings, devices and broken notebooks; TornError if pandoc was killed
+    while writing the file.
+    """
     place = _place(path)
     _refuse_device(path)
     data = path.read_bytes()
@@ -93,7 +86,7 @@ def read_markdown(path: Path) -> MarkdownFile:
 
 
 def is_notebook(path: Path) -> bool:
-    """Return True if a file is a notebook by its ending."""
+    """Return True for a notebook's suffix."""
     return path.suffix.lower() == NOTEBOOK
 
 
@@ -108,14 +101,12 @@ def _decode(path: Path, data: bytes) -> str:
 
 
 def _refuse_device(path: Path) -> None:
-    """Raise MarkdownError if a path leads to a device, which may never end (/dev/zero).
-
-    The input of this process may be one."""
+    """Raise MarkdownError for a device, which may never end (/dev/zero), except for standard input."""
     state = path.stat()
     if not (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)):
         return
     allowed = [Path(os.devnull).stat()]
-    with suppress(OSError):  # standard input is closed
+    with suppress(OSError):  # standard input may be closed
         allowed.append(os.fstat(0))
     if not any(os.path.samestat(state, device) for device in allowed):
         raise MarkdownError(f"{path}: this is a device, not a file, and is not read")
@@ -126,24 +117,22 @@ def _place(path: Path) -> Path:
 
 
 def write_markdown(path: Path, text: str, read: MarkdownFile | None = None) -> None:
-    """Replace a file by a text; see `save_bytes`.
+    """Replace a file atomically.
 
-    read: the file as it was read; if it changed on disk since, raise ChangedError and write
-    nothing. Raise OSError, and MarkdownError for a notebook."""
+    Raise ChangedError if it differs from `read`, MarkdownError for a notebook, and OSError.
+    """
     if is_notebook(path):
         raise MarkdownError(f"{path}: notebooks are never written to; edit this one in Jupyter")
     save_bytes(path, text.encode("utf-8"), read)
 
 
 def save_bytes(path: Path, data: bytes, read: MarkdownFile | None = None) -> None:
-    """Replace a file atomically (see `write_file`); `read` as in `write_markdown`.
-
-    Raise OSError if it cannot be written."""
+    """Replace a file atomically; see `write_markdown` for errors."""
     write_file(path, data, (lambda: check_unchanged(read)) if read is not None else lambda: None)
 
 
 def check_unchanged(read: MarkdownFile) -> None:
-    """Raise ChangedError if the file on disk is not the one that was read, or a link leads elsewhere."""
+    """Raise ChangedError if a file or its resolved path has changed."""
     try:
         same = read.place in (None, _place(read.path)) and read.path.read_bytes() == read.data
     except FileNotFoundError:
@@ -153,10 +142,10 @@ def check_unchanged(read: MarkdownFile) -> None:
 
 
 def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
-    """Return the files named, and all markdown files in the folders named (see `find_documents`).
+    """Return the given files and the documents in given folders (see `find_documents`).
 
-    What is left out of a folder is reported as a warning. endings: of documents, in lower case.
-    Raise FileNotFoundError, and MarkdownError for a file without a markdown ending."""
+    Skipped files are reported. endings: in lower case. Raise FileNotFoundError, and MarkdownError for other suffixes.
+    """
     found: list[Path] = []
     for path in paths:
         if not path.exists():
@@ -181,10 +170,10 @@ def _why_none(path: Path, endings: Sequence[str]) -> str:
 
 
 def project_root(path: Path) -> Path:
-    """Return the project folder of a file.
+    """Return the nearest folder with a `config.toml`, else with `_quarto.yml` or `.git`.
 
-    That is the nearest folder upward with a `config.toml`, else with `_quarto.yml` or `.git`.
-    Without any of these it is the working folder if the file lies in it, else the file's folder."""
+    Otherwise it is the working folder if it contains the file, else the file's folder.
+    """
     folder = path.resolve().parent
     for marks in ROOT_MARKS:
         for place in (folder, *folder.parents):

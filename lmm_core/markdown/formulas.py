@@ -1,4 +1,4 @@
-"""Formulas written in Unicode, as well as that goes."""
+"""TeX formulas as readable Unicode."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RELATIONS = _pairs("""
     leftrightarrow ↔  Rightarrow ⇒  Longrightarrow ⟹  implies ⟹  Leftrightarrow ⇔  Longleftrightarrow ⟺
     iff ⟺  mapsto ↦  mid |  parallel ∥  ll ≪  gg ≫  perp ⊥  prec ≺  preceq ⪯  succ ≻  succeq ⪰  models ⊨
     vdash ⊢
-""")  # they stand between blanks
+""")  # written with blanks around them
 _ACCENTS = {
     "bar": "\u0304", "overline": "\u0304", "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303",
     "widetilde": "\u0303", "vec": "\u20d7", "overrightarrow": "\u20d7", "dot": "\u0307", "ddot": "\u0308",
@@ -42,10 +42,10 @@ _NAMED = frozenset(
     "arccos arcsin arctan arg cos cosh cot cov det dim exp gcd inf ker lim liminf limsup ln log max min Pr sin sinh "
     "sup tan tanh".split()
 )
-_PLAIN = frozenset({"text", "mathrm", "operatorname", "mbox", "textrm", "mathop"})  # what they take is upright
+_PLAIN = frozenset({"text", "mathrm", "operatorname", "mbox", "textrm", "mathop"})  # set upright
 _SIZES = frozenset("left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr".split())
 _WITH_COLUMNS = frozenset({"array", "tabular"})
-_SHAPES = {  # the number of arguments, and what is made of them: {0}, or {a} in brackets if it is more than a word
+_SHAPES = {  # number of arguments and template: {0}, or {a} to parenthesize more than a word
     **dict.fromkeys("quad qquad nonumber notag limits nolimits displaystyle textstyle".split(), (0, " ")),
     **dict.fromkeys("hline rm bf it cal".split(), (0, " ")),
     **dict.fromkeys("mathbf mathit mathcal mathsf mathfrak mathscr mathtt boldsymbol bm".split(), (1, "{0}")),
@@ -60,17 +60,19 @@ _SHAPES = {  # the number of arguments, and what is made of them: {0}, or {a} in
     "pmod": (1, " (mod {0})"),
 }
 _TOKEN = re.compile(r"\\([A-Za-z]+)(?:(?<=\\operatorname)\*)?\s*|\\(.)|([{}^_])|(.)", re.S)
-_DEEPEST = 30  # arguments inside each other that are read
+_DEEPEST = 30  # maximum nesting of arguments
 
 
 def readable_math(tex: str) -> str:
-    """Return a formula in Unicode characters: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`. What has no character of its
-    own is spelt out: `a/b`, `x_train`, the names of unknown commands."""
+    r"""Return a formula in Unicode: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`.
+
+    Anything else is spelled out: `a/b`, `x_train`, the names of unknown commands.
+    """
     return _Writer(tex).write()
 
 
 class _Writer:
-    """A formula that is being read."""
+    """A TeX reader."""
 
     def __init__(self, tex: str) -> None:
         self._tokens = list(_TOKEN.finditer(tex))
@@ -80,13 +82,12 @@ class _Writer:
     def write(self) -> str:
         """Return the formula in Unicode."""
         made = self._group()
-        while self._at < len(self._tokens):  # a brace that closes nothing
+        while self._at < len(self._tokens):  # an unmatched closing brace
             self._at += 1
             made += self._group()
         return " ".join(made.split())
 
     def _group(self) -> str:
-        """Return what stands before the brace that closes a group, or before the end."""
         parts: list[str] = []
         while self._at < len(self._tokens) and self._tokens[self._at][3] != "}":
             parts.append(self._token())
@@ -104,12 +105,12 @@ class _Writer:
         return self._script(mark) if mark else self._sign(sign)
 
     def _sign(self, sign: str) -> str:
-        if sign in "&~$#%`":  # columns, comments, and what has no place in a formula
+        if sign in "&~$#%`":  # columns, comments and stray signs
             return {"&": " ", "~": " ", "`": ""}.get(sign, sign)
         return "′" if sign == "'" else sign
 
     def _escaped(self, sign: str) -> str:
-        if sign == "\\":  # a new line
+        if sign == "\\":  # a line break
             return " "
         return " " if sign in ",;:> \n" else "" if sign in "!/-" else "‖" if sign == "|" else sign
 
@@ -139,10 +140,9 @@ class _Writer:
         return self._argument() if name in _PLAIN else self._shape(name)
 
     def _shape(self, name: str) -> str:
-        """Return a command that looks otherwise in TeX, or the name of an unknown one."""
         if name in ("begin", "end"):
             return self._environment(name)
-        if name in _SIZES:  # with a period for no bracket (`\right.`)
+        if name in _SIZES:  # a period is an empty bracket (`\\right.`)
             self._at += self._next() == "."
             return ""
         number, shape = _SHAPES.get(name, (0, f" {name} "))
@@ -160,7 +160,6 @@ class _Writer:
         return f"{degree.translate(_HIGH)}√{_grouped(self._argument())}"
 
     def _degree(self) -> str:
-        """Return what stands in the brackets of a root: a few tokens at the most."""
         ahead = [token[0] for token in self._tokens[self._at + 1 : self._at + 4]]
         inside = list(takewhile("]".__ne__, ahead))
         self._at += len(inside) + 2
@@ -170,7 +169,7 @@ class _Writer:
         return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
 
     def _argument(self) -> str:
-        """Return what a command takes, a token or a group, in Unicode; "" if there is none."""
+        """Return the next token or group in Unicode, or ""."""
         if self._next() in ("", "}", "_", "^"):
             return ""
         if self._depth > _DEEPEST:

@@ -1,7 +1,6 @@
-"""The markdown text of a Jupyter notebook (`.ipynb`).
+"""Markdown text of a Jupyter notebook (`.ipynb`).
 
-Quarto joins the cells of a notebook to one document, so that a div may begin in one cell and
-end in another. This text is joined in the same way; the output of cells is not part of it.
+Like Quarto, this joins all cells, since a div may span several. Outputs are ignored.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ _RUN = re.compile(r"`{3,}")
 
 
 def read_notebook(data: str, name: str) -> str:
-    """Return the text of a notebook: its markdown, and its code in fences. Its lines are counted in this text.
+    """Return a notebook's markdown, and its code in fences; lines are counted in this text.
 
-    data: the JSON; name: of the file, for messages. Raise MarkdownError if it is no notebook."""
+    name: of the file, for messages. Raise MarkdownError if the JSON is no notebook.
+    """
     cells, language = _cells(data, name)
     parts = [cell.lines if cell.kind == "markdown" else _fenced(cell, language) for cell in cells]
     text = "\n".join("".join(f"{line}\n" for line in lines) for lines in parts if lines)
@@ -26,7 +26,7 @@ def read_notebook(data: str, name: str) -> str:
 
 
 class _Cell:
-    """A cell: its kind, its lines, and the format of a raw one ("" for markdown)."""
+    """A cell; `format` is that of a raw cell."""
 
     def __init__(self, cell: dict[str, Any]) -> None:
         self.kind = str(cell.get("cell_type"))
@@ -41,7 +41,6 @@ class _Cell:
 
 
 def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
-    """Return the cells of a notebook, and the language of its code."""
     try:
         notebook = json.loads(data)
     except json.JSONDecodeError as error:
@@ -65,7 +64,6 @@ def _language(metadata: Any) -> str:
 
 
 def _fenced(cell: _Cell, language: str) -> list[str]:
-    """Return the lines of a code or raw cell, in a fence."""
     if not cell.lines:
         return []
     runs = _RUN.findall("\n".join(cell.lines))

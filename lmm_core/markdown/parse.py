@@ -1,9 +1,4 @@
-"""From a markdown text to its blocks.
-
-The rules are Pandoc's, as far as they decide where blocks begin; `docs/annotate.md` has them
-in full. Everything that is neither a heading nor a metadata block is text, kept whole and
-unchanged.
-"""
+"""Parser from markdown text to blocks; boundaries follow Pandoc (`docs/annotate.md`)."""
 
 from __future__ import annotations
 
@@ -52,7 +47,7 @@ NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 
-# What lets a text block go on over blank lines, by its first line
+# First lines of text blocks that may continue after blank lines
 _BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
 _NUMBER = re.compile(
     r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
@@ -63,14 +58,14 @@ _FOOTNOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:")
 _INDENTED = re.compile(r"[ ]{4}|[ ]{0,3}\t")
 _NESTED = re.compile(r"[ \t]+\S")
 _DEFINITION = re.compile(r"[ ]{0,2}[:~][ \t]+\S")
-_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]")  # a quick no for most lines
+_MAY_GO_ON = re.compile(r"[ \t:~*+(\d-]|[A-Za-z][a-z]*+[.)]")  # fast rejection
 
 
 def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> list[Block]:
-    """Return the blocks of a text; `serialize_blocks` gives the text back, byte for byte.
+    """Return the blocks of a text; `serialize_blocks` restores it byte for byte.
 
-    Whatever is not closed (a code fence, a comment, a fenced div, a metadata block) is text, and
-    is added to `problems` with its line."""
+    Unclosed code fences, comments, divs and metadata blocks are text, and added to `problems`.
+    """
     found = [] if problems is None else problems
     if text.startswith(BOM) and len(text) > 1:  # Pandoc removes one; a second one is text
         first, *rest = _Parser(text[1:], found).parse()
@@ -79,12 +74,12 @@ def parse_markdown_text(text: str, problems: list[Problem] | None = None) -> lis
 
 
 def parse_header(text: str) -> Block | None:
-    """Return the first block of a text, None if it has none; the rest is not parsed."""
+    """Return the first block of a text, or None, without parsing the rest."""
     body = text[1:] if text.startswith(BOM) else text
     return _Parser(body, []).first()
 
 
-@lru_cache(maxsize=1000)  # most are written alike
+@lru_cache(maxsize=1000)  # most have the same opening line
 def is_metadata_div(line: str) -> bool:
     """Return True if a line opens a fenced div of class `lmm`."""
     return line.startswith(":::") and "lmm" in div_attributes(line).classes
@@ -123,10 +118,7 @@ class _Parser:
         return self._block(0, pos, 1 + self.text.count("\n", 0, pos)) if pos < self.size else None
 
     def _block(self, start: int, pos: int, line: int) -> Block:
-        """Return the block at `pos`.
-
-        Its source begins at `start` (before the blank lines at the start of the text) and ends
-        before the next block."""
+        """Return the block at `pos`; its source begins at `start`, with the leading blank lines."""
         if start == 0 and (front := match_front_matter(self.text, pos)):
             return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
@@ -174,9 +166,7 @@ class _Parser:
         return None
 
     def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
-        """Return the line that closes the native block at `pos`.
-
-        Return None if there is none, or if the next block opens before it."""
+        """Return the closing line of the native block at `pos`, or None if another opening line comes first."""
         if pos >= self.unclosed_metadata:
             return None
         close, opener = self._close.search(after), self._remark.search(after)
@@ -209,7 +199,6 @@ class _Parser:
         return ErrorBlock(self._source(start, end), line, message, at)
 
     def _div_body(self, pos: int) -> tuple[tuple[int, int], int] | None:
-        """Return the start and end of the YAML in the metadata div at `pos`, and the div's end."""
         head = _DIV_HEAD.match(self.text, pos)
         close = self.regions.fence_close(head["fence"], head.end() - 1) if head else None
         tail = _DIV_TAIL.match(self.text, self.regions.line_end(close.end())) if close else None
@@ -245,14 +234,11 @@ class _Parser:
     # Text
 
     def _text_end(self, pos: int) -> int:
-        """Return the position after the text block whose first line starts at `pos`.
-
-        The blank lines that follow it are part of it."""
         first = self._definition_under(pos) or pos
         while True:
             stop, after, is_region = self.regions.next_end(pos, self.size)
             if (at := self.text.find("\n:::", pos, stop) + 1) and DIV_OPEN.match(self.text, at):
-                self._under_text.append(at)  # Pandoc sees no div directly under a paragraph's line
+                self._under_text.append(at)  # Pandoc sees no div directly under a paragraph
             if is_region:
                 pos, after = after, self._skip_blank(after)
                 if pos == after < self.size:
@@ -266,7 +252,6 @@ class _Parser:
             pos = after
 
     def _definition_under(self, pos: int) -> int:
-        """Return where the definition of the term at `pos` starts, in the line below it; else 0."""
         below = self.text.find("\n", pos) + 1
         return below if below and _DEFINITION.match(self.text, below) else 0
 
@@ -280,10 +265,7 @@ class _Parser:
         )
 
     def _goes_on(self, first: int, after: int) -> bool:
-        """Return True if the text block that starts at `first` goes on behind blank lines at `after`.
-
-        A list goes on with its next item, a footnote or list item with its next paragraph, and so do
-        indented code, definitions and captions."""
+        """Return True if the text block at `first` continues at `after`, behind blank lines."""
         text = self.text
         if _DEFINITION.match(text, after):
             return True
@@ -306,6 +288,5 @@ class _Parser:
 
 
 def _could_be_mapping(body: str) -> bool:
-    """Return False quickly for prose and tables, which need no YAML reader."""
     start = body.lstrip()
     return start[:1] in "#{?!&%" or ":" in start.split("\n", 1)[0]

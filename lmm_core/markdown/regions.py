@@ -1,8 +1,6 @@
-"""Regions: the parts of a text that are never cut nor searched.
+"""Regions of a text that are never split: code, comments, HTML, LaTeX, fenced divs, front matter.
 
-Code fences, comments, HTML, LaTeX environments, fenced divs and the front matter of other programs
-hold what looks like headings or metadata but is not. All questions together are answered in time
-linear to the text: what is known to be unclosed is remembered, and pairs are found once.
+All lookups together take linear time: failures are cached, and pairs are matched once.
 
 Rules: CommonMark 0.31 for fences and HTML, Pandoc's manual for divs.
 """
@@ -14,9 +12,8 @@ from functools import lru_cache
 
 from .blocks import ATTRIBUTES, Attributes, parse_attributes
 
-# Indentation and list markers before what may open a region. Runs of blanks are
-# possessive, so that matching never backtracks. (Groups are not: before Python
-# 3.11.5 a possessive or atomic group keeps what failed in it.)
+# Indentation and list markers before a region. Possessive runs of blanks prevent backtracking. Groups are not
+# possessive: before Python 3.11.5 they keep captures of failed matches.
 _PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}+[.)])[ \t]++)*"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
 _HTML = re.compile(
@@ -35,7 +32,7 @@ _HTML_LINE = re.compile(rf"^{_PREFIX}<[^\n]*", re.M)
 _TAG = re.compile(r"<(/?)([A-Za-z]+)(?=[\s/>])[^<>\n]*?(/?)>")
 _ENVIRONMENT = re.compile(r"^[ \t]*\\(begin|end)\{([A-Za-z]+\*?)\}", re.M)
 _TICKS = re.compile("`+")
-_CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code, if it is not that of a list item
+_CODE = re.compile(r"[ ]{4}|[ ]{0,3}\t")  # the indent of code outside of list items
 
 DIV_OPEN = re.compile(
     rf":{{3,}}[ \t]*+(?P<attributes>{ATTRIBUTES}|(?!{ATTRIBUTES})[^\s:]\S*+)[ \t]*+:*+[ \t]*+\r?(?=\n|\Z)"
@@ -43,11 +40,11 @@ DIV_OPEN = re.compile(
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
 BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-# The end of a paragraph with the blank lines after it, or a line in it that may open a region
+# The end of a paragraph and its trailing blank lines, or a line that may open a region
 _STOP = re.compile(rf"\n(?:(?P<end>[ \t]*+\r?(?:\n{BLANKS.pattern}|\Z))|(?={SPECIAL.pattern}))")
 _IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
 _HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
-_CONTAINER = re.compile(  # the first line of what is in a quote or line block; a list item, footnote or definition
+_CONTAINER = re.compile(  # first line of a quote or line block (short), or of a list item, footnote or definition
     r"[ ]{0,3}(?:(?P<short>>|\|[ ])|[ ]|\t"
     r"|(?:[-*+:~]|(?:\d{1,9}|\#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|\#|\w{1,4})\)|[A-Z][.)][ ]|\[\^[^\]\s]+\]:)[ \t])"
 )
@@ -62,7 +59,7 @@ def _fence_close(fence: str, indented: bool) -> re.Pattern[str]:
 
 
 def without_code(text: str) -> str:
-    """Return a text with blanks in place of its code spans."""
+    """Return a text with code spans blanked out."""
     runs = [found.span() for found in _TICKS.finditer(text)]
     closing: dict[int, int] = {}
     following: list[int | None] = [None] * len(runs)
@@ -82,13 +79,13 @@ def without_code(text: str) -> str:
 
 
 def div_attributes(line: str) -> Attributes:
-    """Return the attributes of the div that a line opens."""
+    """Return the attributes of a div's opening line."""
     found = DIV_OPEN.match(line)
     return parse_attributes(found["attributes"]) if found else Attributes()
 
 
 class Forward:
-    """A search for the next match of a pattern, cheap if the positions asked for only grow."""
+    """A regex search with a cached match, cheap for increasing positions."""
 
     def __init__(self, pattern: re.Pattern[str], text: str) -> None:
         self.pattern = pattern
@@ -105,7 +102,7 @@ class Forward:
 
 
 class Regions:
-    """The ends of the regions of one text. Positions are offsets in characters."""
+    """The ends of regions; positions are character offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,14 +115,12 @@ class Regions:
         self._environments: dict[int, int] | None = None
 
     def line_end(self, pos: int) -> int:
-        """Return the position after the line that `pos` lies in."""
+        """Return the position after the line that contains `pos`."""
         at = self.text.find("\n", pos)
         return len(self.text) if at < 0 else at + 1
 
     def end(self, pos: int) -> int | None:
-        """Return the position after the region that the line at `pos` opens (fenced divs aside).
-
-        Return None if the line opens none, or if the region is not closed."""
+        """Return the end of the region opened at `pos` (no fenced div), or None."""
         if found := _FENCE.match(self.text, pos):
             return self._fence_end(pos, found)
         if found := _HTML.match(self.text, pos):
@@ -135,17 +130,16 @@ class Regions:
         return None
 
     def first(self, pos: int, stop: int) -> tuple[int, int] | None:
-        """Return the start and end of the first region between `pos` and `stop`, or None.
-
-        These are the ends of a line or paragraph. A fenced div is found only at `pos` itself."""
+        """Return the span of the first region before `stop`, or None; see `next_end`."""
         start, end, is_region = self.next_end(pos, stop)
         return (start, end) if is_region else None
 
     def next_end(self, pos: int, stop: int) -> tuple[int, int, bool]:
-        """Return the start and end of the first region in the paragraph at `pos`, and True.
+        """Return start and end of the first region in the paragraph at `pos`, and True.
 
-        `stop` limits the paragraph; a fenced div is found only at `pos` itself. Without a region
-        return the paragraph's end, the end of the blank lines after it, and False."""
+        Without one, return the ends of the paragraph and of its trailing blank lines, and False. A fenced div is
+        recognized only at `pos` itself.
+        """
         text = self.text
         if text.startswith(":::", pos) and self._opens_div(pos) and (end := self.div_end(pos)):
             return pos, end, True
@@ -173,9 +167,10 @@ class Regions:
         return self.line_end(close.end()) if close else self._note(pos, "code fence")
 
     def fence_close(self, fence: str, after: int, in_list: bool = False) -> re.Match[str] | None:
-        """Return the line that closes a code fence, searched for from the line end at `after`, or None.
+        """Return the closing line of a code fence, searched from `after`, or None.
 
-        In a list item it is indented, and the item ends with the first line that is not."""
+        A list item ends with the first unindented line.
+        """
         item_end = self._tight.search(after) if in_list else None
         stop = item_end.start() if item_end else len(self.text)
         key = f"{fence[0]}{in_list}{stop}"
@@ -187,10 +182,7 @@ class Regions:
         return close
 
     def _is_dead(self, key: str, pos: int, length: int = 0) -> bool:
-        """Return True if a region opened at `pos` is known not to be closed.
-
-        That is the case if the same, as long or shorter, was not closed from there or from an
-        earlier position. (Divs are paired ahead of the parser, so questions also go back.)"""
+        """Return True if an equivalent search failed before; positions may decrease, since divs are paired ahead."""
         known = self._dead.get(key)
         return known is not None and any(pos >= at and length >= least for at, least in known)
 
@@ -232,7 +224,6 @@ class Regions:
         return self.line_end(close.end() - 1)
 
     def _html_ends(self) -> dict[int, int]:
-        """Return the end of each balanced HTML element that starts a line, by its line's start."""
         if self._html is None:
             self._html = {}
             open_tags: dict[str, list[int]] = {}
@@ -267,9 +258,7 @@ class Regions:
         return self._environments
 
     def _comment_end(self, pos: int, stop: int) -> int | None:
-        """Return the position after a comment that starts inside the paragraph and ends behind it.
-
-        For Pandoc such a comment may hold blank lines."""
+        """Return the end of a comment that starts in the paragraph and ends after it."""
         if self.text.find("<!--", pos, stop) < 0 or self._is_dead("-->", stop):
             return None
         prose = without_code(self.text[pos:stop])
@@ -284,10 +273,7 @@ class Regions:
         return end + 3
 
     def _leaves_container(self, pos: int, stop: int, end: int) -> bool:
-        """Return True if the paragraph at `pos`, which ends at `stop`, is in a container that ends before `end`.
-
-        A quote or line block ends with its paragraph; a list item, footnote or definition before the first
-        line that is not indented."""
+        """Return True if the container of the paragraph `pos:stop` ends before `end`."""
         found = _CONTAINER.match(self.text, pos)
         if found is None and not _DEFINED.search(self.text, pos, stop):
             return False
@@ -297,14 +283,13 @@ class Regions:
         return below is not None and below.start() < end
 
     def div_end(self, pos: int) -> int | None:
-        """Return the position after the fenced div that the line at `pos` opens, or None if unclosed."""
+        """Return the end of the fenced div opened at `pos`, or None."""
         if pos not in self._divs:
             self._pair_divs(pos)
         end = self._divs[pos]
         return self._note(pos, "fenced div") if end is None else end
 
     def _pair_divs(self, pos: int) -> None:
-        """Find the ends of the div at `pos` and of all divs inside it."""
         stack = [pos]
         region = after = self.line_end(pos)
         while stack and (found := _IN_DIV.search(self.text, after - 1)):
@@ -324,17 +309,15 @@ class Regions:
             stack.append(at)
 
     def open_line(self, at: int) -> bool:
-        """Return True if a div can start at `at`: not directly under a paragraph's line."""
+        """Return True if a div can start at `at`: not directly under a paragraph."""
         before = self.text.rfind("\n", 0, at - 1) + 1 if at else 0
         line = self.text[before:at]
         return not line.strip() or bool(_HEADING_LINE.match(line)) or line.startswith(":::")
 
 
 def split_fences(text: str) -> list[tuple[bool, str]]:
-    """Return the parts of a text, each with whether it is fenced code.
-
-    A fence that is not closed goes to the end."""
-    if "```" not in text and "~~~" not in text:  # most texts have no fence
+    """Return the parts of a text, each with a flag for fenced code."""
+    if "```" not in text and "~~~" not in text:  # fast path
         return [(False, text)] if text else []
     parts: list[tuple[bool, list[str]]] = [(False, [])]
     fence = ""
@@ -362,7 +345,7 @@ EDIT_MARKER = re.compile(
 
 
 class EditMarkers:
-    """The markers of all edits in a text, found in one pass."""
+    """An index of all edit markers in a text."""
 
     def __init__(self, text: str) -> None:
         self._found: dict[str, list[tuple[str, int, int]]] = {}
@@ -370,9 +353,7 @@ class EditMarkers:
             self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
 
     def region_end(self, text: str, start: int) -> int | None:
-        """Return where the region ends that a marker at `start` opens.
-
-        Return None if there is no marker, or if markers are missing, doubled or out of order."""
+        """Return the end of the edit at `start`, or None if its markers are incomplete or out of order."""
         found = EDIT_MARKER.match(text, start) if self._found else None
         if not found:
             return None
@@ -387,7 +368,7 @@ class EditMarkers:
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*\r?(?:\n|\Z)")  # Hugo, Zola
 # https://pandoc.org/MANUAL.html#extension-pandoc_title_block
 _TITLE_BLOCK = re.compile(r"%[^\n]*(?:\n|\Z)(?:(?:%|[ \t]+\S)[^\n]*(?:\n|\Z))*")
-# MultiMarkdown, Pelican and MkDocs: `Title: …`, and other lines of that kind, up to the first blank line
+# MultiMarkdown, Pelican and MkDocs: `Title: …` and similar lines up to the first blank line
 _FIELD = r"(?:[A-Za-z][\w -]*:[^\n]*|[ \t]+\S[^\n]*)(?:\n|\Z)"
 _FIELDS = re.compile(
     rf"(?=(?:{_FIELD})*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"
@@ -398,9 +379,7 @@ _FRONT_MATTER = (("TOML", _TOML), ("Pandoc title block", _TITLE_BLOCK), ("`Title
 
 
 def match_front_matter(text: str, pos: int) -> tuple[str, int] | None:
-    """Return what the front matter at a position is written in (`TOML`), and where it ends; None if there is none.
-
-    YAML between `---` is a header, and none of it."""
+    """Return language and end of non-YAML front matter at `pos`, or None."""
     for language, pattern in _FRONT_MATTER:
         if found := pattern.match(text, pos):
             return language, found.end()

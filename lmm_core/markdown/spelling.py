@@ -31,10 +31,10 @@ _REMARK = re.compile(r"---[ \t]+(#[^\r\n]*)")
 
 
 def make_block(body: str, spelling: Spelling, newline: str = "\n", header: bool = False) -> MetadataBlock:
-    """Return a metadata block around a YAML text, with a blank line after it.
+    """Return a new metadata block (line 0) with a blank line after it.
 
-    A text that a comment must not hold gets a div. Its line is 0, because it stands in no text
-    yet."""
+    YAML with `--` gets a div instead of a comment.
+    """
     if spelling == "comment" and CLOSED in body:
         spelling = "div"
     head, tail = _markers(body, spelling, newline)
@@ -58,20 +58,20 @@ def _markers(body: str, spelling: Spelling, newline: str) -> tuple[str, str]:
 def edit_block(
     block: MetadataBlock, changes: dict[str, Any], flow: frozenset[str] = frozenset(), stays: bool = False
 ) -> MetadataBlock | None:
-    """Return a block with some keys set (`DELETED` removes one), or None if nothing is left.
+    """Return a block with keys set (`DELETED` removes one), or None if it becomes empty.
 
-    The lines of other keys stay as they are. flow: keys to write on one line; stays: a comment
-    stays one, whatever it is to hold (see `with_body`). Raise MarkdownError if the block is
-    written in a way that cannot be edited."""
+    flow: keys to write on one line
+    stays: a comment stays one, and `--` is escaped
+
+    Raise MarkdownError if the block cannot be edited.
+    """
     closed = stays and block.spelling == "comment"
     body = edit_metadata(block.body, changes, newline_of(block.source), flow, closed)
     return None if blank(body) else with_body(block, body)
 
 
 def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
-    """Return a block with another YAML text between its markers.
-
-    A comment becomes a div if the text brings what it must not hold."""
+    """Return a block with another YAML text; a comment becomes a div if this adds a `--`."""
     if block.spelling == "comment" and body.count(CLOSED) > block.body.count(CLOSED):
         return _respell(block, body, "div")
     head, tail = block.source[: block.start], block.source[block.end :]
@@ -89,31 +89,27 @@ def with_body(block: MetadataBlock, body: str) -> MetadataBlock:
 
 
 def _longer_fence(head: str, body: str, tail: str) -> tuple[str, str]:
-    """Return a div's text before and after its body, with a fence that no line of the body closes."""
     fence = _RUN.findall(head)[-1]
     closes = re.search(rf"^ {{0,3}}{fence}", body, re.M)
     return _refence(head, _fence(body, fence[0]), tail) if closes else (head, tail)
 
 
 def _refence(head: str, fence: str, tail: str) -> tuple[str, str]:
-    """Return the text before and after a body with `fence` as the fences next to the body."""
     at = list(_RUN.finditer(head))[-1]
     return head[: at.start()] + fence + head[at.end() :], _RUN.sub(fence, tail, count=1)
 
 
 def _fence(body: str, sign: str) -> str:
-    """Return a fence of signs that is one longer than any run of them in the body."""
     return sign * max(3, 1 + max((len(run) for run in _RUN.findall(body) if run[0] == sign), default=0))
 
 
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
-    """Return the blocks with all metadata blocks in one spelling, in place and with their bodies.
+    """Return the blocks with all metadata blocks in one spelling.
 
-    The header stays native; a comment behind an opening `---` becomes the first line of the body.
-    A body that native markers cannot hold (it starts with a blank line, or has `---` or `...` at
-    the start of a line) stays as it is, and so does a block at the very start, which would become
-    the header. A body with `--`, which is closed to comments, becomes a div instead, or stays in
-    the comment that it stands in. Raise MarkdownError as `settle_safely`."""
+    These stay: the header (a comment behind its `---` moves into the body), bodies that native markers cannot hold,
+    and a block at the very start that would become the header. A body with `--` becomes a div, or stays in its
+    comment. Raise MarkdownError as `settle_safely`.
+    """
     converted = [
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
         for at, block in enumerate(blocks)
@@ -122,18 +118,18 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Do the same as `settle`, and make sure that the text parses into these blocks again.
+    """Return the blocks of `settle` if their text parses into them.
 
-    Raise MarkdownError if it does not, since a new block would close a code fence or a comment that
-    was not closed before."""
+    Raise MarkdownError if a new block would close an unclosed fence or comment.
+    """
     settled = settle(before, after)
     if [one.source for one in settled] == [one.source for one in before] or keeps_structure(settled):
-        return settled  # a text that has not changed need not be parsed again
+        return settled  # unchanged text needs no parsing
     raise MarkdownError("something is not closed (a code fence, a comment) that new metadata blocks would close")
 
 
 def keeps_structure(blocks: Sequence[Block]) -> bool:
-    """Return True if the blocks' text parses into these blocks again."""
+    """Return True if the blocks' text parses into the same blocks."""
     again = parse_markdown_text(serialize_blocks(blocks))
     wanted = [block for block in blocks if block.source]
     return len(again) == len(wanted) and all(
@@ -162,7 +158,6 @@ def _convert_block(block: MetadataBlock, to: Spelling) -> MetadataBlock:
 
 
 def _respell(block: MetadataBlock, body: str, to: Spelling) -> MetadataBlock:
-    """Return a block with other markers around a body; the blank lines around it stay."""
     newline = newline_of(block.source)
     after = block.source[block.end :]
     blanks = after[len(after.rstrip(" \t\r\n")) :].split("\n", 1)
@@ -173,19 +168,18 @@ def _respell(block: MetadataBlock, body: str, to: Spelling) -> MetadataBlock:
 
 
 def _remark(block: MetadataBlock) -> str | None:
-    """Return the comment behind the opening `---` of a native block (no opener for Pandoc), or None."""
+    """Return the comment behind the `---` of a native block, or None."""
     found = _REMARK.match(block.source.lstrip(BOM + " \t\r\n"))
     return found[1] if found and block.spelling == "native" else None
 
 
 def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the list `after`, made from `before`, with the blank lines that it needs.
+    """Return `after`, edited from `before`, with the blank lines it needs.
 
-    A new metadata block brings one blank line, after itself; where the text had none, it stands
-    before the block instead, so that `take_out` knows which one to take. A block that was edited
-    stays where it is, but for a native one directly after a heading or block, which Pandoc does not
-    read. Blank lines stand around a converted block, and where a block went away between two that it
-    kept apart."""
+    A new metadata block has one blank line after itself, or before the next block if that had none, so that
+    `take_out` can remove it. Others are added before a native block below a heading or block (Pandoc's rule), around
+    converted blocks, and where a removed block separated two others.
+    """
     places = _Places(before)
     settled: list[Block] = []
     for block in after:
@@ -203,7 +197,7 @@ def settle(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
 
 class _Places:
-    """The places that blocks had in a list, those that were edited meanwhile included."""
+    """The original positions of blocks."""
 
     def __init__(self, before: Sequence[Block]) -> None:
         self._by_id = {id(block): at for at, block in enumerate(before)}
@@ -211,14 +205,14 @@ class _Places:
         self._by_line = {(block.line, _opening(block)): at for at, block in metadata if not _is_new(block)}
 
     def place(self, block: Block) -> int | None:
-        """Return the number of a block in the list, or None if it is new or converted."""
+        """Return a block's index, or None if it is new or converted."""
         if id(block) in self._by_id or not isinstance(block, MetadataBlock):
             return self._by_id.get(id(block))
         return self._by_line.get((block.line, _opening(block)))
 
     def need_blank(self, previous: Block, block: Block) -> bool:
-        """Return True if two blocks need a blank line between them that did not have one."""
-        if not previous.source.endswith("\n"):  # it was the last block
+        """Return True if two blocks need a blank line between them."""
+        if not previous.source.endswith("\n"):  # formerly the last block
             return True
         if isinstance(previous, MetadataBlock) and self.place(previous) is None:
             return not _is_new(previous)
@@ -237,17 +231,14 @@ def _is_new(block: Block) -> bool:
 
 
 def _opening(block: MetadataBlock) -> str:
-    """Return what stands before a block's body, whatever its fence."""
     return _RUN.sub("", block.source[: block.start].lstrip(BOM + " \t\r\n"))
 
 
 def _without_line(text: str) -> str:
-    """Return a text without its last line end."""
     return text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
 
 
 def _without_blank(text: str) -> str:
-    """Return a text without its last blank line, if it ends with one."""
     return _without_line(text) if text.endswith(("\n\n", "\n\r\n")) else text
 
 
@@ -256,12 +247,12 @@ def take_out(
     edited: Mapping[int, MetadataBlock | None] | Mapping[int, None],
     tight: Collection[int] = (),
 ) -> tuple[list[Block], list[Block]]:
-    """Return the blocks without those that `edited` gives as None (by `id`), and with its others in place.
+    """Return the blocks after applying `edited` (by `id`), which removes a block by None.
 
-    Each goes with the one blank line that it brought (see `settle`), and so does the blank line
-    before those that are `tight` (by `id`). The second list holds the blocks that stay, because
-    without them another one would be read as something else. Raise MarkdownError if the text that
-    is left does not parse into these blocks."""
+    Removed blocks take their blank line along (see `settle`), and the line before them if in `tight`. The second list
+    holds blocks that stay, since without them the next one would be parsed differently. Raise MarkdownError if the
+    text does not parse into the remaining blocks.
+    """
     kept: list[Block] = []
     stayed: list[Block] = []
     going: list[MetadataBlock] = []
@@ -285,8 +276,7 @@ def take_out(
 
 
 def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
-    """Add a block to those that are kept; `left` is what comes in place of the last one's source, or
-    before the first block."""
+    """Append a block; `left` replaces the last block's source, or precedes the first block."""
     if left is not None and kept:
         kept[-1] = replace(kept[-1], source=left) if left != kept[-1].source else kept[-1]
     elif left:
@@ -295,9 +285,7 @@ def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
 
 
 def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
-    """Return what is left of the text before some blocks and of the blank lines around them, if they go.
-
-    None means that the block that follows would be read as something else."""
+    """Return the text before removed blocks, or None if the next block would be parsed differently."""
     for block in going:
         before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
         closing = block.source[block.end :].rstrip(" \t\r\n")
@@ -309,7 +297,7 @@ def _left_before(before: str, going: Sequence[MetadataBlock], following: Block |
 
 
 def stands(before: str, following: Block) -> bool:
-    """Return True if a block behind a text is still read as the block that it is."""
+    """Return True if a block is parsed as the same type after a text."""
     at = 0
     for block in parse_markdown_text(before + following.source):
         if at == len(before) or blank(before.removeprefix(BOM)):

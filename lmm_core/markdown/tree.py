@@ -1,7 +1,4 @@
-"""Documents as trees of sections and texts.
-
-A tree is a view on the blocks: its nodes hold the very blocks of the list.
-"""
+"""Documents as trees of sections and texts, which share the blocks of the list."""
 
 from __future__ import annotations
 
@@ -23,36 +20,34 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """The common part of headings and texts.
-
-    metadata: the blocks that annotate the node, nearest last; parent: the section it stands in."""
+    """A heading or text; `metadata` has the nearest block last."""
 
     metadata: list[MetadataBlock] = field(default_factory=list)
     parent: HeadingNode | None = None
 
     @property
     def blocks(self) -> list[Block]:
-        """Return the node's own blocks: those that annotate it, then its heading or text."""
+        """Return the annotating blocks, and the heading or text."""
         block = node_block(self)
         return [*self.metadata] if block is None else [*self.metadata, block]
 
     @property
     def properties(self) -> dict[str, Any]:
-        """Return the keys of all blocks that annotate this node; the nearest block wins."""
+        """Return the merged metadata; the nearest block takes precedence."""
         if len(self.metadata) == 1:
             return self.metadata[0].content
         return {key: value for block in self.metadata for key, value in block.content.items()}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the node's own value of `key=`, `key` or `~key`, the first that exists."""
-        if not self.metadata:  # as most texts
+        """Return the first of `key=`, `key` and `~key` in the node's metadata."""
+        if not self.metadata:  # fast path
             return default
         properties = self.properties
         found = find_key(properties, key)
         return default if found is None else properties[found]
 
     def fetch(self, key: str, default: Any = None) -> Any:
-        """Return the value from the nearest of this node and the sections around it."""
+        """Return a key's value from this node or the nearest enclosing section."""
         node: Node | None = self
         while node is not None:
             if node.metadata and (found := find_key(properties := node.properties, key)) is not None:
@@ -62,7 +57,7 @@ class Node:
 
     @property
     def ancestors(self) -> list[HeadingNode]:
-        """Return the sections around this node, outermost (the document) first."""
+        """Return the enclosing sections, the document first."""
         found: list[HeadingNode] = []
         node = self.parent
         while node is not None:
@@ -72,35 +67,35 @@ class Node:
 
     @property
     def content(self) -> str:
-        """Return the text of a text node, the title of a section."""
+        """Return the text, or a section's title."""
         raise NotImplementedError
 
     @property
     def line(self) -> int:
-        """Return the line of the heading or text, from 1."""
+        """Return the line, from 1."""
         raise NotImplementedError
 
 
 @dataclass(slots=True, eq=False)
 class TextNode(Node):
-    """A text block; `block` is None if metadata annotates nothing, at the end of a document."""
+    """A text block; `block` is None for metadata at the end that annotates nothing."""
 
     block: TextBlock | None = None
 
     @property
     def content(self) -> str:
-        """Return the text, or "" for an error block, which is no text of the document."""
+        """Return the text, or "" for an error block."""
         return self.block.content if self.block is not None and not isinstance(self.block, ErrorBlock) else ""
 
     @property
     def line(self) -> int:
-        """Return the line of the text, from 1."""
+        """Return the line, from 1."""
         return self.block.line if self.block is not None else 1
 
 
 @dataclass(slots=True, eq=False)
 class HeadingNode(Node):
-    """A section: its heading and what stands under it."""
+    """A section: a heading and its content."""
 
     heading: HeadingBlock | None = None
     level: int = 0
@@ -108,12 +103,12 @@ class HeadingNode(Node):
 
     @property
     def title(self) -> str:
-        """Return the heading's text."""
+        """Return the title."""
         return self.written_title
 
     @property
     def written_title(self) -> str:
-        """Return the title that the document gives, "" if it gives none."""
+        """Return the title in the document, or ""."""
         return self.heading.title if self.heading is not None else ""
 
     @property
@@ -123,38 +118,36 @@ class HeadingNode(Node):
 
     @property
     def line(self) -> int:
-        """Return the line of the heading, or of the header's start; from 1."""
+        """Return the line of the heading or header, from 1."""
         if self.heading is not None:
             return self.heading.line
         return max(1, self.metadata[0].line) if self.metadata else 1
 
     @property
     def sections(self) -> list[HeadingNode]:
-        """Return the sections directly below."""
+        """Return the child sections."""
         return [child for child in self.children if isinstance(child, HeadingNode)]
 
     @property
     def texts(self) -> list[TextNode]:
-        """Return the texts directly below."""
+        """Return the child texts."""
         return [child for child in self.children if isinstance(child, TextNode)]
 
 
 @dataclass(slots=True, eq=False)
 class HeaderNode(HeadingNode):
-    """The document; its metadata is the header, if one is written.
-
-    name: the title of a document that gives none."""
+    """The document; `name` is its title by default."""
 
     name: str = UNNAMED
 
     @property
     def title(self) -> str:
-        """Return the header's title, else the first heading's, else the document's name. None of these is written."""
+        """Return the written title or the document's name."""
         return self.written_title or self.name
 
     @property
     def written_title(self) -> str:
-        """Return the header's title, else the first heading's, "" if there is neither."""
+        """Return the title of the header, else of the first heading, else ""."""
         own = self.get("title")
         if own is not None:
             return str(own)
@@ -172,13 +165,11 @@ def node_block(node: Node) -> HeadingBlock | TextBlock | None:
     return node.block if isinstance(node, TextNode) else None
 
 
-# Trees of blocks, and blocks of trees
-
-
 def blocks_to_tree(blocks: Sequence[Block], name: str = UNNAMED) -> MarkdownTree:
-    """Return the tree of a block list, or None for the empty list.
+    """Return the tree of a block list, or None for an empty list.
 
-    name: the title of a document that has neither a title in its header nor a heading; it is written nowhere."""
+    name: unwritten title for documents without title and headings
+    """
     if not blocks:
         return None
     root = HeaderNode(name=name)
@@ -215,18 +206,16 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
 
 
 def map_tree(tree: MarkdownTree, change: Callable[[Node], Sequence[Block]]) -> MarkdownTree:
-    """Return a tree in which each node's own blocks (`Node.blocks`) are those that `change` returns for it.
+    """Return a new tree with each node's blocks replaced by those that `change` returns.
 
-    No blocks take the node out. New blocks get the blank lines that they need; the tree that is given stays as it is.
-    Raise MarkdownError if the blocks would be read as others."""
+    An empty result removes the node. Raise MarkdownError if the text would be parsed into other blocks.
+    """
     made = [block for node in traverse(tree) for block in change(node)]
     return blocks_to_tree(settle_safely(tree_to_blocks(tree), made))
 
 
 def load_tree(path: str | Path, logger: LoggerBase | None = None) -> MarkdownTree:
-    """Return the tree of a file, None if it is empty or cannot be read, which is reported.
-
-    A document with neither a title nor a heading is named after its file."""
+    """Return the tree of a file, or None if it is empty or, after reporting an error, unreadable."""
     text = load_markdown(path, logger)
     return None if text is None else blocks_to_tree(parse_markdown_text(text), Path(path).stem or UNNAMED)
 
@@ -237,15 +226,12 @@ def serialize_tree(tree: MarkdownTree) -> str:
 
 
 def save_tree(tree: MarkdownTree, path: str | Path, logger: LoggerBase | None = None) -> bool:
-    """Write a tree's text to a file. Return False if it cannot be written, which is reported."""
+    """Write a tree's text to a file; return False after reporting an error."""
     return save_markdown(path, serialize_tree(tree), logger)
 
 
-# Walks
-
-
 def traverse(tree: Node | None) -> Iterator[Node]:
-    """Yield all nodes in document order, a section before its content."""
+    """Yield all nodes in document order, sections before their content."""
     stack: list[Node] = [tree] if tree is not None else []
     while stack:
         node = stack.pop()
@@ -255,7 +241,7 @@ def traverse(tree: Node | None) -> Iterator[Node]:
 
 
 def traverse_post(tree: Node | None) -> Iterator[Node]:
-    """Yield all nodes, a section after its content."""
+    """Yield all nodes, sections after their content."""
     stack: list[tuple[Node, bool]] = [(tree, False)] if tree is not None else []
     while stack:
         node, done = stack.pop()
@@ -267,7 +253,7 @@ def traverse_post(tree: Node | None) -> Iterator[Node]:
 
 
 def sections(tree: MarkdownTree, post: bool = False) -> list[HeadingNode]:
-    """Return the document and all its sections, outer ones first (or last with `post`)."""
+    """Return the document and all sections, outer ones first (last with `post`)."""
     nodes = traverse_post(tree) if post else traverse(tree)
     return [node for node in nodes if isinstance(node, HeadingNode)]
 
@@ -291,9 +277,7 @@ def fold_post(tree: Node | None, step: Callable[[Node, list[T]], T]) -> T | None
 
 
 def titles_path(node: Node) -> list[str]:
-    """Return the titles from the document down to a node.
-
-    A chapter's heading that repeats the document's title counts once."""
+    """Return the titles from the document down to a node, without repetitions."""
     path: list[str] = []
     for section in [*node.ancestors, *([node] if isinstance(node, HeadingNode) else [])]:
         if section.written_title and section.written_title not in path[-1:]:

@@ -1,7 +1,6 @@
-"""Decide who may see a part of a document (readers of the notes, students who ask, nobody), and why.
+"""Rules for who may see a part of a document: readers of the notes, students who ask, nobody.
 
-All routes ask this module: knitting texts and Pandoc's elements, the leak check, the lint, the index, answers and
-the ask box. A reason is one row of `REASONS`: a key of metadata blocks, which is an attribute of divs, too.
+All routes (knitting, leak check, lint, index, answers, ask box) use the table `REASONS`.
 """
 
 from __future__ import annotations
@@ -23,20 +22,22 @@ from .metadata.lmm_options import options_in
 from .tree import HeaderNode, HeadingNode, Node, traverse
 
 RAG_ONLY = "rag-only"
-DEFINITION = "definition"  # the one type that answers quote without being asked for it
-ALL = "all"  # in `keep`, stands for all types
+DEFINITION = "definition"  # the one type quoted in answers by default
+ALL = "all"  # in `keep`: all types
 DIV_TYPES = frozenset({"exercise", "topic", RAG_ONLY})
 NOT_CLOSED = "a RAG-only div starts here and is not closed (add a line `:::`, or `</div>`)"
-OUT = "-"  # before a class in the configuration's `div_types`: it is no longer a type
+OUT = "-"  # prefix in `div_types` that removes a class
 
 
 @dataclass(frozen=True, slots=True)
 class KnitRules:
-    """The rules for what is left out of the notes.
+    """The rules for leaving parts out of the notes.
 
-    div_types: classes of fenced divs that are RAG-only; keep: types that stay in, or `all`;
-    types: those used in the project's documents; allowed: words that are no misspelling of a
-    type or key."""
+    div_types: RAG-only classes
+    keep: types to include, or `all`
+    types: those used in the project
+    allowed: words that the lint accepts
+    """
 
     div_types: frozenset[str] = DIV_TYPES
     keep: frozenset[str] = frozenset()
@@ -44,52 +45,41 @@ class KnitRules:
     allowed: frozenset[str] = frozenset()
 
     def keeps(self, types: Iterable[str]) -> bool:
-        """Return True if a part of these types stays in."""
         return not self.keep.isdisjoint((*types, ALL))
 
 
 def configured_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the RAG-only classes of a configuration.
-
-    These are the built-in ones and those it names, without those it names with a `-`.
-    `rag-only` always belongs to them."""
+    """Return the RAG-only classes, without those removed by `-`; `rag-only` cannot be removed."""
     named = set(words)
     return ((DIV_TYPES | named_types(named)) - taken_out_types(named)) | {RAG_ONLY}
 
 
 def taken_out_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the classes that a configuration names with a `-`."""
+    """Return the classes prefixed with `-`."""
     return frozenset(word.removeprefix(OUT) for word in words if word.startswith(OUT))
 
 
 def named_types(words: Iterable[str]) -> frozenset[str]:
-    """Return the classes among words, without those with a `-`.
-
-    A document with a `-` would keep more than the configuration does."""
+    """Return the classes without `-`, since a document must not weaken the configuration."""
     return frozenset(word for word in words if not word.startswith(OUT))
 
 
 def header_rules(header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules with the RAG-only divs that a document's header adds under `lmm:`.
-
-    A document can neither remove a class nor keep in what others leave out."""
+    """Return the rules with the classes that a header adds."""
     return replace(rules, div_types=rules.div_types | named_types(words_of(options_in(header).get("div-types"))))
 
 
 def project_rules(settings: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the rules with the settings under `lmm:` in a project's `_quarto.yml`."""
+    """Return the rules with the settings in `_quarto.yml`."""
     keep = frozenset(words_of(options_in(settings).get("keep")))
     return replace(header_rules(settings, rules), keep=rules.keep | keep)
 
 
 def words_of(value: Any) -> list[str]:
-    """Return a list, or the words of a text separated by commas or blanks."""
+    """Return a list, or the words of a text."""
     if isinstance(value, list):
         return [str(word) for word in value]
     return str(value).replace(",", " ").split() if value else []
-
-
-# Reasons
 
 
 def _nothing(*_: Any) -> None:
@@ -98,10 +88,11 @@ def _nothing(*_: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A key that says who may see a part. Where its value says nothing, the function returns None.
+    """A key that decides visibility; its functions return None if undecided.
 
-    notes: whether the part is in the notes; index: whether it is in the index, from which students are answered;
-    types: the types under which alone students are shown it; in_header: it counts for a whole document as well."""
+    types: students must request one of these to see the part
+    in_header: applies to whole documents, too
+    """
 
     key: str
     notes: Callable[[Any, KnitRules], bool | None] = _nothing
@@ -111,7 +102,7 @@ class Reason:
 
 
 def types_of(value: Any) -> list[str]:
-    """Return the words of a `type` value, which is one word or a list of them."""
+    """Return the words of a `type`."""
     values = value if isinstance(value, list) else [value]
     return [str(word).strip() for word in values if word not in (None, "", False)]
 
@@ -121,7 +112,7 @@ def _if_kept(value: Any, rules: KnitRules) -> bool | None:
     return rules.keeps(types) if types else None
 
 
-# The first that says something decides. In a header, other programs have a `type`, too.
+# The first match decides. Headers are excluded for `type`, a key of other programs, too.
 REASONS = (
     Reason("knit", notes=lambda value, rules: value if isinstance(value, bool) else None),
     Reason("type", notes=_if_kept, types=types_of, in_header=False),
@@ -134,33 +125,29 @@ class Properties(Protocol):
     """Metadata: a mapping, or a node of a tree."""
 
     def get(self, key: str, /) -> Any:
-        """Return the value of a key, None if it is missing."""
+        """Return the value of a key, or None."""
 
 
 def in_notes(properties: Properties, rules: KnitRules, is_header: bool = False) -> bool | None:
-    """Return whether metadata says that its part is in the notes; None if it says nothing."""
+    """Return whether a part is in the notes, None if undecided."""
     found = (reason.notes(properties.get(reason.key), rules) for reason in REASONS if reason.in_header or not is_header)
     return next((says for says in found if says is not None), None)
 
 
 def in_index(properties: Properties) -> bool | None:
-    """Return whether metadata says that its part is in the index; None if it says nothing."""
+    """Return whether a part is in the index, None if undecided."""
     found = (reason.index(properties.get(reason.key)) for reason in REASONS)
     return next((says for says in found if says is not None), None)
 
 
 def own_types(properties: Properties) -> list[str] | None:
-    """Return the types that metadata gives its part. A part that is in the notes for another reason has none of the
-    types around it. Return None if the metadata says nothing."""
+    """Return a part's types, None if undecided, [] if explicitly in the notes."""
     types = [word for reason in REASONS for word in reason.types(properties.get(reason.key))]
     return types or ([] if in_notes(properties, KnitRules()) else None)
 
 
 def is_apart(properties: Properties) -> bool | None:
-    """Return True if a part inside a text is a text of its own in the index, False if it is like the notes.
-
-    It is one if it has a type, is not in the notes, or says whether it is in the index. Return None if the metadata
-    says nothing."""
+    """Return True if a nested part is indexed as its own text, None if undecided."""
     notes = in_notes(properties, KnitRules())
     if notes is False or in_index(properties) is not None or own_types(properties):
         return True
@@ -168,10 +155,10 @@ def is_apart(properties: Properties) -> bool | None:
 
 
 def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
-    """Return what the classes and attributes of a div say, as metadata says it.
+    """Return a div's classes and attributes as metadata.
 
-    A class of the rules is a type. The attribute `type` counts if it names such a class, or beside the class
-    `rag-only`: other programs have attributes of that name, too."""
+    The attribute `type`, used by other programs, too, counts if it names a class of the rules, or with `rag-only`.
+    """
     pairs = attributes.pairs
     found: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
     classes = [name for name in attributes.classes if name in rules.div_types]
@@ -184,36 +171,33 @@ def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
 
 
 def type_of_div(attributes: Attributes, rules: KnitRules) -> str | None:
-    """Return the first type that makes a div RAG-only, `rag-only` if it has no other; None for other divs."""
+    """Return the type that makes a div RAG-only, or None."""
     types = div_properties(attributes, rules).get("type")
     return next((word for word in types if word != RAG_ONLY), RAG_ONLY) if types else None
 
 
 def part_properties(part: Part, rules: KnitRules) -> Properties:
-    """Return what a div, or the metadata before a part of a text, says of it."""
+    """Return the metadata of a part."""
     return part.metadata if part.metadata is not None else div_properties(part.attributes, rules)
 
 
 def may_be_quoted(types: Sequence[str], asked: str = "") -> bool:
-    """Return True if students who ask may be shown a passage of some types.
+    """Return True if students may see a passage, by default untyped ones and definitions.
 
-    asked: the type that they ask for. Else those without a type are shown, and definitions: an exercise may hold its
-    solution."""
+    asked: the requested type
+    """
     return asked in types if asked else not types or types[0] == DEFINITION
 
 
-# In a tree
-
-
 def is_hidden(node: Node) -> bool:
-    """Return True if a node's own metadata leaves it out of the notes, whatever is kept, or out of the index."""
+    """Return True if a node's own metadata excludes it from index or notes, regardless of `keep`."""
     if not node.metadata:
         return False
     return in_notes(node, KnitRules(), isinstance(node, HeaderNode)) is False or in_index(node) is False
 
 
 def is_indexed(node: Node) -> bool:
-    """Return True if a node is in the index: the nearest metadata that says something decides."""
+    """Return True if a node is in the index; the nearest metadata decides."""
     part: Node | None = node
     while part is not None:
         if part.metadata and (says := in_index(part)) is not None:
@@ -223,7 +207,7 @@ def is_indexed(node: Node) -> bool:
 
 
 def types_around(node: Node) -> list[str]:
-    """Return the types of a node: those of the nearest metadata that says something, the header left out."""
+    """Return the types of the nearest deciding metadata below the header."""
     for part in (node, *reversed(node.ancestors)):
         if not isinstance(part, HeaderNode) and part.metadata and (types := own_types(part)) is not None:
             return types
@@ -231,9 +215,7 @@ def types_around(node: Node) -> list[str]:
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
-    """Yield all nodes but the document, each with whether it is left out of the notes.
-
-    A node's own metadata decides, else that of the nearest section that says something."""
+    """Yield all nodes but the document, each with a flag for being left out of the notes."""
     out: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
@@ -245,7 +227,7 @@ def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]
 
 
 def leaves_out(rules: KnitRules) -> Goes:
-    """Return the function that decides whether a part of a text is left out of the notes."""
+    """Return the predicate for parts left out of the notes."""
 
     def goes(part: Part) -> bool | None:
         says = in_notes(part_properties(part, rules), rules)
@@ -255,9 +237,7 @@ def leaves_out(rules: KnitRules) -> Goes:
 
 
 def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks with everything from an unclosed RAG-only div on as one text.
-
-    Pandoc closes such a div at the end, so all of it is left out."""
+    """Return the blocks with an unclosed RAG-only div and the rest merged into one text, as in Pandoc."""
     for at, block in enumerate(blocks):
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue

@@ -1,4 +1,4 @@
-"""The content of divs, quotes, lists, footnotes and HTML elements, read as documents of their own.
+"""The content of divs, quotes, lists, footnotes and HTML elements, parsed as nested documents.
 
-May import the other modules of `markdown`, but not `divs`, which stands on this package.
+May import all of `markdown` but `divs`, which imports this package.
 """

@@ -1,7 +1,6 @@
-"""A search through the containers of a text for parts that may have to go.
+"""Search in nested containers for parts to remove.
 
-A container is read as a document of its own: the parser finds its blocks and sections, and
-what a metadata block in it is about follows from them as it does at the top.
+Each container is parsed as a document, with blocks, sections and metadata scopes of its own.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from ..regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from ..tree import Node, blocks_to_tree, node_block, traverse
 from .views import Tag, View
 
-# A text is read this many times its length, plus this many characters, to look into nested containers.
-# If that is not enough, a container goes whole when something in it may have to go.
+# Limit of characters parsed in nested containers: a multiple of the text's length, plus a constant. Beyond it, a
+# container that may hold a part to remove is removed whole.
 TIMES, MORE = 10, 1_500_000
 
-_TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # two, since each is found by its first sign
+_TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # split by first sign, for speed
 _NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
@@ -45,9 +44,7 @@ _PAIR = re.compile(r"([\w:.-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 
 @dataclass(slots=True)
 class Part:
-    """A div or a metadata block inside a text: `text[start:end]`.
-
-    metadata, spelling: those of a metadata block, None for any other div; error: why it cannot be read."""
+    """A div or metadata block: `text[start:end]`; `metadata` and `spelling` are None for a div."""
 
     start: int
     end: int
@@ -62,12 +59,14 @@ Goes = Callable[[Part], bool | None]
 
 @dataclass(slots=True)
 class Cut:
-    """A range that goes from a text: `text[start:end]`, on `line` of the text (from 0).
+    """A range to remove: `text[start:end]`, on `line` (from 0).
 
-    part: the div, or the metadata that decides; None for a metadata block itself. own: its text
-    without the marks around it; inside: where the inside of a div lies in that. rest: it is not
-    closed, and goes with everything that follows in its container (`depth` containers deep).
-    table: it is a table because one of its cells goes."""
+    part: the div or deciding metadata, None for a metadata block
+    own: its text without surrounding marks
+    inside: the div's content in `own`
+    rest: unclosed, so removed with the rest of its container
+    table: removed because of a cell
+    """
 
     start: int
     end: int
@@ -81,7 +80,7 @@ class Cut:
 
 
 def has_marks(text: str) -> bool:
-    """Return True if a text may hold parts: divs, or metadata in any spelling."""
+    """Return True if a text may hold divs or metadata."""
     return (
         ":::" in text
         or ("<" in text and _TAG_MARK.search(text) is not None)
@@ -90,7 +89,7 @@ def has_marks(text: str) -> bool:
 
 
 class Explorer:
-    """Goes through the containers of a text, outer ones first."""
+    """A search through the containers of a text."""
 
     def __init__(self, text: str, goes: Goes) -> None:
         self.text = text
@@ -102,7 +101,7 @@ class Explorer:
         self.starts: list[int] = []
 
     def explore(self, container: bool = False) -> None:
-        """Find all parts, and everything that goes."""
+        """Find all parts and cuts."""
         whole = View.whole(self.text)
         self.starts = [line.at for line in whole.lines]
         if container:
@@ -121,10 +120,8 @@ class Explorer:
         elif found := next(self._marks(view.text.split("\n")), None):
             self._take(view, 0, len(view.text), found)
 
-    # The blocks of a container
-
     def _blocks(self, view: View) -> None:
-        """Take the metadata blocks of a container and what they leave out, and look into the rest."""
+        """Cut a container's metadata blocks and the blocks they hide, and search the other blocks."""
         blocks = [_inner(block) for block in parse_markdown_text(view.text)]
         starts, at = {}, 0
         for block in blocks:
@@ -154,7 +151,7 @@ class Explorer:
         return part
 
     def _decide(self, node: Node, found: list[Part], decided: dict[int, Part | None]) -> Part | None:
-        """Return the metadata that decides about a node: its own, else that of its section."""
+        """Return the metadata that hides a node, its own or its section's."""
         around = decided.get(id(node.parent))
         if not found:
             return around
@@ -177,23 +174,18 @@ class Explorer:
         end = start + len(text.rstrip(" \t\r\n"))
         start += (
             text.rfind("\n", 0, len(text) - len(text.lstrip(" \t\r\n"))) + 1
-        )  # the first block of a container has blank lines before it
+        )  # a container's first block includes leading blank lines
         part = Part(view.outer(start), view.outer_end(end), attributes or Attributes(), metadata, error, spelling)
         self.parts.append(part)
         return part
 
-    # What stands in a text block
-
     def _scan_block(self, view: View, start: int, end: int) -> int:
-        """Go through a block; return what `_scan` returns."""
         if not has_marks(view.text[start:end]):
             return 0
         return self._scan(view, view.number(start), view.number(end - 1) + 1)
 
     def _scan(self, view: View, at: int, stop: int) -> int:
-        """Go through some lines, starting with a block; return the line up to which all is done.
-
-        That is the end of the view if a div that goes is not closed."""
+        """Process lines from the start of a block; return the first line not processed."""
         free = True
         while at < stop:
             text, pos = view.lines[at].text, view.starts[at]
@@ -204,9 +196,7 @@ class Explorer:
         return at
 
     def _line(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
-        """Take in what starts with a line; return the next line's number, and whether that one is free.
-
-        free: no paragraph continues in the line."""
+        """Process the element on a line; return the next line, and True if it continues no paragraph."""
         if text.startswith(":::"):
             return self._fenced(view, at, text, pos, free)
         if free and (text.startswith("    ") or text.lstrip(" ").startswith("\t")):
@@ -225,7 +215,6 @@ class Explorer:
         return at + 1, bool(_HEADING.match(text))
 
     def _region(self, view: View, text: str, pos: int) -> int | None:
-        """Return the end of the code, comment or environment that the line opens, or None."""
         bare = text.lstrip(" ")
         opens = bare.startswith(("`", "~", "<", "\\")) and pos + len(text) - len(bare) not in view.tags()
         return view.regions.end(pos) if opens else None
@@ -251,7 +240,6 @@ class Explorer:
         return view.number(end - 1) + 1, True
 
     def _is_metadata(self, view: View, start: int, end: int, attributes: Attributes) -> bool:
-        """Take a metadata block inside a text block; it annotates nothing that could go."""
         block = parse_markdown_text(view.text[start:end])[0]
         if isinstance(block, MetadataBlock):
             self._metadata(view, block, start)
@@ -263,10 +251,7 @@ class Explorer:
         return True
 
     def _unclosed(self, view: View, at: int, pos: int, attributes: Attributes) -> tuple[int, bool]:
-        """Handle a fenced div without an end.
-
-        If it is RAG-only, the rest of the view goes with it, as Pandoc reads it. Any other is a line
-        of text, because its content stays."""
+        """Process an unclosed div: a RAG-only one removes the rest of the view, as in Pandoc; any other is text."""
         part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
         if not self.goes(part):
             return at + 1, True
@@ -275,9 +260,7 @@ class Explorer:
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
-        """Take the HTML element that starts on a line, or return None.
-
-        Pandoc lets a div start behind words."""
+        """Process the HTML element on a line, also behind words, as Pandoc does."""
         for found in _ELEMENT.finditer(text):
             tag = view.tags().get(pos + found.start())
             if tag is None or (tag.name not in ("div", "section") and text[: found.start()].strip()):
@@ -303,7 +286,6 @@ class Explorer:
         return view.number(end - 1) + 1, True
 
     def _look_into_rest(self, view: View, pos: int) -> None:
-        """Look into the text behind an element in its last line."""
         line = view.number(pos - 1)
         if view.text[pos : view.starts[line + 1]].strip():
             self._look_into(view.part(pos, view.starts[line + 1]))
@@ -316,7 +298,7 @@ class Explorer:
         return len(view.lines), True
 
     def _grid(self, view: View, at: int) -> int:
-        """Take a grid table if something in its cells has to go; return the line after the table."""
+        """Cut a grid table if a cell holds a part to remove; return the next line."""
         after = at
         while after < len(view.lines) and view.lines[after].text.lstrip(" ")[:1] in ("+", "|"):
             after += 1
@@ -326,9 +308,7 @@ class Explorer:
         return after
 
     def _marks(self, lines: Any) -> Iterator[Part]:
-        """Yield the divs and metadata that lines look like, wherever they stand, if they would go.
-
-        The content of metadata is not looked at."""
+        """Yield probable parts to remove, without parsing; any metadata counts."""
         for line in lines:
             bare = line.strip().lstrip("> ")
             opened = DIV_OPEN.match(bare)
@@ -345,8 +325,6 @@ class Explorer:
             if self.goes(part):
                 yield part
 
-    # What goes
-
     def _take(
         self,
         view: View,
@@ -357,16 +335,13 @@ class Explorer:
         rest: bool = False,
         table: bool = False,
     ) -> None:
-        """Note that a part of a view goes.
-
-        Lines go whole. Blank lines after them go, too, if a blank line, the opening line of a div or
-        nothing stands before."""
+        """Record a cut, extended to whole lines and redundant blank lines."""
         own = view.text[start:end]
         kept = start + len(own.rstrip(" \t\r\n"))
         line_end = view.starts[view.number(kept - 1) + 1] if kept > start else end
         after = end if view.text[kept:line_end].strip() else line_end
         outer = view.outer_start(start)
-        if outer and self.text[outer - 1] != "\n":  # after an item's mark or words: their line stays
+        if outer and self.text[outer - 1] != "\n":  # the line of an item's mark or words stays
             stop = view.outer_end(kept)
         else:
             stop = view.outer_end(_skip_blank(view.text, start, after))
@@ -376,7 +351,7 @@ class Explorer:
 
 
 def _inner(block: Block) -> Block:
-    """Return a block of a container; a metadata block at its start is no header."""
+    """Return a container's block; metadata at its start is no header."""
     if isinstance(block, HeaderBlock):
         return MetadataBlock(
             block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
@@ -385,9 +360,7 @@ def _inner(block: Block) -> Block:
 
 
 def _skip_blank(text: str, start: int, end: int) -> int:
-    """Return the end of a range, extended over the blank lines that go with it.
-
-    They go if a blank line, the opening line of a div or nothing stands before the range."""
+    """Return the end of a range, extended over blank lines after a blank line, a div's opening line, or nothing."""
     last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
     if last.strip() and not last.lstrip().startswith(":::"):
         return end
@@ -396,7 +369,6 @@ def _skip_blank(text: str, start: int, end: int) -> int:
 
 
 def _html_attributes(text: str) -> Attributes:
-    """Return the attributes of an HTML tag, as Pandoc reads them for a div."""
     found = Attributes()
     for name, double, single, bare in _PAIR.findall(text):
         value, key = double or single or bare, name.lower()

@@ -1,9 +1,4 @@
-"""Views of the text in a container, without the marks and indentation around it.
-
-A container is a div, quote, list item, footnote, definition or HTML element. A view knows
-where each of its lines stands in the whole text. The rules are those of Pandoc's reader:
-which lines it takes into a container, and how much of their indentation it removes.
-"""
+"""Views of the text in a container, without marks and indentation, by the rules of Pandoc's reader."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from ..regions import CONTAINERS, Regions, split_fences, without_code
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _TAB = 4  # columns
-GAP = "\n"  # a line that a view has and the whole text has not
+GAP = "\n"  # a line of the view that is not in the text
 _QUOTE = re.compile(r"[ ]{0,3}>[ ]?")
 _ROMAN = "[ivxlcdm]+|[IVXLCDM]+"
 _ITEM = re.compile(
@@ -37,8 +32,9 @@ _TAG = re.compile(rf"<(?P<close>/?)(?P<name>{'|'.join(sorted(CONTAINERS))})(?=[\
 class ViewLine(NamedTuple):
     """A line of a view.
 
-    at: where its text stands in the whole text; whole: from where on it goes if the line goes
-    whole (behind the mark of a list item, which stays); is_gap: it stands in the view only."""
+    at: position in the whole text
+    whole: start of a cut of the whole line, behind an item's mark
+    """
 
     text: str
     at: int
@@ -47,10 +43,7 @@ class ViewLine(NamedTuple):
 
 
 class Tag(NamedTuple):
-    """An HTML element of a view, with its attributes as written.
-
-    Positions: its start, the end of its opening tag, the start and the end of its closing tag.
-    The last two are None if it is not closed."""
+    """An HTML element; `start` and `inside` span its opening tag, `close` and `end` the closing one."""
 
     name: str
     attributes: str
@@ -83,30 +76,28 @@ class View:
         return cls([ViewLine(line[0], line.start(), line.start()) for line in _LINE.finditer(text, lead)])
 
     def number(self, pos: int) -> int:
-        """Return the number of the line that a position lies in, from 0."""
+        """Return the index of the line at a position."""
         return min(bisect_right(self.starts, pos), len(self.lines)) - 1
 
     def outer(self, pos: int) -> int:
-        """Return where a position of the view lies in the whole text."""
+        """Return a position of the view in the whole text."""
         at = self.number(pos)
         return self.lines[at].at + pos - self.starts[at]
 
     def outer_start(self, pos: int) -> int:
-        """Return where something that goes starts in the whole text: with its line if it starts one."""
+        """Return the start of a cut in the whole text, extended over marks and blanks."""
         at = self.number(pos)
         line = self.lines[at]
         return line.whole if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
 
     def outer_end(self, pos: int) -> int:
-        """Return where something ends in the whole text.
-
-        That is the end of the line before, not the start of the next one, which has its own marks."""
+        """Return the end of a cut in the whole text, before the next line's marks."""
         while pos and self.lines[self.number(pos - 1)].is_gap:
             pos -= len(GAP)
         return self.outer(pos - 1) + 1 if pos else self.outer(0)
 
     def part(self, start: int, end: int) -> View:
-        """Return the view of the text between two positions, such as the inside of a div."""
+        """Return the view between two positions."""
         lines = []
         first = self.number(start)
         for at in range(first, self.number(max(end - 1, start)) + 1):
@@ -115,12 +106,8 @@ class View:
             lines.append(ViewLine(text, line.at + low, line.whole if not low else line.at + low))
         return View([line for line in lines if line.text], self.depth + 1)
 
-    # Containers that are made of lines
-
     def container(self, at: int) -> tuple[View, int] | None:
-        """Return the view of the container that starts with a line, and the line after it; else None.
-
-        Such containers are quotes, list items, footnotes and definitions."""
+        """Return the view of the container on a line and the next line's index, or None."""
         line = _expand(self.lines[at])
         if _QUOTE.match(line.text):
             lines = list(self._quoted(at))
@@ -134,14 +121,12 @@ class View:
         return None
 
     def _item(self, at: int, line: ViewLine, found: re.Match[str]) -> tuple[View, int]:
-        """Return the view of a list item."""
         width = _item_width(found)
         first = _cut(line, min(width, len(line.text.rstrip("\r\n"))), marked=True)
         lines = list(self._indented(at, first, width, _ITEM))
         return View(list(_set_lists_apart(lines)), self.depth + 1), at + len(lines)
 
     def _quoted(self, at: int) -> Iterator[ViewLine]:
-        """Yield the lines of a quote, lazy ones included."""
         first = at
         while at < len(self.lines):
             line = _expand(self.lines[at])
@@ -152,10 +137,7 @@ class View:
             at += 1
 
     def _indented(self, at: int, first: ViewLine, width: int, mark: re.Pattern[str]) -> Iterator[ViewLine]:
-        """Yield the lines of an item whose text is `width` columns in.
-
-        These are the first one, those that follow without a blank line up to the next `mark`, and
-        those behind blank lines that are indented as far."""
+        """Yield the lines of an item indented by `width` columns, lazy ones included."""
         yield first
         blanks: list[ViewLine] = []
         starts = bool(first.text.strip())
@@ -168,7 +150,7 @@ class View:
             inside = indent >= width
             lazy = starts and not blanks and not (_STOP.match(line.text) or mark.match(line.text))
             if not inside and not lazy:
-                return  # blank lines after it are nobody's
+                return  # blank lines before it are outside
             yield from (_cut(blank, min(width, len(blank.text.rstrip("\r\n")))) for blank in blanks)
             blanks = []
             starts = True
@@ -180,7 +162,7 @@ class View:
     # HTML
 
     def tags(self) -> dict[int, Tag]:
-        """Return the elements that are containers, by where they start; code holds none."""
+        """Return the container elements outside of code, by start."""
         if self._tags is None:
             self._tags = self._pair_tags() if "<" in self.text else {}
         return self._tags
@@ -203,15 +185,15 @@ class View:
 
 
 def _item_width(found: re.Match[str]) -> int:
-    """Return the column that an item's text starts in. After a mark and over four blanks, it starts after one."""
     marked = len(found[0].rstrip(" "))
     return len(found[0]) if 0 < len(found[0]) - marked <= _TAB else marked + 1
 
 
 def _inner_width(line: str, width: int) -> int:
-    """Return the column that the text of a list item inside a container starts in, 0 outside of such items.
+    """Return the text column of a nested list item, 0 outside of items.
 
-    line: a line of the container; width: the column for the line before."""
+    width: that of the previous line
+    """
     if width and len(line) - len(line.lstrip(" ")) >= width:
         return width
     found = _ITEM.match(line)
@@ -219,7 +201,7 @@ def _inner_width(line: str, width: int) -> int:
 
 
 def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
-    """Yield the lines of an item with a gap before lists, which need no blank line there."""
+    """Yield the lines of an item, with a gap before nested lists."""
     before, fence = "", ""
     for line in lines:
         bare = line.text.strip()
@@ -234,15 +216,12 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
-    """Return a line in an item without the few blanks before `:::`.
-
-    Pandoc sees no fence there; it is left out anyway, because the writer meant one."""
+    """Return a line without blanks before `:::`. Pandoc sees no div there, but the writer meant one."""
     found = _FENCE_IN.match(line.text)
     return _cut(line, found.end()) if found else line
 
 
 def _expand(line: ViewLine) -> ViewLine:
-    """Return a line with spaces for the tabs at its start and behind its mark."""
     if "\t" not in line.text:
         return line
     made, size = "", 0
@@ -255,6 +234,5 @@ def _expand(line: ViewLine) -> ViewLine:
 
 
 def _cut(line: ViewLine, width: int, marked: bool = False) -> ViewLine:
-    """Return a line without its first columns; `marked`: they hold the mark of an item."""
     at = max(line.at + width, line.whole)
     return ViewLine(line.text[width:], line.at + width, at if marked else line.whole)

@@ -1,4 +1,4 @@
-"""The YAML of metadata blocks: read, edited, and whose each key is.
+"""The YAML of metadata blocks: parsing, editing, ownership of keys.
 
-Imports the standard library and PyYAML, and `markdown.blocks`.
+Imports the standard library, PyYAML and `markdown.blocks`.
 """

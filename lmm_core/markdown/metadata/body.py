@@ -1,8 +1,6 @@
-"""The YAML body of a metadata block, read and edited.
+"""The YAML body of a metadata block: parsing and editing.
 
-Reading knows one extension to YAML (the chat and edit keys in `MESSAGE_KEYS`). Otherwise it
-is PyYAML's, with fewer guesses: dates, clock times and numbers that would be written back
-differently are text. Editing rewrites only the lines of the keys that change.
+Chat and edit keys extend YAML; dates, times and numbers that would not round-trip stay text.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from ..blocks import Message
 
 Value = Any
 DELETED = object()
-CLOSED = "--"  # see `dump_entry`
-WIDTH = 88  # columns after which a long value goes on in a new line, at its next blank
+CLOSED = "--"  # not allowed in HTML comments, see `dump_entry`
+WIDTH = 88  # columns at which long values are wrapped
 MAX_DEPTH = 64
 MAX_ALIASES = 20
 
@@ -35,12 +33,9 @@ _LOOKS_LIKE_KEY = re.compile(r"[\"']?[\w~?+=][^:\n#\[\]{}]{0,60}?[\"']?[ \t]*:(?
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader that keeps as text what YAML 1.1 would change (dates, `12:30`, `0123`, `1.10`).
-
-    An unknown tag is ignored, and its value read."""
+    """A safe loader that keeps `12:30`, `0123`, `1.10` and dates as text, and ignores unknown tags."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Return the value of a node: of a text, as most are, at once."""
         if node.tag == _TEXT and isinstance(node, yaml.ScalarNode):
             return node.value
         return super().construct_object(node, deep)
@@ -49,7 +44,8 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 class _Dumper(yaml.SafeDumper):
     """A safe dumper that indents list items under their key.
 
-    It is PyYAML's own, because libyaml's escapes letters outside the basic plane."""
+    Not libyaml's, which escapes letters outside the basic plane.
+    """
 
     is_closed = False
 
@@ -58,11 +54,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Return the scalar node for a text.
-
-    Text of several lines becomes a literal block if possible. Otherwise, and if it holds one of
-    Unicode's line ends, it is quoted so that they are escaped. (PyYAML always quotes inside
-    braces.) The text may be of a subclass of str, as output parsers return."""
+    """Return the node of a text, or of a subclass of str: a literal block if possible."""
     style = None
     if dumper.is_closed and CLOSED in text:
         style = '"'
@@ -76,8 +68,6 @@ _Dumper.add_multi_representer(str, _represent_text)
 
 
 class _ClosedDumper(_Dumper):
-    """The same, for text that holds no `--`."""
-
     is_closed = True
 
 
@@ -112,10 +102,12 @@ _Loader.add_constructor(None, _construct_untagged)
 
 @dataclass(slots=True)
 class Parsed:
-    """The content of a body.
+    """A parsed body.
 
-    content: the mapping, None if the body is none; error: why it cannot be read; error_line:
-    the line in the body, from 0."""
+    content: None if the body is no mapping
+    error: why it cannot be parsed
+    error_line: in the body, from 0
+    """
 
     content: dict[str, Any] | None = None
     messages: list[Message] = field(default_factory=list)
@@ -124,7 +116,7 @@ class Parsed:
 
 
 def looks_like_key(body: str) -> bool:
-    """Return True if the first line that is neither blank nor a comment looks like `key:`."""
+    """Return True if the first significant line looks like `key:`."""
     return bool(_LOOKS_LIKE_KEY.match(first_line(body)))
 
 
@@ -137,7 +129,7 @@ def first_line(body: str) -> str:
 
 
 def parse_metadata(body: str) -> Parsed:
-    """Read a body: its mapping and its messages. An empty body is an empty mapping."""
+    """Parse a body: its mapping and its messages. An empty body is an empty mapping."""
     messages, rest = split_messages(body) if _MESSAGE.search(body) else ([], body)
     try:
         content = _load(rest)
@@ -160,14 +152,11 @@ def _load(body: str) -> Any:
 
 
 def _dangerous(body: str) -> str:
-    """Return why a body must not be read, or "".
-
-    Reasons are nesting deeper than anybody writes (the C reader recurses, and would end the
-    process) and aliases that contain themselves or multiply. Checked only if the text allows it."""
+    """Return why parsing would be unsafe (crash of the recursive C parser, exponential aliases), or ""."""
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not ("*" in body and _ALIAS.search(body)):
         return ""
-    anchors: list[str | None] = []  # of the collections around an event
+    anchors: list[str | None] = []  # one per open collection
     aliases = 0
     for event in yaml.parse(body, _Loader):
         if isinstance(event, yaml.AliasEvent):
@@ -185,7 +174,7 @@ def _dangerous(body: str) -> str:
     return ""
 
 
-# What to do about the errors of PyYAML, by words of its two readers
+# Fixes for PyYAML's errors, by words of its two parsers
 _ADVICE = {
     "mapping values": "a value holds a colon: put the value in quotes",
     "start any token": "a tab, or a value that begins with a sign such as @, % or `: indent with blanks, or put the "
@@ -211,9 +200,7 @@ def _describe(error: yaml.MarkedYAMLError, body: str) -> str:
 
 
 def split_messages(body: str) -> tuple[list[Message], str]:
-    """Return the chat and edit lines of a body, and the body with those lines emptied.
-
-    The other lines keep their numbers."""
+    """Return the chat and edit lines, and the body with these emptied, so that line numbers stay valid."""
     lines = _lines(body)
     messages: list[Message] = []
     at = 0
@@ -230,14 +217,10 @@ def split_messages(body: str) -> tuple[list[Message], str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines with their ends; only LF ends a line (a CR before it belongs to the end)."""
     return re.findall(r"[^\n]*\n|[^\n]+\Z", text)
 
 
 def _message_lines(lines: list[str], at: int) -> int:
-    """Return the number of lines of the value that starts at line `at`.
-
-    It takes the blank and more-indented lines that follow; blank lines at the end do not count."""
     count = used = 1
     while at + count < len(lines):
         line = lines[at + count]
@@ -250,7 +233,6 @@ def _message_lines(lines: list[str], at: int) -> int:
 
 
 def _message_text(value: str | None, lines: list[str]) -> str | None:
-    """Return the text of a message, or None if its value is no text."""
     source = "".join(lines)
     if value is None or re.fullmatch(r"[|>][-+0-9]*(?:[ \t]+#.*)?[ \t]*", value) or _QUOTED.match(value):
         found = _yaml_value(source)
@@ -265,21 +247,19 @@ def _message_text(value: str | None, lines: list[str]) -> str | None:
 
 
 def _yaml_value(source: str) -> Any:
-    """Return the value of a one-key mapping, or `...` (Ellipsis) if it cannot be read."""
+    """Return the value of a one-key mapping, or Ellipsis if it cannot be parsed."""
     try:
         return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
     except (yaml.YAMLError, ValueError, RecursionError):
         return ...
 
 
-# Editing
-
-
 def dump_entry(key: str, value: Value, flow: bool = False, newline: str = "\n", closed: bool = False) -> str:
-    """Return one `key: value` as YAML with its line end.
+    """Return `key: value` as YAML.
 
-    Text of several lines becomes a literal block. flow: write the value on one line; closed: write
-    no `--`, which HTML comments must not hold, but an escape for its second sign."""
+    flow: on one line
+    closed: escape `--`, which HTML comments must not hold
+    """
     text = _dump_entry(key, value, flow, _Dumper)
     if closed and CLOSED in text:
         text = re.sub("(?<=-)-", r"\\x2D", _dump_entry(key, value, flow, _ClosedDumper))
@@ -299,16 +279,15 @@ def _dump(value: Value, flow: bool, dumper: type[_Dumper] = _Dumper) -> str:
         [value] if flow else value,
         Dumper=dumper, sort_keys=False, allow_unicode=True, width=1 << 30 if flow else WIDTH, default_flow_style=flow,
     )  # fmt: skip
-    # in a list, so that nothing ends the document (`...`) or looks as if it did
+    # dumped in a list, to avoid the document end `...`
     return dumped.rstrip("\n")[1:-1] if flow else dumped.removesuffix("\n")
 
 
-# A text, because it takes long to compile and few documents need it
+# A string, since compiling it is slow and rarely needed
 _UNPRINTABLE = r"[^\t\n -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 
 
 def _literal(value: str) -> bool:
-    """Return True if a text can be a literal block and reads better as one."""
     return (
         "\n" in value.rstrip("\n")
         and not value.startswith((" ", "\t", "\n"))
@@ -333,11 +312,11 @@ def edit_metadata(
     flow: frozenset[str] = frozenset(),
     closed: bool = False,
 ) -> str:
-    """Return a body with some keys set, or removed where the value is `DELETED`.
+    """Return a body with keys set or `DELETED`; other lines stay byte for byte.
 
-    All other lines stay byte for byte. Chat and edit keys can only be removed. flow: keys to
-    write on one line; closed: see `dump_entry`. Raise MarkdownError if the body is no block mapping, or if other keys
-    would not keep their values."""
+    Chat and edit keys can only be removed. flow, closed: see `dump_entry`. Raise MarkdownError if the body is no
+    block mapping, or other values would change.
+    """
     before = parse_metadata(body)
     if before.content is None:
         raise MarkdownError(before.error or "not a mapping")
@@ -359,12 +338,11 @@ def edit_metadata(
 
 
 def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
-    """Return the line of the first private key; new keys go before it so that it stays last."""
+    """Return the line of the first private key, which stays last."""
     return min((span[0] for key, span in spans.items() if key.startswith("~~")), default=None)
 
 
 def _apply(body: str, edits: list[tuple[int, int, str]], newline: str) -> str:
-    """Replace ranges of lines that do not overlap."""
     lines = _lines(body)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += newline
@@ -382,7 +360,6 @@ def _indented(entry: str, indent: int) -> str:
 
 
 def _append(body: str, added: str) -> str:
-    """Add entries after the last line that is not blank."""
     if not added:
         return body
     kept = body.rstrip(" \t\r\n")
@@ -400,11 +377,10 @@ def _check_edit(before: Parsed, text: str, changes: dict[str, Value]) -> None:
 
 
 def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
-    """Return the lines of each top-level key of a block mapping.
+    """Return first line, line after the last (from 0), and column of each top-level key.
 
-    Each is the first line, the line after the last, and the column; lines count from 0. Comments
-    and blank lines after a value are not part of it. Raise MarkdownError for a mapping in flow
-    style (`{a: 1}`)."""
+    Trailing comments and blank lines are excluded. Raise MarkdownError for flow style (`{a: 1}`).
+    """
     rest = split_messages(body)[1] if _MESSAGE.search(body) else body
     node = yaml.compose(rest, Loader=_Loader)
     if node is None:
@@ -424,15 +400,12 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
 
 
 def _line_of(ends: list[int], mark: yaml.Mark) -> int:
-    """Return the line of a mark, from 0, counted by our line ends (YAML knows more of them)."""
+    """Return the line of a mark, from 0; only LF ends a line, unlike in YAML."""
     return bisect.bisect_left(ends, mark.index)
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
-    """Return the line after a value.
-
-    Blank lines and comments at the key's own depth before the next key stay outside, unless the
-    value's own end lies behind them."""
+    """Return the line after a value, without trailing blank lines and comments."""
     inside = start + 1
     if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after

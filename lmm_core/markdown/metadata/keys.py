@@ -1,4 +1,4 @@
-"""The keys that mean something in a metadata block or header: the one table of them."""
+"""The table of keys with a meaning in metadata blocks and headers."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ Value = Literal["switch", "words", "text", "message", "other"]
 class Key(NamedTuple):
     """A key.
 
-    value: what it holds; decides: who may see a part (`markdown.visibility` says how); is_headers: it is about a whole
-    document, or stands in the headers of other programs as well, so that it is no sign of a block; is_setting: it says
-    what is done with a part, and is no property of the part in the index; is_prose: its value may not be found on a
-    page; is_ours: a mapping that has it is meant as metadata."""
+    decides: controls visibility
+    is_headers: used in headers, so no sign of a block
+    is_setting: no property in the index
+    is_prose: must not appear on a page
+    is_ours: marks a mapping as metadata
+    """
 
     name: str
     value: Value
@@ -45,11 +47,11 @@ NO_PROSE = frozenset(key.name for key in KEYS if not key.is_prose)
 DECIDING = frozenset(key.name for key in KEYS if key.decides)
 POSITIONAL = frozenset(key.name for key in KEYS if not key.is_headers)
 SWITCHES = tuple(key.name for key in KEYS if key.value == "switch")
-TEXTS = ("type", "questions", "summary")  # that a slip may be meant for
-# Keys about the text that follows; a block that has none of them may stand before nothing.
+TEXTS = ("type", "questions", "summary")  # candidates for correcting misspelled keys
+# Keys that need text below them.
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})
-# Keys that Pandoc takes from any native block of a document. A block with one of them
-# belongs to the document (references at the end, a second header), and stays.
+# Keys that Pandoc takes from any native block: such a block (references, a second header) belongs to the document and
+# stays.
 DOCUMENT_KEYS = frozenset(
     """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
@@ -57,15 +59,15 @@ DOCUMENT_KEYS = frozenset(
 
 
 def is_block_key(key: str) -> bool:
-    """Return True if a key, in any spelling, shows that a mapping is meant as a metadata block."""
+    """Return True if a key, in any spelling, marks a mapping as a metadata block."""
     return key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS
 
 
 def is_positional(key: str) -> bool:
-    """Return True if a key in a document's metadata may come from a block inside the text."""
+    """Return True if a key of document metadata may come from a block inside the text."""
     return key in POSITIONAL or key.startswith("~") or key.endswith("=")
 
 
 def is_private(key: str) -> bool:
-    """Return True if a key in a document's metadata means something to this program alone."""
+    """Return True if a key of document metadata is used only by this program."""
     return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")

@@ -1,8 +1,4 @@
-"""Metadata written as a YAML list of one-key mappings, as LM markdown writes it back.
-
-Such a list is no metadata, neither here nor for Pandoc, which prints it as a table. It is
-reported, with the mapping that should replace it.
-"""
+"""Metadata mistakenly written as a YAML list, as by LM markdown; Pandoc prints it as a table."""
 
 from __future__ import annotations
 
@@ -19,9 +15,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]", re.M)
 
 
 def listed_tables(body: str) -> Tables:
-    """Return the mappings of a body that is a list of mappings, else nothing.
-
-    (A line that would be a heading belongs to no list.)"""
+    """Return the mappings of a body that is a list of mappings, else []."""
     if not first_line(body).startswith("- ") or _HEADING.search(body):
         return []
     content = parse_metadata(f"list:\n{body}").content
@@ -30,20 +24,18 @@ def listed_tables(body: str) -> Tables:
 
 
 def is_metadata(tables: Tables) -> bool:
-    """Return True if a list is metadata beyond doubt: one-key mappings, with a key of ours."""
+    """Return True for one-key mappings with a key of this program."""
     return all(len(table) == 1 for table in tables) and any(is_block_key(str(key)) for table in tables for key in table)
 
 
 def mapping_to_paste(tables: Tables, mark: str = "") -> str:
-    """Return the message about metadata written as a list, with the mapping to write instead.
-
-    mark: the line around the mapping."""
+    """Return the error message with the mapping to paste between lines of `mark`."""
     entries = [dump_entry(str(key), value).rstrip("\n") for table in tables for key, value in table.items()]
     lines = "\n".join([mark, *entries, mark] if mark else entries)
     return f"metadata is a YAML list and has to be a mapping; put this in its place:\n{lines}"
 
 
 def not_a_mapping(body: str) -> str:
-    """Return the message about a body that is YAML but no mapping."""
+    """Return the error message for YAML that is no mapping."""
     tables = listed_tables(body)
     return mapping_to_paste(tables) if tables else "metadata has to be a YAML mapping (`key: value`)"

@@ -1,9 +1,6 @@
-"""The options under `lmm:` in metadata, and who may set each.
+"""Options under `lmm:` in metadata, and who may set them.
 
-A document may come from somebody else. It says what it is and what of it is left out of the
-notes. It names no file and no program, and keeps nothing in that others leave out. Those
-options are set by the person who runs the program: on the command line, in a defaults file,
-or in the project's configuration.
+Untrusted documents must not name files or programs, nor publish hidden parts.
 """
 
 from __future__ import annotations
@@ -14,9 +11,9 @@ from typing import Any
 from ...logging import LoggerBase
 from ..blocks import Block, MetadataBlock
 
-# Options that a document may set
+# Options that documents may set
 BY_DOCUMENT = frozenset({"annotate", "ask", "div-types", "index", "spelling"})
-# Options that it may not set, each with what to do instead
+# Options that they may not, with the alternative
 BY_PERSON = {
     "keep": "keep types by --keep or -M lmm-keep=TYPES, in config.toml ([knit] keep) or in _quarto.yml, "
     "or mark the part itself with knit: true",
@@ -26,12 +23,12 @@ BY_PERSON = {
     "source": "give -M lmm-source=FILE",
 }
 OPTIONS = BY_DOCUMENT | set(BY_PERSON)
-# Keys that one filter of a run leaves for the next, and the Quarto extension's request
+# Keys passed between the filters of a run, and the Quarto extension's request
 INTERNAL = ("lmm-chain", "lmm-text", "lmm-asked")
 
 
 def options_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that metadata holds, under `lmm:` or as `lmm-NAME`, by name."""
+    """Return the options under `lmm:` or as `lmm-NAME`, by name."""
     group = metadata.get("lmm")
     pairs = list(group.items()) if isinstance(group, Mapping) else []
     for key, value in metadata.items():
@@ -42,17 +39,17 @@ def options_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refused_in(metadata: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each option that a document's metadata may not hold."""
+    """Return a message for each option that a document may not set."""
     return [refusal(name) for name in options_in(metadata) if name in BY_PERSON]
 
 
 def refusal(name: str) -> str:
-    """Return the message about an option that a document tried to set."""
+    """Return the message for an option that a document may not set."""
     return f"`lmm-{name}` has no effect in a document, which may come from somebody else: {BY_PERSON[name]}"
 
 
 def report_refused(blocks: Iterable[Block], logger: LoggerBase) -> None:
-    """Report the options that a document's blocks may not set, each with its line."""
+    """Report the options that a document's blocks may not set."""
     for block in blocks:
         if isinstance(block, MetadataBlock):
             for message in refused_in(block.content):

@@ -1,4 +1,4 @@
-"""The owner of each key (`docs/annotate.md`, "Who owns a key")."""
+"""Ownership of keys (`docs/annotate.md`, "Who owns a key")."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 HASHES = "~~hash"
-_SHARED = "text"  # in `~~hash`: the input of all keys that say none of their own
+_SHARED = "text"  # in `~~hash`: the input hash shared by all keys
 
 
 def find_key(properties: Mapping[str, Any], key: str) -> str | None:
-    """Return the spelling of a key that counts: the first of `key=`, `key` and `~key`."""
+    """Return the first of `key=`, `key` and `~key` that exists, or None."""
     for spelling in (f"{key}=", key, f"~{key}"):
         if spelling in properties:
             return spelling
@@ -19,16 +19,15 @@ def find_key(properties: Mapping[str, Any], key: str) -> str | None:
 
 
 def digest(value: Any) -> str:
-    """Return a short hash (10 hexadecimal digits) of a value as parsed from YAML."""
-    import hashlib  # loads OpenSSL
+    """Return a short hash (10 hexadecimal digits) of a YAML value."""
+    import hashlib  # slow import: loads OpenSSL
 
     data = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.blake2b(data.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `~~hash` holds, in full: a pair for each key, the hashes of input and value; {} if it
-    is no mapping."""
+    """Return the expanded `~~hash`: the hashes of input and value for each key."""
     hashes = properties.get(HASHES)
     if not isinstance(hashes, dict):
         return {}
@@ -40,9 +39,7 @@ def read_hashes(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `~~hash` is to hold: the input that all pairs share is written once.
-
-    Anything else is left as it is."""
+    """Return the compact `~~hash`, with a shared input hash written once."""
     pairs = [pair for pair in hashes.values() if isinstance(pair, list) and len(pair) == 2]
     shared = {str(pair[0]) for pair in pairs}
     if len(pairs) < max(2, len(hashes)) or len(shared) > 1 or _SHARED in hashes:
@@ -51,10 +48,10 @@ def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
-    """Return the two hashes that `~~hash` holds for `~key`, or None.
+    """Return the hashes of input and value in `~~hash`, or None.
 
-    They are the hashes of the input and of the value that the system wrote. (Earlier versions put that of an own
-    prompt behind the first, after a hyphen.)"""
+    Earlier versions appended a custom prompt's hash to the first, after a hyphen.
+    """
     pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:
         return str(pair[0]).partition("-")[0], str(pair[1])
