@@ -1,9 +1,7 @@
-"""The command `lmm`: read arguments, call what does the work, print what comes of them.
+"""The command `lmm`: parse arguments, call other packages, print results.
 
-Messages go to standard error, data to standard output. The exit status is 0 when all is done, 1
-when something could not be done (or, with `--check`, would change), and 2 for wrong usage. May
-import everything but the filters.
-"""
+Messages go to standard error, data to standard output. Exit status: 0 for success, 1 for failure (or, with
+`--check`, for pending changes), 2 for wrong usage. May import everything but the filters."""
 
 from __future__ import annotations
 
@@ -22,12 +20,12 @@ from ..errors import ConfigError, LmmError
 from ..logging import make_output_printable, one_line, say
 from .registry import COMMANDS, GROUPS, HIDDEN, MORE
 
-# Errors that a look at how the command is used helps with
+# Errors for which the usage line helps
 _ABOUT_USAGE = (click.MissingParameter, click.NoSuchOption, click.BadOptionUsage, click.BadArgumentUsage)
 
 
 class _Failure(click.ClickException):
-    """An error as it is printed. usage: how the command is used, if that helps."""
+    """An error to print, with an optional usage line."""
 
     def __init__(self, message: str, usage: str = "") -> None:
         super().__init__(message)
@@ -42,16 +40,14 @@ class _Failure(click.ClickException):
 
 
 class _WrongUsage(_Failure):
-    """An error of the person who typed the command."""
+    """A usage error."""
 
     exit_code = 2
 
 
 @contextmanager
 def _errors_in_sentences() -> Iterator[None]:
-    """Turn the errors of a command into those that are printed, safe for a terminal.
-
-    Wrong settings are wrong usage; other errors of ours, and those of files, are things that could not be done."""
+    """Convert errors to printable ones: ConfigError to wrong usage, our other errors and OSError to failures."""
     try:
         yield
     except ConfigError as error:
@@ -59,11 +55,13 @@ def _errors_in_sentences() -> Iterator[None]:
     except LmmError as error:
         raise _Failure(str(error)) from None
     except OSError as error:
-        if not error.filename:  # of the output, or `| head` has had enough: see `main`
+        if not error.filename:  # an output error, or `| head` has closed the pipe: see `main`
             raise
         raise _Failure(f"{error.filename}: {error.strerror}") from None
     except click.ClickException as error:
-        if isinstance(error, _Failure) or type(error).__name__ == "NoArgsIsHelpError":  # that of click 8.2 is the help
+        if (
+            isinstance(error, _Failure) or type(error).__name__ == "NoArgsIsHelpError"
+        ):  # click 8.2 raises the latter to show help
             raise
         context = error.ctx if isinstance(error, _ABOUT_USAGE) else None
         failure = _WrongUsage if isinstance(error, click.UsageError) else _Failure
@@ -71,7 +69,7 @@ def _errors_in_sentences() -> Iterator[None]:
 
 
 class _GroupedCommands(click.Group):
-    """Commands that are imported when they are used, and listed by what a person wants to do."""
+    """A group that imports commands lazily and lists them by purpose."""
 
     def make_context(self, *args: Any, **options: Any) -> click.Context:
         with _errors_in_sentences():
@@ -85,14 +83,14 @@ class _GroupedCommands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        # Only the module of the command that is called is imported: start-up is part of the user's wait
+        # Import only the called command's module, for a fast start
         if cmd_name not in COMMANDS:
             return None
         found = vars(import_module(f".commands.{COMMANDS[cmd_name].module}", __name__)).values()
         return next(one for one in found if isinstance(one, click.Command) and one.name == cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["all"] = "--all" in args  # --help is done before options after it are read
+        ctx.meta["all"] = "--all" in args  # --help is processed before later options
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -126,10 +124,9 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command `lmm`."""
     end_quickly()
     make_output_printable()
-    if sys.platform == "win32":  # otherwise, its old consoles print the codes of styles
+    if sys.platform == "win32":  # old consoles print ANSI codes literally
         import_module("colorama").just_fix_windows_console()
     try:
         try:
@@ -137,8 +134,8 @@ def main() -> None:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
-    except OSError as error:  # a command catches those of which it can say more
-        if not isinstance(error, BrokenPipeError):  # `| head` has had enough
+    except OSError as error:  # commands catch errors that they can explain better
+        if not isinstance(error, BrokenPipeError):  # `| head` has closed the pipe
             say(one_line(f"lmm: {error.filename or 'standard output'}: {error.strerror}"), err=True)
-        sys.stdout = None  # otherwise Python tries to write the rest when it ends, and fails again
+        sys.stdout = None  # keeps Python from flushing at exit and failing again
         sys.exit(1)

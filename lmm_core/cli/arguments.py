@@ -1,4 +1,4 @@
-"""The arguments and options that several commands have, and how they are checked."""
+"""Define shared arguments and options, and validate them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..settings.project import Project
     from ..settings.quarto_inputs import DocumentFinder
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts that nobody else reaches
+LOOPBACK = ("127.0.0.1", "localhost", "::1")  # hosts unreachable from other machines
 Result = TypeVar("Result")
 Command = Callable[..., None]
 
@@ -36,7 +36,7 @@ def _finder(_context: click.Context, _option: click.Parameter, patterns: tuple[s
     return DocumentFinder(patterns)
 
 
-# A command gets the finder for `find_documents`
+# Passed on to `find_documents`
 exclude_option = click.option(
     "--exclude", "finder", multiple=True, metavar="PATTERN", callback=_finder,
     help="Leave documents of folders out: drafts/, *.draft.md (repeatable).",
@@ -44,26 +44,26 @@ exclude_option = click.option(
 
 
 def folders_argument(command: Command) -> Command:
-    """Add the files and folders that a command works on, and what is left out of the folders."""
+    """Add the paths argument and --exclude."""
     return paths_argument(exclude_option(command))
 
 
 def writing_options(command: Command) -> Command:
-    """Add the files and options of a command that writes into the documents."""
+    """Add the arguments of a command that writes into documents."""
     check = click.option("--check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
     diff = click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
     return folders_argument(check(diff(json_option(command))))
 
 
 def asking_options(command: Command) -> Command:
-    """Add the options of a command that asks a model."""
+    """Add the options of a command that calls a model."""
     model = click.option("--model", default="", metavar="SPEC", help="The model to ask, as source/model.")
     jobs = click.option("--jobs", type=click.IntRange(1), metavar="N", help="Requests at the same time (16).")
     return model(jobs(quiet_option(command)))
 
 
 def output_option(*names: str, help: str, folder: bool = False) -> Callable[[Command], Command]:
-    """Return an option that names an output; `-` is standard output."""
+    """Return an option for an output file; `-` is standard output."""
     kind = click.Path(dir_okay=folder, path_type=Path)
     return click.option(*names, type=kind, metavar="FILE", callback=_standard_output, help=help)
 
@@ -81,18 +81,17 @@ def find_documents(
     endings: Sequence[str] = SUFFIXES,
     finder: DocumentFinder | None = None,
 ) -> list[Path]:
-    """Return the documents that are named, or that lie in a folder that is named; see `DocumentFinder`.
+    """Return the documents among paths, see `DocumentFinder`.
 
-    logger: is told what is left out of a folder, None to leave that unsaid; endings: of
-    documents. Raise UsageError for a path that does not exist or is no document, and for settings
-    that cannot be read."""
+    logger: reports skipped files, None for silence
+    Raise UsageError for a missing path, another type of file, or unreadable settings."""
     from ..settings.quarto_inputs import DocumentFinder
 
     return _found(lambda: (finder or DocumentFinder()).find(paths, logger, endings))
 
 
 def find_all_documents(paths: tuple[Path, ...], logger: LoggerBase, endings: Sequence[str] = SUFFIXES) -> list[Path]:
-    """Return what `find_documents` does, and the documents that their project leaves out. Raise UsageError."""
+    """Return documents as `find_documents` does, including those excluded by their project. Raise UsageError."""
     from ..markdown.files import find_markdown
 
     return _found(lambda: find_markdown(list(paths), logger, endings))
@@ -106,7 +105,7 @@ def _found(find: Callable[[], list[Path]]) -> list[Path]:
 
 
 def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str], **rules: Any) -> None:
-    """Raise UsageError, before any work, if an output may not be written; see `check_output`."""
+    """Raise UsageError, before any work, if `check_output` refuses an output."""
     from ..files.outputs import check_output
 
     try:
@@ -118,7 +117,7 @@ def check_written(output: Path, inputs: Iterable[Path], endings: Collection[str]
 
 
 def check_text(output: Path, text: str) -> None:
-    """Raise UsageError if a text may not replace what is in a file; see `check_replaced`."""
+    """Raise UsageError if `check_replaced` refuses to replace a file's content."""
     from ..files.outputs import check_replaced
 
     try:
@@ -129,7 +128,7 @@ def check_text(output: Path, text: str) -> None:
 
 @contextmanager
 def needs_extra(extra: str) -> Iterator[None]:
-    """Explain how to install a package, by an extra of ours, if its import fails within the block."""
+    """Explain how to install an optional package if its import fails in the block."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -139,21 +138,20 @@ def needs_extra(extra: str) -> Iterator[None]:
         raise click.ClickException(message) from None
 
 
-# The project that is meant
+# Projects
 
 
 def project_at(path: Path | None) -> Project:
-    """Return the project of a file, or of the working folder. Raise ConfigError."""
+    """Return the project of a file or of the working folder. Raise ConfigError."""
     from ..settings.project import load_project
 
     return load_project(path)
 
 
 def searched_project() -> Project:
-    """Return the project whose index is searched from the working folder. Raise ConfigError and UsageError.
+    """Return the project whose index is searched: the current one, or a single subproject with an index.
 
-    If the working folder's project has no index, that is the project just below which has one:
-    `lmm index book` puts the index there if the book is a project of its own."""
+    `lmm index book` writes to the index of `book` if that is a project. Raise ConfigError and UsageError."""
     project = project_at(Path.cwd() / "-")
     storage = project.storage
     if storage.memory or storage.url or (project.root / storage.folder).exists():

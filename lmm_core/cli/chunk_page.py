@@ -1,4 +1,4 @@
-"""A page that shows chunks: where each begins and ends, and what is embedded of it."""
+"""Render chunks as an HTML page, with their boundaries and embedded text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def chunk_page(chunks: Sequence[Chunk]) -> str:
-    """Return the page as HTML that needs no other file."""
+    """Return the page as self-contained HTML."""
     sizes = sorted(len(chunk.content) for chunk in chunks) or [0]
     summary = f"{len(chunks)} chunks; characters: {sizes[0]} to {sizes[-1]}, median {sizes[len(sizes) // 2]}"
     page = Template(Path(__file__).with_name("chunk_page.html").read_text(encoding="utf-8"))

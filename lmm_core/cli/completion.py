@@ -1,4 +1,4 @@
-"""Completion of our commands in shells: click's scripts, put where each shell looks for them."""
+"""Install click's shell completion scripts."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from ..files.writing import write_file
 
 PROGRAM = "lmm"
 SHELLS = ("bash", "zsh", "fish")
-_VARIABLE = "_LMM_COMPLETE"  # by which the scripts ask for completions
+_VARIABLE = "_LMM_COMPLETE"  # read by the scripts
 
 
 def find_shell() -> str:
-    """Return the name of the user's shell, "" if it is none that we complete in."""
+    """Return the user's shell, "" if unsupported."""
     name = Path(os.environ.get("SHELL", "")).name
     return name if name in SHELLS else ""
 
 
 def script(shell: str) -> str:
-    """Return the script that makes a shell complete our commands."""
+    """Return the completion script of a shell."""
     from click.shell_completion import get_completion_class
 
     from . import cli
 
     found = get_completion_class(shell)
     assert found is not None, shell
-    # The text alone: `source()` of click starts a bash to see its version
+    # click's `source()` would start bash to check its version
     completer = found(cli, {}, PROGRAM, _VARIABLE)
     return completer.source_template % completer.source_vars()
 
 
 def install_script(shell: str) -> Path:
-    """Write the script to the place where the shell looks for it, and return that. Raise OutputError if
-    there is a file that is none of ours, and OSError."""
+    """Write the script where the shell looks for it, and return the path.
+
+    Raise OutputError for a file of another program, and OSError."""
     place = script_place(shell)
     text = script(shell)
     if place.is_file() and _VARIABLE not in place.read_text("utf-8", "replace"):
@@ -48,7 +49,7 @@ def install_script(shell: str) -> Path:
 
 
 def script_place(shell: str) -> Path:
-    """Return the user's file for completions of `lmm`."""
+    """Return the path of the user's completion script."""
     data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     if shell == "bash":
         folder = os.environ.get("BASH_COMPLETION_USER_DIR")
@@ -61,7 +62,7 @@ def script_place(shell: str) -> Path:
 
 
 def hint(shell: str, place: Path) -> str:
-    """Return what the person has to know or do now."""
+    """Return instructions for after the installation."""
     if shell == "fish":
         return "fish reads it when it completes lmm."
     if shell == "bash":

@@ -1,4 +1,4 @@
-"""Print what changes in a file as a unified diff."""
+"""Print unified diffs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ _STYLES = {"+++ ": "bold green", "--- ": "bold red", "+": "green", "-": "red", "
 
 
 def print_diff(name: str, before: str | None, after: str | None) -> None:
-    """Print the change of a text, where None means that there is no file.
-
-    A file or pipe gets the diff as it is; a terminal gets colours, and invisible characters
-    as escapes."""
+    """Print the change of a text, None for a missing file; a terminal gets colours and escapes."""
     on_terminal = sys.stdout.isatty()
     for line in diff_lines(name, before, after):
         if on_terminal:
@@ -36,8 +33,6 @@ def diff_lines(name: str, before: str | None, after: str | None) -> Iterator[str
 
 
 def _lines(text: str) -> list[str]:
-    """Return lines without their ends, but the last one with a line feed if the text has none there.
-
-    So a missing line feed at the end is a difference, and can be told from the others."""
+    """Return lines without ends, but mark a last line without line feed, so that it shows as a difference."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]

@@ -1,4 +1,4 @@
-"""Find out what the machine and the project have of what is needed, and say what to do about the rest."""
+"""Check the machine and the project, with advice for each problem."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ from ..settings.quarto_project import project_file
 if TYPE_CHECKING:
     from ..models.openai.trial import Trial
 
-PANDOC = "pypandoc_binary"  # the package that brings a pandoc
+PANDOC = "pypandoc_binary"  # package containing pandoc
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")
-SECONDS_ONLINE = 30.0  # for an answer: a server on this machine may have to load its model first
+SECONDS_ONLINE = 30.0  # a local server may have to load its model first
 
 
 @dataclass(frozen=True, slots=True)
 class MachineFinding:
-    """One thing that was looked for; `advice` says what to do if it is missing.
-
-    optional: lmm works without it."""
+    """A check's result. optional: lmm works without it."""
 
     what: str
     found: str
@@ -47,9 +45,9 @@ class MachineFinding:
 
 
 def examine(online: bool = False) -> list[MachineFinding]:
-    """Return all findings for the working folder, in the order in which a person needs them.
+    """Return all results for the working folder, in order of importance.
 
-    online: ask each configured model for one token, and wait at most 30 seconds for it."""
+    online: request one token from each configured model"""
     return [
         MachineFinding("lmm", f"{__version__}, Python {sys.version.split()[0]}"),
         _pandoc(),
@@ -60,7 +58,7 @@ def examine(online: bool = False) -> list[MachineFinding]:
 
 
 def _project(online: bool) -> list[MachineFinding]:
-    """Find out which model has which role in the project, whether it can be asked, and what is indexed."""
+    """Check the project's models and index."""
     try:
         project = load_project(None)
     except ConfigError as error:
@@ -83,9 +81,7 @@ def _project(online: bool) -> list[MachineFinding]:
 
 
 def _quarto(root: Path) -> list[MachineFinding]:
-    """Find out what is set up if the project is one of Quarto's; the advice is lines to paste.
-
-    Where Quarto is not installed, pandoc renders the project, and nothing of this is needed."""
+    """Check the setup of a Quarto project; optional without Quarto, since pandoc renders then."""
     if project_file(root) is None:
         return []
     from ..quarto.check import check_project
@@ -95,7 +91,7 @@ def _quarto(root: Path) -> list[MachineFinding]:
 
 
 def _index(project: Project, online: bool) -> MachineFinding:
-    """Find out what is in the index; a server is only asked with `online`."""
+    """Check the index; a server is only contacted with `online`."""
     if project.storage.url and not online:
         address = shown_address(project.storage.url)
         return MachineFinding("index", f"{address}: not asked", False, True, "`lmm index --info` asks the server")
@@ -111,7 +107,7 @@ def _index(project: Project, online: bool) -> MachineFinding:
 
 
 def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
-    """Ask each model of the roles that is on a server, once and all at the same time."""
+    """Request a token from each remote model once, concurrently."""
     import asyncio
 
     from ..models.chat import run
@@ -135,7 +131,7 @@ def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFind
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
-    """Find out what a model does in a role, and whether it can."""
+    """Check the model of a role."""
     if name.source == STAND_IN:
         does = "takes questions and summaries from the text itself, makes nothing up; no model, no key, no network"
         if role == "minor":
@@ -186,14 +182,14 @@ def _pandoc() -> MachineFinding:
 
 
 def path_command(folder: Path) -> str:
-    """Return a command that puts a folder on PATH, for the shell that people use here (on Windows: PowerShell)."""
+    """Return a command that adds a folder to PATH (on Windows for PowerShell)."""
     if sys.platform == "win32":
         return f'$env:PATH = "{folder};$env:PATH"'
     return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """Return the version of a pandoc; (0,) if it does not run."""
+    """Return the version of pandoc, (0,) if it does not run."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
         return tuple(int(part) for part in done.stdout.split()[1].split(".")[:3])

@@ -1,4 +1,4 @@
-"""Work on many documents at the same time, and report what became of each."""
+"""Process many documents concurrently and report the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .reports import ReportPrinter, cost, print_json, report_failure
 from .running import run
 from .session import SavedFiles
 
-WOULD = "would be "  # how `--check` and `--diff` begin what they say
+WOULD = "would be "  # prefix with `--check` and `--diff`
 FILES_AT_ONCE = 16
 NO_TALLIES: Mapping[Path, Tally] = MappingProxyType({})
 NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
@@ -35,7 +35,7 @@ NO_DETAILS: Mapping[Path, str] = MappingProxyType({})
 
 @dataclass
 class FileOutcome:
-    """The result for one file."""
+    """Result for a file."""
 
     path: str
     changed: bool = False
@@ -43,7 +43,7 @@ class FileOutcome:
 
 
 async def work_file(path: Path, work: Work, logger: ReportPrinter) -> tuple[MarkdownFile, str] | None:
-    """Return a file and its text after some work, or None if it cannot be read, which is reported."""
+    """Return a file and its processed text, or None after a reported failure."""
     try:
         file, blocks = await work_on(path, work, logger)
     except (OSError, MarkdownError) as error:
@@ -65,11 +65,11 @@ def rewrite(
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
 ) -> None:
-    """Do some work on the blocks of all files, write each as soon as it is done, and exit.
+    """Process the blocks of all files, write each file when ready, and exit.
 
-    done: a participle for what happens to a file ("annotated"); tallies: of the files' sections,
-    once they are done; details: said of the files that changed. With `check`, the exit status is 1 if a file
-    would change."""
+    done: participle for the report ("annotated")
+    tallies, details: shown for changed files
+    With `check`, the exit status is 1 if a file would change."""
     if as_json and diff:
         raise click.UsageError("--json and --diff exclude each other")
 
@@ -100,9 +100,9 @@ def for_each(
     details: Mapping[Path, str] = NO_DETAILS,
     finder: DocumentFinder | None = None,
 ) -> list[FileOutcome]:
-    """Do `one` on all files, many at the same time, and print what became of them.
+    """Run `one` on all files concurrently, print the results, and close the models.
 
-    `one` returns True if it changed the file; `verb` says how; see `rewrite`. The models are closed."""
+    one: returns True if it changed the file; verb: see `rewrite`"""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
     outcomes = run(_work_on_all(files, one, quiet, models))
@@ -133,7 +133,7 @@ def _print_outcomes(
 
 
 def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> str:
-    """Return what became of a file that changed. Only its header may have, and sections may have failed."""
+    """Return the status of a changed file, noting failed sections or a change of the header only."""
     tally = tallies.get(Path(outcome.path))
     if tally is None or (tally.written and not tally.failed):
         return verb
@@ -168,7 +168,7 @@ async def _work_on_all(
 
 
 async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: ReportPrinter) -> bool:
-    """Do some work on the blocks of a watched file, and write it. Return True if it changed."""
+    """Process and write a watched file. Return True if it changed."""
     file, blocks = await work_on(path, work, logger)
     text = serialize_blocks(blocks)
     if text != file.text:
@@ -178,7 +178,7 @@ async def rewrite_saved(path: Path, work: Work, files: SavedFiles, logger: Repor
 
 
 def print_warnings(outcome: FileOutcome) -> None:
-    """Print what a quiet run has found besides errors: mistakes in a file, and what may be wrong."""
+    """Print the warnings of a quiet run."""
     printer = ReportPrinter()
     for report in outcome.reports:
         if report["level"] == "warning":
@@ -186,5 +186,5 @@ def print_warnings(outcome: FileOutcome) -> None:
 
 
 def exit_with_outcomes(outcomes: list[FileOutcome]) -> None:
-    """Exit, with 1 if an error was reported for a file and 0 otherwise."""
+    """Exit with 1 if an error was reported."""
     sys.exit(1 if any(report["level"] == "error" for outcome in outcomes for report in outcome.reports) else 0)

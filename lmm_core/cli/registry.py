@@ -1,7 +1,6 @@
-"""The commands of `lmm`, with what the list of them says of each.
+"""List the commands of `lmm`, so that `lmm --help` imports none.
 
-The list stands here so that `lmm --help` imports no command. A test compares it with the commands' own help.
-"""
+A test compares the texts with the commands' own help."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import NamedTuple
 
 
 class Registered(NamedTuple):
-    """A command: its module in `commands`, and the first sentence of its help, which fits on a line."""
+    """A command: its module in `commands`, and the first sentence of its help."""
 
     module: str
     help: str
@@ -61,6 +60,6 @@ MORE: dict[str, Registered] = {
     "import": Registered("importing", "Make markdown of Word, slides, web pages and PDF."),
     "llmd": Registered("llmd", "Work with a model on a project in one document."),
 }
-# For the scripts of the Quarto extension, not for people
+# For the scripts of the Quarto extension
 HIDDEN = {"quarto": Registered("course", "Do what the Quarto extension calls before and after a render.")}
 COMMANDS = {name: command for commands in [*GROUPS.values(), MORE, HIDDEN] for name, command in commands.items()}

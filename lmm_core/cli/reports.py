@@ -1,4 +1,4 @@
-"""Print reports, results and progress while a command works."""
+"""Print reports, results and progress."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from ..markdown.files import MarkdownFile
     from ..settings.models import Models
 
-BAR_AFTER = 1.0  # seconds of work before a progress bar is shown
+BAR_AFTER = 1.0  # seconds until a progress bar appears
 
 
 class ReportPrinter(ListLogger):
-    """Prints each report at once on standard error, and counts them. If it is quiet, it prints only errors."""
+    """Prints reports on standard error and counts them. quiet: only errors."""
 
     def __init__(self, quiet: bool = False) -> None:
         super().__init__()
         self.quiet = quiet
 
     def report(self, report: Report) -> None:
-        """Print a report, after the place that it is about."""
+        """Print a report after its location."""
         super().report(report)
         if self.quiet and report.level != "error":
             return
@@ -42,12 +42,11 @@ class ReportPrinter(ListLogger):
 
 
 def warn(message: str) -> None:
-    """Print a warning on standard error."""
     ReportPrinter().warning(message)
 
 
 def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPrinter) -> None:
-    """Report that work on a file failed. Raise BrokenPipeError: after `| head`, nothing can be shown of any file."""
+    """Report a failure on a file. Raise BrokenPipeError, after which nothing can be printed."""
     if isinstance(error, BrokenPipeError):
         raise error
     if isinstance(error, OSError):
@@ -57,7 +56,7 @@ def report_failure(error: OSError | MarkdownError, path: Path, logger: ReportPri
 
 
 def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
-    """Return a file, or None if it cannot be read, which is reported."""
+    """Return a file, or None after a reported failure."""
     from ..markdown.files import read_markdown
 
     try:
@@ -68,25 +67,24 @@ def load(path: Path, logger: ReportPrinter) -> MarkdownFile | None:
 
 
 def shorten(path: Path) -> Path:
-    """Return a path as it is typed from the working folder, if it lies in there."""
+    """Return a path relative to the working folder if it is inside."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def exit_with_status(logger: ReportPrinter) -> NoReturn:
-    """Exit, with 1 if an error was reported and 0 otherwise."""
+    """Exit with 1 if an error was reported."""
     sys.exit(1 if logger.count("error") else 0)
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
     put(as_json(value, indent=2) + "\n")
 
 
 def cost(models: Models | None, began: float) -> str:
-    """Return how much the models were asked, for the closing line, or "" if they were not.
+    """Return the usage of models for the closing line, "" for none.
 
-    began: when the work began, by `time.monotonic()`."""
+    began: start, by `time.monotonic()`"""
     usage = models.usage if models else None
     if usage is None or not (usage.requests or usage.cached):
         return ""
@@ -94,9 +92,7 @@ def cost(models: Models | None, began: float) -> str:
 
 
 class ProgressBar:
-    """A progress bar on standard error, shown on a terminal when work takes longer than a second.
-
-    label: what stands before it."""
+    """A progress bar on a terminal's standard error, shown if work takes longer than a second."""
 
     def __init__(self, quiet: bool, label: str = "sections") -> None:
         self.label = label
@@ -123,7 +119,6 @@ class ProgressBar:
         self.add(1)
 
     def add(self, count: int) -> None:
-        """Note that so many more are done."""
         self.done += count
         if self.bar is not None:
             self.bar.update(count)
@@ -133,13 +128,13 @@ class ProgressBar:
 
 
 class TerminalScreen:
-    """A terminal on which one answer at a time is shown as it comes; see `Screen`."""
+    """A terminal that streams one answer at a time; see `Screen`."""
 
     def __init__(self, quiet: bool) -> None:
         self.free = not quiet and sys.stderr.isatty()
 
     def begin(self, question: str) -> Callable[[str], None] | None:
-        """Take the screen for the answer to a question. Return what shows a part of it, or None if it is taken."""
+        """Reserve the screen. Return a function that prints a part of the answer, or None if it is taken."""
         if not self.free:
             return None
         self.free = False
@@ -147,6 +142,6 @@ class TerminalScreen:
         return lambda part: say(part, err=True, nl=False)
 
     def end(self) -> None:
-        """Leave the screen to another answer."""
+        """Release the screen."""
         say("", err=True)
         self.free = True

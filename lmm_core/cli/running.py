@@ -1,4 +1,4 @@
-"""Run asynchronous work, with the index open for it, and report its failure."""
+"""Run asynchronous work with an open index, and report failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of asynchronous work. Ctrl-C exits with 130."""
+    """Return the result of a coroutine. Ctrl-C exits with 130."""
     import asyncio
 
     try:
@@ -29,9 +29,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors: type[Exception]) -> Result | None:
-    """Return the result of work with a store and models.
-
-    None means that it failed with one of their errors or one of `errors`, which is reported."""
+    """Return the result, or None after reporting a StoreError, ModelError or one of `errors`."""
     from ..errors import StoreError
 
     kinds: tuple[type[Exception], ...] = (StoreError, ModelError, *errors)
@@ -45,7 +43,7 @@ def run_or_report(work: Coroutine[Any, Any, Result], logger: LoggerBase, *errors
 def with_library(
     project: Project, models: Models, work: Callable[[Library], Awaitable[Result]], logger: LoggerBase
 ) -> Result | None:
-    """Return the result of work on the project's index, which is open meanwhile, or None if it failed."""
+    """Return the result of work with the project's index open, or None after a reported failure."""
     from ..errors import RetrieveError
     from ..retrieve.library import Library
 

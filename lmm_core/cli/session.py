@@ -1,4 +1,4 @@
-"""Sessions, which Ctrl-C ends: a person's questions, one after another, and files each time they are saved."""
+"""Run sessions until Ctrl-C: questions on standard input, or files being saved."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ SECONDS_BETWEEN_LOOKS = 0.3
 
 
 async def read_questions(library: Library, prompt: Callable[[], None]) -> AsyncIterator[str]:
-    """Yield the lines of standard input that are not blank, until its end or Ctrl-C.
+    """Yield non-blank lines of standard input until its end or Ctrl-C.
 
-    While a line is awaited, other processes (`lmm index`) can have the index. prompt: is
-    called before each line that a person types."""
+    While waiting, the index is released to other processes (`lmm index`).
+    prompt: called before reading from a terminal"""
     while (line := await _next_line(library, prompt)) is not None:
         if line.strip():
             yield line.strip()
 
 
 async def _next_line(library: Library, prompt: Callable[[], None]) -> str | None:
-    """Return a line of standard input, or None at its end and after Ctrl-C."""
+    """Return the next line, or None at the end and after Ctrl-C."""
     library.release()
-    if sys.stdin is None:  # it is closed
+    if sys.stdin is None:  # closed
         return None
     if sys.stdin.isatty():
         prompt()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own would wait for the line
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's handler would wait for the line
     try:
         line = sys.stdin.readline()
     except KeyboardInterrupt:
@@ -53,7 +53,7 @@ async def _next_line(library: Library, prompt: Callable[[], None]) -> str | None
 
 
 async def until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
-    """Do some work that Ctrl-C stops, without stopping anything else. Return True if it was pressed."""
+    """Run work that Ctrl-C cancels. Return True if it did."""
     task = asyncio.ensure_future(work)
     loop, pressed = asyncio.get_running_loop(), False
 
@@ -68,16 +68,16 @@ async def until_ctrl_c(work: Coroutine[Any, Any, None]) -> bool:
     finally:
         signal.signal(signal.SIGINT, before)
     if not task.cancelled():
-        task.result()  # raises what went wrong
+        task.result()  # raises the task's error
     return pressed
 
 
-# Files that are saved
+# Saved files
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The documents that were saved since the last look, and those that are gone, or left out since."""
+    """Documents saved, or deleted or excluded, since the last look."""
 
     paths: list[Path]
     gone: list[Path] = field(default_factory=list)
@@ -85,10 +85,10 @@ class Saved:
 
 @dataclass
 class SavedFiles:
-    """The documents among files and folders that are saved while a program goes on.
+    """Watches documents for changes.
 
-    paths: those that do not exist yet are looked for again and again. written: what the program itself
-    wrote into documents, which is no news; it tells so here."""
+    paths: may not exist yet
+    written: the program's own output, which is not reported"""
 
     paths: Sequence[Path]
     finder: DocumentFinder = field(default_factory=DocumentFinder)
@@ -96,19 +96,19 @@ class SavedFiles:
     written: dict[Path, bytes] = field(default_factory=dict)
     _stamps: dict[Path, tuple[int, int]] = field(default_factory=dict, init=False)
     _documents: list[Path] = field(default_factory=list, init=False)
-    _away: set[Path] = field(default_factory=set, init=False)  # documents that the last look did not find
-    _waiting: Saved = field(default_factory=lambda: Saved([]), init=False)  # what was not reported yet
+    _away: set[Path] = field(default_factory=set, init=False)  # missing at the last look
+    _waiting: Saved = field(default_factory=lambda: Saved([]), init=False)  # not reported yet
 
     def look(self) -> Saved | None:
-        """Return what was saved since the last look (at first, everything), None if nothing was.
+        """Return changes since the last look (at first, all documents), or None.
 
-        Raise ConfigError and QuartoError; what was saved is then reported by a later look."""
+        Raise ConfigError and QuartoError; a later look then reports the changes."""
         there = [path for path in self.paths if path.exists()]
-        # taken before the work, so that what is saved meanwhile is noticed, too
+        # before the work, to notice concurrent saves
         stamps = {path: stamp for path in self._walked(there) if (stamp := _stamp(path)) is not None}
         saved = [path for path in stamps if self._stamps.get(path) != stamps[path] and not self._is_own(path)]
         away = {path for path in self._documents if path not in stamps}
-        gone = away & self._away  # an editor that replaces a file takes it away for a moment
+        gone = away & self._away  # missing twice: an editor removes a file briefly when replacing it
         self._away = away - gone
         self._stamps = {path: stamp for path, stamp in (self._stamps | stamps).items() if path not in gone}
         self._documents = [path for path in self._documents if path not in gone]
@@ -116,18 +116,20 @@ class SavedFiles:
         return self._report(there) if saved or gone else None
 
     def postpone(self, saved: Saved) -> None:
-        """Report something again when the next document is saved: the work on it failed."""
+        """Report again with the next change, after failed work."""
         self._waiting.paths.extend(saved.paths)
         self._waiting.gone.extend(saved.gone)
 
     def _walked(self, there: Sequence[Path]) -> Iterable[Path]:
         try:
             return dict.fromkeys([*find_markdown(list(there), endings=self.endings), *self._documents])
-        except FileNotFoundError:  # it is just being replaced
+        except FileNotFoundError:  # being replaced
             return self._documents
 
     def _report(self, there: Sequence[Path]) -> Saved | None:
-        found = replace(self.finder).find(there, endings=self.endings)  # anew, since settings may have changed
+        found = replace(self.finder).find(
+            there, endings=self.endings
+        )  # a new finder, because settings may have changed
         self._stamps = {path: stamp for path in found if (stamp := _stamp(path)) is not None} | self._stamps
         before, waiting = self._documents, self._waiting
         paths = [path for path in found if path in waiting.paths or path not in before]
@@ -137,7 +139,7 @@ class SavedFiles:
         return saved if saved.paths or saved.gone else None
 
     def _is_own(self, path: Path) -> bool:
-        """Return True if a file holds what the program itself wrote."""
+        """Return True if a file holds the program's own output."""
         try:
             return path in self.written and path.read_bytes() == self.written.pop(path)
         except OSError:
@@ -145,7 +147,7 @@ class SavedFiles:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Return what changes when a file is saved, or None if it is just being replaced."""
+    """Return a file's state, or None while it is being replaced."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -154,9 +156,9 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def at_every_save(files: SavedFiles, work: Callable[[Saved], bool]) -> None:
-    """Do some work on all documents, then on those that are saved, until Ctrl-C.
+    """Process all documents, then saved ones, until Ctrl-C, in spite of errors.
 
-    work: returns False if it failed, and is then done again at the next save. Errors end nothing."""
+    work: returns False on failure, and is repeated at the next save"""
     waits = False
     try:
         while True:
@@ -179,12 +181,12 @@ def say_at(message: str) -> None:
 
 
 def is_done(work: Callable[[], object]) -> bool:
-    """Do some work in a loop that errors shall not end. Return False if it failed; Ctrl-C ends the loop."""
+    """Run work in a loop that survives errors. Return False on failure; Ctrl-C ends the loop."""
     try:
         work()
-    except (click.UsageError, ConfigError) as error:  # a half-typed one, or a file that is just being replaced
+    except (click.UsageError, ConfigError) as error:  # a half-typed configuration, or a file being replaced
         say(str(error), err=True)
         return False
-    except SystemExit:  # stopped by Ctrl-C, which has been said
+    except SystemExit:  # Ctrl-C, already reported
         raise KeyboardInterrupt from None
     return True

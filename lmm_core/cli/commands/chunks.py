@@ -1,4 +1,4 @@
-"""The command `lmm chunks`: the chunks of documents as they would be indexed."""
+"""The command `lmm chunks`: preview the chunks of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands for courses and their sites: make them, and look for leaks."""
+"""The commands for courses and their sites, and the leak check."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...quarto.leaks import Findings
     from ...quarto.options import AskBoxSettings
 
-_STEPS = ("check", "annotate", "render", "leaks", "index", "site")  # those of lmm_core.course.run, not imported yet
+_STEPS = ("check", "annotate", "render", "leaks", "index", "site")  # as in lmm_core.course.run, which is imported later
 _folder = click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 
 
@@ -118,10 +118,9 @@ def course(folder: Path, output: Path | None, steps: str | None, no_quarto: bool
 
 
 def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
-    """Run steps, and print what came of each.
+    """Run steps and print their results, in the course's folder.
 
-    The course's folder is the working folder meanwhile: without a config.toml, `_quarto.yml` or `.git`,
-    that is where its index belongs."""
+    Without a config.toml, `_quarto.yml` or `.git`, the index belongs into the working folder."""
     from ...course.run import run_steps
 
     done = []
@@ -133,8 +132,7 @@ def _run_steps(opened: Course, wanted: Sequence[str]) -> list[StepResult]:
 
 
 def _wanted_steps(said: str | None) -> list[str]:
-    """Return the steps to take. Raise UsageError for a step that does not exist, and for one that
-    exchanges the site for what was not rendered and checked."""
+    """Return the steps to run. Raise UsageError for unknown ones, or for `site` without render and leaks."""
     if said is None:
         return [*_STEPS]
     steps = said.replace(",", " ").split()
@@ -146,7 +144,7 @@ def _wanted_steps(said: str | None) -> list[str]:
 
 
 def _print_step(result: StepResult) -> None:
-    """Print how a step has ended, below its name and its messages."""
+    """Print the result of a step."""
     if result.skipped:
         say(f"  skipped ({result.said})", err=True)
         return
@@ -203,7 +201,7 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    """Return the project of a path, with the rules of its `_quarto.yml`. Raise UsageError."""
+    """Return the project of a path with the rules of its `_quarto.yml`. Raise UsageError."""
     from ...errors import QuartoError
     from ...settings.quarto_project import with_quarto_rules
 
@@ -225,7 +223,7 @@ def _ask(project: Project) -> AskBoxSettings | None:
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
-    """Return the documents of a project and the files they include, except those in the output."""
+    """Return a project's documents with included files, except those in the output."""
     from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
@@ -238,7 +236,7 @@ def _stop(message: str) -> NoReturn:
     sys.exit(1)
 
 
-# What the scripts of the Quarto extension call
+# Called by the scripts of the Quarto extension
 
 
 @click.group(hidden=True)
@@ -288,7 +286,7 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
 
 
 def _make_demo(folder: Path) -> None:
-    """Annotate a copy of the sample course, make its site, and say where to look. Raise CourseError."""
+    """Annotate and publish a copy of the sample course. Raise CourseError."""
     from ...course.demo import chapters, sample_course
     from ...course.run import open_course
 
@@ -309,7 +307,7 @@ A question to the index:                       cd {place} && lmm ask "What is a 
 
 
 def _annotate(files: Sequence[Path]) -> None:
-    """Annotate documents, and print what became of each."""
+    """Annotate documents and print the results."""
     from ...scan.documents.passes import RagWork, work_on
     from ...settings.models import Models
     from ..files import for_each

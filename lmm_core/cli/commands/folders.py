@@ -1,4 +1,4 @@
-"""The commands for folders of markdown that nobody prepared: index them, and search in them."""
+"""The commands to index and search folders of unprepared markdown."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def md_index(
 
 
 def _describe(done: Indexed) -> str:
-    """Return in words what a run has read and written."""
+    """Return a summary of a run."""
     skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
     removed = f", {done.removed} gone" if done.removed else ""
     return (
@@ -79,7 +79,7 @@ def _describe(done: Indexed) -> str:
 
 @click.command("md-search")
 @click.argument("words", nargs=-1)
-@click.option("--query", default="", hidden=True)  # the name that agents may know
+@click.option("--query", default="", hidden=True)  # agents may use this name
 @click.option("--index", default="all", show_default=True, metavar="NAME", help="One index, or the best five.")
 @click.option("-k", "k", type=click.IntRange(1), default=5, show_default=True, metavar="N", help="How many results.")
 @click.option("--full", is_flag=True, help="Show whole snippets, not only the part that fits best.")
@@ -115,7 +115,7 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
-    """Print where a match is and the beginning of its text in a line, or all of it as it stands."""
+    """Print a match on one line, or in full."""
     text = " ".join(match.snippet.split())
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")
@@ -127,7 +127,7 @@ def _print_hit(match: SnippetHit, full: bool) -> None:
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
-    """Return the result of work on the indexes, or None if it failed, which is reported. The models are closed."""
+    """Return the result of work on indexes, or None after a reported failure; close the models."""
     from ...errors import CrawlError
 
     async def closing() -> Result:

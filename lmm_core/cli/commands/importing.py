@@ -1,4 +1,4 @@
-"""The command that makes documents of files in other formats."""
+"""The command that converts other formats to documents."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
 
 
 def _target(path: Path, output: Path | None, count: int) -> Path:
-    """Return where the document made of a file goes: the named file, or a name of its own in a folder."""
+    """Return the output path of a converted file."""
     if output is None or count == 1:
         return output or path.with_suffix(".md")
     return output / path.with_suffix(".md").name
 
 
 def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPrinter) -> None:
-    """Import one file. What fails is reported, so that the others are still imported."""
+    """Import one file, reporting failures so that the others follow."""
     try:
         made = import_document(path, f"{target.stem}_files")
         _write(made, target, paths)
@@ -60,7 +60,7 @@ def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPri
 
 
 def _write(made: ImportedDocument, target: Path, paths: tuple[Path, ...]) -> None:
-    """Write a document and its pictures, where nothing of the writer's lies. Raise OutputError or OSError."""
+    """Write a document and its pictures without overwriting user files. Raise OutputError and OSError."""
     files = {target.parent / f"{target.stem}_files" / name: data for name, data in made.pictures.items()}
     files[target] = made.text.encode("utf-8")
     for file, data in files.items():

@@ -1,4 +1,4 @@
-"""The command `lmm index`: send documents to the index."""
+"""The command `lmm index`: index documents."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def index(
 
 @dataclass
 class _IndexRun:
-    """One run of `lmm index`, with its options. encoder: the one that was used; named_model: the configured one."""
+    """A run of `lmm index` with its options. named_model: configured embedding model."""
 
     paths: tuple[Path, ...]
     finder: DocumentFinder
@@ -103,7 +103,7 @@ class _IndexRun:
     named_model: str = field(default="", init=False)
 
     def index(self, files: Sequence[Path], logger: ReportPrinter) -> Counts | None:
-        """Index files. Return what was done, or None if that failed, which is reported."""
+        """Index files and return counts, or None after a reported failure."""
         from ...indexing.refresh import Refresh
         from ...indexing.stores import open_index
 
@@ -130,14 +130,13 @@ class _IndexRun:
         return run_or_report(work(), logger)
 
     def print_counts(self, counts: Counts, seconds: float) -> None:
-        """Print what was done, and how to get search by meaning if there is no embedding model."""
+        """Print counts, and how to enable search by meaning if no embedding model is available."""
         if self.encoder is not None and self.encoder.embedder is None:
             say(WORDS_INDEX.format(self.named_model) if self.named_model else ONLY_WORDS, err=True)
         say(f"{counts.describe(self.dry_run)}, {seconds:.1f} s", err=True)
 
 
 def _print_info(as_json: bool) -> None:
-    """Print what is in the index that is searched from the working folder."""
     from ...indexing.stores import index_info
 
     project, logger = searched_project(), ReportPrinter()
@@ -154,7 +153,7 @@ def _print_info(as_json: bool) -> None:
 
 
 def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
-    """Index what was saved, and print what has changed. Return False if it failed."""
+    """Index saved files and print changes. Return False on failure."""
     from ..session import is_done, say_at
 
     counts: list[Counts | None] = []

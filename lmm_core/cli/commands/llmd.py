@@ -1,4 +1,4 @@
-"""Commands for LLMD documents: a person and a model work on a project in one file."""
+"""The commands for LLMD documents, in which a person and a model work on a project."""
 
 from __future__ import annotations
 
@@ -33,12 +33,9 @@ _yes = click.option("-y", "--yes", is_flag=True, help="Apply without asking.")
 
 
 class _EscapingPrinter(ReportPrinter):
-    """A printer that shows invisible characters as escapes.
-
-    Messages quote documents and replies, which could steer the terminal."""
+    """A printer that escapes invisible characters, since quoted documents and replies could control the terminal."""
 
     def report(self, report: Report) -> None:
-        """Print a report with its message escaped."""
         message = "\n".join(visible(line) for line in report.message.split("\n"))
         super().report(replace(report, message=message))
 
@@ -74,13 +71,12 @@ def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...
 
 
 def _find_files(patterns: tuple[str, ...], files: tuple[Path, ...]) -> list[Path]:
-    """Return the named files and those that match the patterns, sorted and each once.
+    """Return named and matching files, sorted, without duplicates.
 
-    The shell may have expanded a pattern already. Raise UsageError for a folder, and for a
-    pattern without a match."""
+    Raise UsageError for a folder or a pattern without matches."""
     found = list(files)
     for pattern in patterns:
-        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (as the shell does: without hidden files)
+        names = glob.glob(pattern, recursive=True)  # noqa: PTH207 (skips hidden files, as a shell does)
         matches = [path for path in map(Path, sorted(names)) if not path.is_dir()]
         if not matches and not Path(pattern).is_dir():
             raise click.UsageError(f"--code: no file matches {pattern!r}")
@@ -162,10 +158,9 @@ def _apply(proposal: Proposal, yes: bool) -> None:
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
-    """Show the proposed changes of files, mission and changelog as a diff. Return True if there are any.
+    """Print proposed changes as a diff, or the problems that prevent them; return True if there are changes.
 
-    If they cannot be applied, print why instead; `tell_problem` is called with a message and
-    its line."""
+    tell_problem: called with message and line"""
     for problem in proposal.problems:
         tell_problem(problem.message, problem.line)
     if proposal.problems or proposal.empty:
@@ -261,11 +256,11 @@ def undo(document: Path) -> None:
     _reporting(document, logger, work)
 
 
-# Shared
+# Helpers
 
 
 def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) -> None:
-    """Do some work and exit. A failure is reported, and the exit status is 1 then."""
+    """Run a function and exit, with 1 after a reported failure."""
     try:
         work()
     except BrokenPipeError:  # `| head`
@@ -277,7 +272,6 @@ def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) 
 
 
 def _command_line(name: str, document: Path, *words: str) -> str:
-    """Return a command that a person can type."""
     return shlex.join(["lmm", "llmd", name, str(document), *words])
 
 

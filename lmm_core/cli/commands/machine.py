@@ -1,4 +1,4 @@
-"""The commands that set up this machine and a project: `lmm doctor` and `lmm config`."""
+"""The commands `lmm doctor` and `lmm config`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...models.own_prompts import KnownPrompt
     from ..doctor import MachineFinding
 
-PROMPTS = "_prompts"  # neither our walks nor Quarto's take the files in it as documents
+PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
 
 
 @click.command()
@@ -63,7 +63,7 @@ def _link_pandoc() -> None:
 
 
 def _print_findings(findings: Sequence[MachineFinding]) -> None:
-    """Print what was found, and below it what to do, but the same only once in a row."""
+    """Print findings, without repeating the same advice in a row."""
     before = ""
     for finding in findings:
         sign, style = ("ok", "green") if finding.ok else ("..", "dim") if finding.optional else ("--", "red")
@@ -144,7 +144,7 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 
 
 def _list_prompts(as_json: bool) -> None:
-    """List the prompts that there are, and which of them this project has in its own words."""
+    """Print all prompts, marking those replaced in this project."""
     from ...models.own_prompts import KNOWN
 
     own = project_at(None).prompts
@@ -170,7 +170,7 @@ def _show_prompt(name: str) -> None:
 
 
 def _begin_prompt(name: str) -> None:
-    """Write a file to begin an own prompt with into the project's root; config.toml has yet to name it."""
+    """Write a template for a custom prompt; config.toml has yet to name it."""
     from ...files.create import create_file
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
@@ -187,7 +187,7 @@ def _begin_prompt(name: str) -> None:
 
 
 def _known_prompt(name: str) -> KnownPrompt:
-    """Return the prompt of a name. Raise UsageError if there is none."""
+    """Return a prompt. Raise UsageError for an unknown name."""
     from ...models.own_prompts import KNOWN
 
     if name not in KNOWN:

@@ -1,4 +1,4 @@
-"""The commands on embedding models that work on this machine."""
+"""The commands for local embedding models."""
 
 from __future__ import annotations
 

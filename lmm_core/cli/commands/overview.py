@@ -1,4 +1,4 @@
-"""The command that shows what is in documents, what is missing, and mistakes."""
+"""The command `lmm scan`: list sections, missing annotations and mistakes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..reports import ReportPrinter, exit_with_status, load, print_json
 
 
 def _codes() -> str:
-    """Return the list of the codes of mistakes, for the help."""
+    """Return the codes of mistakes for the help."""
     rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
     return "\b\nCodes:\n" + "\n".join(rows)
 
@@ -41,7 +41,7 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
     read or would be shown by mistake; with --strict, also for the codes marked with a *."""
     logger = ReportPrinter()
     files = find_documents(paths, logger, finder=finder)
-    gc.disable()  # all documents are needed to the end, and looking through them takes a tenth of the time
+    gc.disable()  # saves a tenth of the time, since all documents stay in memory anyway
     try:
         found = _look_over(files, logger)
     finally:
@@ -59,7 +59,7 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
 
 
 def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overview]:
-    """Return the overview of each file that can be read. The types of all of them count in each. Raise ConfigError."""
+    """Return overviews of the readable files, each checked against the types in all files. Raise ConfigError."""
     project_at = project_finder()
     problems: dict[Path, list[Problem]] = {path: [] for path in paths}
     files = [file for path in paths if (file := load(path, logger)) is not None]
@@ -78,7 +78,7 @@ def _as_rows(seen: Overview) -> list[dict[str, Any]]:
 
 
 def _print_overview(path: str, seen: Overview) -> None:
-    """Print an overview at once: of a thousand documents, many lines are written."""
+    """Print an overview in a single write, for speed."""
     size = f"{counted(seen.words, 'word')} in {counted(len(seen.sections), 'section')}"
     lines = [
         one_line(f"{path}: {seen.title or '(no title)'}"),
@@ -95,5 +95,5 @@ def _section_line(section: SectionOverview) -> str:
     for name in ("missing", "outdated", "stale"):
         notes += [f"{name}: {', '.join(getattr(section, name))}"] if getattr(section, name) else []
     title = "  " * (section.level - 1) + (section.title or "(no title)")
-    said = one_line("; ".join(notes)) if notes else ""  # of a thousand documents, most sections have none
+    said = one_line("; ".join(notes)) if notes else ""  # usually empty, so skip the work
     return f"  {section.line:>5}  {title:<52.52} {section.words:>5} words  {said}".rstrip()

@@ -1,4 +1,4 @@
-"""The commands for what is published: lecture notes, and the spelling of metadata."""
+"""The commands for publishing: lecture notes, and metadata spelling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..files import rewrite, work_file
 from ..reports import ReportPrinter, exit_with_status, report_failure
 from ..running import run
 
-# Endings of formats that pandoc writes; those of texts, which it writes whole only if told so, first
+# Endings of pandoc's output formats, first the text formats that need -s for a whole document
 WHOLE = (".html", ".htm", ".xhtml", ".tex", ".latex", ".rtf", ".typ", ".rst", ".adoc", ".fb2")
 BY_PANDOC = (*WHOLE, ".pdf", ".docx", ".odt", ".epub", ".pptx", ".ipynb", ".icml")
 
@@ -79,7 +79,7 @@ def convert(
 
 
 def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, keep: Sequence[str]) -> str:
-    """Return the command by which pandoc makes the lecture notes in another format."""
+    """Return a pandoc command that writes the lecture notes in another format."""
     from ...study.outline import course_title
 
     found = [find_documents((path,), None, finder=finder) if path.is_dir() else [path] for path in paths]
@@ -88,7 +88,7 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
     if any(not file.lower().endswith((".md", ".markdown")) for file in files):
         options += ["-f", "markdown"]
     kept = ["-M", f"lmm-keep={','.join(keep)}"] if keep else []
-    if len(files) > 1:  # else each document's title would replace that of the one before
+    if len(files) > 1:  # otherwise titles replace each other
         folders = [path.resolve() for path in paths if path.is_dir() and len(paths) == 1]
         title = course_title(project_at(Path(files[0])).root, *folders) or "".join(one.name for one in folders)
         options += ["-M", f"title={title}"] if title else []
@@ -98,7 +98,7 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
-    """Return where the notes of a file go: the named file, or the same place in the named folder."""
+    """Return the output path of a file's notes."""
     folders = [folder for folder in paths if folder.is_dir() and path.is_relative_to(folder)]
     if output is None or not (output.is_dir() or folders or len(paths) > 1):
         return output
@@ -106,9 +106,7 @@ def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | 
 
 
 def _is_made_before(path: Path, paths: tuple[Path, ...], output: Path | None) -> bool:
-    """Tell whether a file was found in the output's folder, which lies in a named folder.
-
-    Such a file holds notes of an earlier run; notes are made of documents, not of notes."""
+    """Return True for output of an earlier run inside an input folder."""
     if output is None or not output.is_dir() or path in paths:
         return False
     lies_in = any(is_inside(output, one) and not is_inside(one, output) for one in paths)

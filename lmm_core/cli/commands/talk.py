@@ -1,4 +1,4 @@
-"""The commands for talking to the model inside the documents."""
+"""The commands for conversations with the model in documents."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def chat(
 
 
 def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
-    """Do what `chat` does with files, and print nothing of those that ask nothing. Return False if it failed."""
+    """Answer questions in files quietly. Return False on failure."""
     done = [_answer_one(path, model, jobs, quiet) for path in paths]
     return all(done)
 

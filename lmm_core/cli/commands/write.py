@@ -1,4 +1,4 @@
-"""The commands that write into documents: annotate, run an own pass, recover a file."""
+"""The commands that write into documents: annotations, custom passes, recovery."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def rag(
     chosen = {"questions": questions, "summaries": summaries, "titles": titles}
     work = RagWork(Models(model, jobs, warn), refresh=refresh, asks=not check or diff)
     work.changes = {name: value for name, value in chosen.items() if value is not None}
-    finder = replace(finder, included=False)  # a header in a part of a page would be the page's
+    finder = replace(finder, included=False)  # a header in an included file would become the page's
     if dry_run:
         _print_plan(paths, finder, work, as_json)
         return
@@ -92,7 +92,7 @@ def rag(
 
 
 def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
-    """Annotate what was saved; print the mistakes, and which documents have changed. Return False if it failed."""
+    """Annotate saved files and print changes. Return False on failure."""
     outcomes: list[FileOutcome] = []
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
@@ -128,7 +128,7 @@ def own_pass(
 
 
 def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, as_json: bool) -> None:
-    """Print the requests that a run would make."""
+    """Print the planned requests."""
     logger, plans = ReportPrinter(), {}
 
     async def look_at(path: Path) -> None:
@@ -178,7 +178,7 @@ def _print_sum(plans: Sequence[RagPlan]) -> None:
     requests = [request for plan in plans for request in plan.requests]
     tokens = sum(request.tokens for request in requests)
     maybe = sum(not request.certain for request in requests)
-    asked = sum(request.tokens > 0 for request in requests)  # the stand-in is sent nothing
+    asked = sum(request.tokens > 0 for request in requests)  # the stand-in receives no tokens
     say(
         f"{counted(len(requests), 'request')}{f' ({maybe} of them only if a summary below changes)' if maybe else ''}, "
         f"about {tokens:,} tokens to send and {asked * USUAL_REPLY:,} to receive; replies that are "
@@ -213,7 +213,7 @@ def recover(file: Path, before: bool, keep: bool) -> None:
 
 
 def _write_back(file: Path, record: Record, before: bool, logger: ReportPrinter) -> None:
-    """Write the text that was being written, or the one before; but never over an edit."""
+    """Write the intended or the earlier text, but never over an edit."""
     data, wanted = file.read_bytes(), record.before if before else record.wanted
     is_torn = record.explains(data, file.stat().st_mtime_ns) or record.wanted.startswith(data)
     if data == wanted or not (is_torn or before):

@@ -29,22 +29,21 @@ if TYPE_CHECKING:
     from ....retrieve.library import Library
 
 PROMPT = "? "
-# The ask box says the same (words.js).
+# Same text as in the ask box (words.js)
 BEST_MATCHES = "Best matches in your notes (no model is configured):"
 
 
 class _CommandWithTypes(click.Command):
-    """A command whose help names the types of material in the index."""
+    """A command whose help lists the indexed types of material."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the types that can be asked for."""
         if types := _indexed_types():
             formatter.write_paragraph()
             formatter.write_text(printable(f"In this index, {_name_types(types)}"))
 
 
 def _indexed_types() -> list[str]:
-    """Return the types of material in the index of the working folder, or none if it cannot be read."""
+    """Return the types in the index of the working folder, none if it is unreadable."""
     from ....errors import ConfigError, StoreError
     from ....indexing.collection import find_types
     from ....indexing.stores import project_store
@@ -110,9 +109,7 @@ def ask(question: str | None, type: str, budget: int | None, model: str, no_mode
 
 @asynccontextmanager
 async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tools | None]:
-    """Return the tools of the model, within the block; None without a model.
-
-    It can search in the indexes that `lmm md-index` has made here, too."""
+    """Yield the model's tools, including indexes of `lmm md-index`; None without a model."""
     project, models = library.project, library.models
     if not with_model or models.name(project, "major").source == STAND_IN:
         yield None
@@ -133,7 +130,7 @@ async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tool
 
 
 async def _hold_session(printer: _AnswerPrinter, library: Library, logger: LoggerBase) -> None:
-    """Answer the questions that a person types, or the lines of a file, until there are no more."""
+    """Answer questions from standard input until its end."""
     from ...session import read_questions, until_ctrl_c
 
     await _greet(printer, library)
@@ -146,7 +143,7 @@ async def _hold_session(printer: _AnswerPrinter, library: Library, logger: Logge
 
 
 async def _greet(printer: _AnswerPrinter, library: Library) -> None:
-    """Print what there is to ask, and who answers. Raise UnknownType for a type that is not there."""
+    """Print what can be searched, and the model. Raise UnknownType."""
     from ....retrieve.search import known_type
 
     async with library.use() as opened:
@@ -165,14 +162,12 @@ def _name_types(types: Sequence[str]) -> str:
 
 
 class _AnswerPrinter:
-    """Asks questions and prints the answers."""
-
     def __init__(self, project: Project, talk: Conversation, type: str, no_model: bool, as_json: bool) -> None:
         self.project, self.talk, self.type = project, talk, type
         self.no_model, self.as_json = no_model, as_json
 
     async def answer(self, question: str) -> None:
-        """Answer one question. Raise what `Conversation.ask` raises, after showing the sources of a broken answer."""
+        """Answer one question. Raise the errors of `Conversation.ask`, after printing a broken answer's sources."""
         from ....retrieve.answer import MOST_CHARACTERS, BrokenAnswer
 
         if len(question) > MOST_CHARACTERS:
@@ -197,7 +192,7 @@ class _AnswerPrinter:
             self._print_rest(answer)
 
     async def _print_context(self, question: str) -> None:
-        """Print only the context that a model would be shown."""
+        """Print the context for a model."""
         from ....retrieve.answer import context_text
 
         found, context = await self.talk.look(question, self.type, as_for_model=True)
@@ -209,7 +204,7 @@ class _AnswerPrinter:
             say(context_text(found, context))
 
     def _print_rest(self, answer: Answer) -> None:
-        """Print what stands below the text of an answer, or the best matches where there is no model."""
+        """Print sources below an answer, or the best matches without a model."""
         if not answer.answered:
             say("\n" if answer.text else "", nl=bool(answer.text))
             self._say_unanswered(answer)
@@ -246,7 +241,7 @@ class _AnswerPrinter:
             say(_name_types(answer.types), err=True)
 
     def _shown(self, there: CitedSource | Section) -> str:
-        """Return the titles that lead to a source or a section, its file and lines, and the heading's anchor."""
+        """Return titles, file, lines and anchor of a source."""
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
         page = f"page {there.page}" if there.page else ""
@@ -256,7 +251,6 @@ class _AnswerPrinter:
 
 
 def _answer_as_json(answer: Answer) -> dict[str, Any]:
-    """Return an answer as it is printed for programs."""
     return {
         "question": answer.question,
         "answer": answer.text,

@@ -1,4 +1,4 @@
-"""The command `lmm asked`: what students asked, as `lmm serve` has recorded it."""
+"""The command `lmm asked`: report and use the questions recorded by `lmm serve`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
 
 
 def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
-    """Return the overview of some turns; a failure, which is reported, ends the program."""
+    """Return the overview of turns; exit after a reported failure."""
     from ....study.asked.grouping import FEWEST
     from ....study.asked.overview import make_overview
 
@@ -82,7 +82,6 @@ def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bo
 
 
 def _print_overview(overview: AskedOverview) -> None:
-    """Print the most important lines."""
     outcomes, count = overview.outcomes, overview.questions
     asked_in = f" in {counted(overview.conversations, 'conversation')}" if overview.conversations else ""
     failed, thumbs = outcomes["refused"] + outcomes["partly"], counted(overview.thumbs_down, "thumb")
@@ -112,7 +111,7 @@ def _write_page(page: Path, overview: AskedOverview) -> None:
     from ....study.asked.page import asked_page
 
     page.parent.mkdir(exist_ok=True)
-    if page.parts[-2:] == PAGE:  # only the person whose project it is may read it, as the recordings
+    if page.parts[-2:] == PAGE:  # readable by the owner only, like the recordings
         os.close(os.open(page, os.O_CREAT | os.O_RDONLY, 0o600))
         page.chmod(page.stat().st_mode & 0o700)
     write_output(page, asked_page(overview).encode("utf-8"))
@@ -121,7 +120,7 @@ def _write_page(page: Path, overview: AskedOverview) -> None:
 
 
 def opened_recordings() -> closing[Recordings]:
-    """Open the recordings of the working folder's project, for a block."""
+    """Open the recordings of the working folder's project."""
     return closing(Recordings(recordings_path(searched_project().root)))
 
 
@@ -192,7 +191,7 @@ def propose_mends(dry_run: bool) -> None:
 
 
 def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: ReportPrinter) -> Proposals:
-    """Return what is to be proposed; if the index cannot be searched, which is reported, the program ends."""
+    """Return proposals; exit if the index cannot be searched."""
     from ....study.asked.proposals import decide
 
     async def work(library: Library) -> Proposals:
@@ -223,7 +222,7 @@ def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
 
 
 def _say_proposed(proposal: FileProposals) -> None:
-    """Say what was proposed in a file, and what comes next."""
+    """Print what was proposed in a file, and the next step."""
     from ....study.asked.grouping import count_askers
 
     name = shorten(proposal.file.path)
@@ -238,7 +237,7 @@ def _say_proposed(proposal: FileProposals) -> None:
 
 
 def _say_rest(found: Proposals, dry_run: bool) -> None:
-    """Say of which groups nothing is proposed."""
+    """Print the groups without a proposal."""
     for sentence in found.undecided:
         say(sentence, err=True)
     if found.before:

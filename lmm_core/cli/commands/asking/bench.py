@@ -1,4 +1,4 @@
-"""The command `lmm bench`: measure which sections cannot be found, and what the ways of searching gain."""
+"""The command `lmm bench`: measure retrieval by section and encoding."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ def bench(
 def _measure(
     files: list[Path], project: Project, encodings: Sequence[str], questions: Path | None, logger: ReportPrinter
 ) -> BenchReport | None:
-    """Return what was measured, or None if nothing could be, which is reported.
-
-    Raise UsageError for a file of questions that cannot be used."""
+    """Return measurements, or None after a reported failure. Raise UsageError for an invalid file of questions."""
     from ....errors import QuestionsError, RetrieveError
     from ....study.bench import Bench
 
@@ -91,11 +89,11 @@ def _check_least(report: BenchReport, least: float | None, logger: ReportPrinter
 
     first = report.results[0]
     reached = hit_at(first.outcomes, 5)
-    if least is not None and not reached >= least:  # `not >=`, so that nan counts as not reached
+    if least is not None and not reached >= least:  # `not >=` also catches nan
         logger.error(f"hit@5 of {first.encoding} is {reached:.3f}, below {least:g}")
 
 
-# For a person
+# Text output
 
 
 def _print_report(report: BenchReport, project: Project) -> None:
@@ -113,7 +111,7 @@ def _print_report(report: BenchReport, project: Project) -> None:
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
-    """Return the rows of a table: an encoding, then the questions by origin if there are several."""
+    """Return table rows: the encoding, then its questions by origin if there are several."""
     parts = result.by_origin().items()
     return [(result.name, result.outcomes), *((f"  {len(part)} {origin}", part) for origin, part in parts)]
 
@@ -126,7 +124,7 @@ def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
-    """Print the sections that some question does not find, the worst first."""
+    """Print sections with missed questions, the worst first."""
     from ....study.measures import FOUND, by_section
 
     sections = by_section(result.outcomes)
@@ -160,7 +158,7 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
 
 
 def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
-    """Print the words of missed questions that the notes never use, the most frequent first."""
+    """Print words of missed questions unknown to the notes, the most frequent first."""
     if not missing:
         say("\nThe notes use all words of these questions.")
         return
@@ -174,7 +172,7 @@ def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
         say(f"{len(missing) - WORDS_SHOWN} more: --json")
 
 
-# For programs
+# JSON output
 
 
 def _report_as_json(report: BenchReport) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command `lmm search`: find chunks by a question or by words."""
+"""The command `lmm search`: find chunks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ....retrieve.library import Library
     from ....store.vector_store import ScoredPoint
 
-SNIPPET = 400  # characters: a passage whole, and the beginning of a section
+SNIPPET = 400  # characters: a whole passage, or the beginning of a section
 
 
 @click.command()
@@ -80,7 +80,7 @@ def _checked_query(query: str | None) -> str:
 
 
 def _print_values(key: str, as_json: bool) -> None:
-    """Print the values of a key in the index with the numbers of their chunks."""
+    """Print the values of a key with their numbers of chunks."""
     from ....retrieve.search import count_values
     from ....store.threads import run_in_thread
 
@@ -103,7 +103,7 @@ def _print_values(key: str, as_json: bool) -> None:
 
 
 def _nothing_found(query: str, type: str, under: str, types: dict[str, int]) -> str:
-    """Return a sentence about a search without results, with the types of material that there are."""
+    """Return a message for a search without results."""
     where = f" under {under}" if under else ""
     if type and type not in types:
         from ....scan.check.words import nearest
@@ -133,7 +133,7 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 
 def _page(payload: Mapping[str, Any]) -> str:
-    """Return the page of an imported text, as it is shown, or ""."""
+    """Return the page of an imported text for printing, or ""."""
     from ....indexing.passages import page_of
 
     page = page_of(payload)

@@ -1,4 +1,4 @@
-"""The commands that serve: answers to the pages of a course, and tools to agents."""
+"""The commands that serve: answers for web pages, tools for agents."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ serve.add_command(token_commands)
 
 
 def _check_access(project: Project, host: str, token: str) -> None:
-    """Say who may ask."""
+    """Print who has access."""
     tokens = read_tokens(tokens_path(project.root))
     if tokens is not None:
         say(f"a token is required: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
@@ -78,7 +78,10 @@ def _check_access(project: Project, host: str, token: str) -> None:
 
 
 def _serve(project: Project, host: str, port: int, model: str, token: str, workers: int) -> None:
-    """Serve until the process is told to end. token: what readers have to send, or "". Raise OSError, LmmError."""
+    """Serve until terminated.
+
+    token: required from clients, "" for none
+    Raise OSError and LmmError."""
     from uvicorn import Server
 
     from ....serving.access import SITE
@@ -113,13 +116,13 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
 
 
 def _shared(options: ServeOptions, workers: int) -> ServeOptions:
-    """Return the options of one of several workers, which has its share of what is limited for all."""
+    """Return the options of one worker, with its share of the limits."""
     return replace(options, concurrency=-(-options.concurrency // workers))
 
 
 @dataclass(frozen=True)
 class _AppMaker:
-    """Makes the application, in each worker anew."""
+    """Makes the application in each worker."""
 
     project: Project
     host: str
@@ -143,7 +146,7 @@ class _AppMaker:
 
 
 def _site(root: Path) -> ServedSite | None:
-    """Return the site of a course, if `lmm course` has published it where `_quarto.yml` says."""
+    """Return the site if `lmm course` has published one."""
     from ....course.publish import is_published
     from ....course.run import output_dir
     from ....quarto.options import ASK_FOLDER
@@ -161,9 +164,7 @@ def _served_models(project: Project, model: str) -> ServedModels:
 
 
 async def _read_size(library: Library) -> tuple[str, str]:
-    """Return the size of the index, and the language of its first document.
-
-    If it cannot be read, that is only a warning, because it may change."""
+    """Return the size of the index and the language of its first document; warn if it is unreadable."""
     try:
         async with library.use() as opened:
             material = await opened.material()
@@ -196,7 +197,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     from ....retrieve.agents.tools import Tools
 
     if folder is not None:
-        os.chdir(folder)  # as if it had been started there: everything else follows
+        os.chdir(folder)  # before settings are read
     with needs_extra("mcp"):
         from ....serving import mcp_server as server
     project, models = searched_project(), Models(warn=warn)
@@ -210,7 +211,7 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
         indexes = add_tools(tools, project, models, Path.cwd())
         try:
             if port is None:
-                signal.signal(signal.SIGINT, signal.SIG_DFL)  # otherwise reading the input cannot be interrupted
+                signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
                 await server.serve_stdio(tools)
             else:
                 await server.serve_http(tools, host, port, lambda message: say(message, err=True))

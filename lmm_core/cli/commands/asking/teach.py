@@ -1,4 +1,4 @@
-"""The commands for people who study: a table of contents, a study plan, cards."""
+"""The commands for learners: table of contents, study plan, cards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ....study.cards import Card
 
 WIDEST = 100  # characters
-FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their endings
+FORMS = {"anki": PACKAGE, "csv": TABLE, "md": tuple(suffix.lower() for suffix in MARKDOWN)}  # with their file endings
 
 
 @click.command()
@@ -99,7 +99,7 @@ async def _print_plan(library: Library, wish: str, as_json: bool) -> None:
 
 
 def _width() -> int:
-    """Return the width of the terminal in characters; a file is written for one of a common width."""
+    """Return the terminal's width in characters, 88 for a file."""
     return min(shutil.get_terminal_size((88, 24)).columns, WIDEST) if sys.stdout.isatty() else 88
 
 
@@ -150,7 +150,7 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
 
 
 def _form_of(output: Path | None) -> str:
-    """Return the format for a file by its ending; for standard output, markdown. Raise UsageError."""
+    """Return the format for a file ending, markdown for standard output. Raise UsageError."""
     if output is None or is_stream(output):
         return "md"
     form = next((form for form, endings in FORMS.items() if output.suffix.lower() in endings), None)
@@ -160,9 +160,9 @@ def _form_of(output: Path | None) -> str:
 
 
 def _name(paths: tuple[Path, ...], project: Project) -> str:
-    """Return the name of a file or folder, or that of the project if several or none are given.
+    """Return the name of the single path, otherwise of the project.
 
-    A file is named by it, since a title may be somebody else's and hold a path."""
+    Titles are not used, because a foreign one could contain a path."""
     if len(paths) != 1:
         return project.root.name or "cards"
     path = paths[0].resolve()
@@ -170,9 +170,7 @@ def _name(paths: tuple[Path, ...], project: Project) -> str:
 
 
 def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Material:
-    """Return the material of files as it would be indexed, in the order of the project.
-
-    Files that cannot be read are reported."""
+    """Return the material of files in reading order, reporting unreadable ones."""
     from ....indexing.documents import encode_files
     from ....indexing.passages import build_material
     from ....retrieve.library import reading_order
@@ -183,7 +181,7 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
 
 
 def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
-    """Return the material of the index, or None if it cannot be read, which is reported."""
+    """Return the material of the index, or None after a reported failure."""
 
     async def work(library: Library) -> Material:
         return await library.material()

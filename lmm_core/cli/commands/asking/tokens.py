@@ -1,4 +1,4 @@
-"""The commands on the access tokens of `lmm serve`: make one for a course or group, list them, revoke one."""
+"""The commands for access tokens of `lmm serve`."""
 
 from __future__ import annotations
 
