@@ -1,6 +1,4 @@
-"""The passes over a document: functions from blocks to blocks, which read no settings and no files.
-
-`documents` runs them on the files of a project."""
+"""Passes over a document: functions from blocks to blocks, without settings and files."""
 
 from typing import TYPE_CHECKING
 

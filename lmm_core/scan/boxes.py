@@ -1,7 +1,4 @@
-"""Divs (callouts, tabs, columns, margin notes) that become empty when a part inside them is left out.
-
-They are left out as well: an empty box tells readers that something is missing. Boxes that the writer left empty stay.
-"""
+"""Divs (callouts, tabs, columns) left empty by removed parts, which would reveal that something is missing."""
 
 from __future__ import annotations
 
@@ -16,12 +13,12 @@ _HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)", re.M)
 
 
 def has_titles(attributes: Attributes) -> bool:
-    """Return True if the headings in a div are titles: of a callout, or of the tabs of a tabset."""
+    """Return True for a callout or tabset, whose headings are titles."""
     return any(name in ("callout", "panel-tabset") or name.startswith("callout-") for name in attributes.classes)
 
 
 def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of a text that go (see `cut`), with the boxes that they leave empty."""
+    """Yield the ranges to remove, and the boxes that this empties."""
     lead = len(BOM) if text.startswith(BOM) else 0
     parts, cuts = find_parts_and_cuts(text[lead:], goes)
     ranges = [(cut.start, cut.end) for cut in cuts]
@@ -32,9 +29,8 @@ def cut_with_boxes(text: str, goes: Callable[[Part], bool | None]) -> Iterator[t
 
 
 def _find_emptied(text: str, parts: Sequence[Part], cuts: list[tuple[int, int]]) -> set[int]:
-    """Return the starts of the divs that cuts leave empty."""
     emptied: set[int] = set()
-    for part in reversed(parts):  # those inside others first
+    for part in reversed(parts):  # inner parts first
         if part.metadata is not None or part.error or not text.startswith(":::", part.start):
             continue
         first = bisect_left(cuts, (part.start + 1, 0))

@@ -1,6 +1,4 @@
-"""The chat pass: answer questions in metadata blocks.
-
-`?` starts a chat, `+` continues it; `~chat` records both sides. Recorded messages are not asked again."""
+"""The chat pass: `?` starts a chat in a block, `+` continues it, `~chat` records both sides."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ from .header import report_broken_edits
 
 @dataclass
 class Chat:
-    """A chat in a block: the recorded entries, and the pending texts, the first `by_hand` of which stand in `~chat`."""
+    """A chat in a block; the first `by_hand` pending texts are in `~chat`."""
 
     block: MetadataBlock
     node: Node
@@ -34,7 +32,7 @@ class Chat:
 
     @property
     def value(self) -> list[dict[str, str]]:
-        """The value of `~chat`."""
+        """Return the value of `~chat`."""
         waiting = [{"user": text} for text in self.pending[: self.by_hand]]
         return [{str(speaker): text} for speaker, text in self.recorded] + waiting
 
@@ -46,7 +44,7 @@ class Chat:
 
     @property
     def markdown(self) -> str:
-        """The chat as a text to read."""
+        """Return the chat as a text."""
         return "\n\n".join(f"**{speaker}:** {text}" for speaker, text in self.recorded)
 
 
@@ -55,17 +53,17 @@ def scan_messages(
 ) -> list[Block]:
     """Return the document with its questions and messages answered.
 
-    asker: the model (see `chat_model_from_config`); system: the writer's system message; tokens: the limit of a
-    request. Failures are reported and asked again in the next run."""
+    tokens: maximum per request. Failures are reported and retried in the next run.
+    """
     return ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 
 
 @dataclass
 class ChatRun(ModelRun[Chat]):
-    """One run over a document; a chat whose block is gone at its end is `unmerged`."""
+    """A run over a document."""
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find the chats that have something to ask."""
+        """Find the chats with pending messages."""
         if report_broken_edits(blocks, self.logger):
             return
         originals = restore_originals(blocks)
@@ -84,7 +82,7 @@ class ChatRun(ModelRun[Chat]):
         self.open.append(Chat(block, node, recorded, by_hand + new, len(by_hand)))
 
     async def ask(self) -> None:
-        """Hold all chats concurrently. If the run is stopped, the answers so far stay."""
+        """Run all chats concurrently; answers received before an interruption stay."""
         await asyncio.gather(*(self._hold(chat) for chat in self.open))
         report_failures(self.failed, "question", "answered", self.logger)
 
@@ -104,15 +102,13 @@ class ChatRun(ModelRun[Chat]):
             self.answered.append(request)
 
     def _request(self, chat: Chat, excerpt: PromptText) -> Request:
-        """Return the request for the whole chat: the first question with the text, the rest after it."""
         spoken: list[Entry] = [entry for entry in chat.recorded if entry[0] != "note"] + [("user", chat.pending[0])]
         messages = [ChatMessage("user" if speaker == "user" else "assistant", text) for speaker, text in spoken]
         first = messages.pop(0).content if messages[0].role == "user" else "(the chat goes on)"
         return self.talk.request(self.talk.chat, chat.node, excerpt, first, messages)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document with the answers in its blocks. Raise MarkdownError if the new blocks
-        do not fit into it."""
+        """Return the document with the answers. Raise MarkdownError if they do not fit in."""
         block_of = find_blocks(blocks, self.open, CHAT_KEY)
         chats = {id(block_of[id(chat)]): chat for chat in self.open if chat.answered and id(chat) in block_of}
         self.unmerged = [chat for chat in self.open if chat.answered and id(chat) not in block_of]
@@ -130,7 +126,6 @@ class ChatRun(ModelRun[Chat]):
 
 
 def _note(excerpt: PromptText) -> list[Entry]:
-    """Return a note that names the sections that the model has not seen."""
     if not excerpt.left_out:
         return []
     names = ", ".join(excerpt.left_out[:5]) + (", …" if len(excerpt.left_out) > 5 else "")

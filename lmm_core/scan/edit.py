@@ -1,4 +1,4 @@
-"""The edit pass: a new version of a text beside the old one, until the writer decides."""
+"""The edit pass: new versions of texts, proposed beside the old ones."""
 
 from __future__ import annotations
 
@@ -33,17 +33,13 @@ from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_fai
 from .header import report_broken_edits
 from .system_keys import first_newline
 
-TIMES_LONGER = 2  # than what it is made of may a new version be
+TIMES_LONGER = 2  # maximum length of a new version, as a multiple of the old one
 _ENCLOSED = re.compile(r"\s*<text>\n(.*)\n</text>\s*", re.S)
 
 
 @dataclass
 class EditRequest:
-    """A request for a new version of a text.
-
-    `asked` are all requests in the block, `new` those without an answer; `proposed` is the version
-    that the new ones refine.
-    """
+    """A request for a new version, or (`proposed`) for a better one; `new` lists unanswered requests."""
 
     block: MetadataBlock
     node: Node
@@ -55,27 +51,26 @@ class EditRequest:
 
     @property
     def markdown(self) -> str:
-        """The requests and the new version, as a text to read."""
+        """Return requests and new version as a text."""
         return "\n\n".join(["**user:** " + "\n".join(self.asked), self.reply or ""])
 
 
 def scan_edits(
     blocks: Sequence[Block], asker: Asker, system: str = "", tokens: int = 100_000, logger: LoggerBase | None = None
 ) -> list[Block]:
-    """Return the document with new versions proposed where they are asked for (`=`, `edit`).
+    """Return the document with new versions proposed for requests (`=`, `edit`).
 
-    `system` is the writer's system message, `tokens` the most that a request may have. What the
-    model cannot do is reported, and asked again in the next run.
+    tokens: maximum per request. Failures are reported and retried in the next run.
     """
     return EditRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 
 
 @dataclass
 class EditRun(ModelRun[EditRequest]):
-    """One run over a document; a request whose block is gone at its end is `unmerged`."""
+    """A run over a document."""
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find the requests. One inside a part that is itself to be edited waits until that is decided."""
+        """Find the requests; those inside a part to be edited are postponed."""
         if report_broken_edits(blocks, self.logger):
             return
         originals = restore_originals(blocks)
@@ -90,7 +85,6 @@ class EditRun(ModelRun[EditRequest]):
                     break
 
     def _add(self, block: MetadataBlock, node: Node, regions: dict[int, Edit]) -> bool:
-        """Add the request in a block, if there is one. Return True if it was added."""
         asked, new = requests_in(block)
         if not new or not can_take(block, EDIT_KEY, "edit not made", self.logger):
             return False
@@ -110,7 +104,7 @@ class EditRun(ModelRun[EditRequest]):
         return True
 
     async def ask(self) -> None:
-        """Ask for all new versions concurrently."""
+        """Request all new versions concurrently."""
         await asyncio.gather(*(self._ask(wanted) for wanted in self.open))
         report_failures(self.failed, "edit", "made", self.logger)
 
@@ -139,7 +133,6 @@ class EditRun(ModelRun[EditRequest]):
             self.answered.append(request)
 
     def _spoken(self, wanted: EditRequest) -> list[ChatMessage]:
-        """Return the requests so far; the proposed version stands between the old ones and the new."""
         before = wanted.asked[: len(wanted.asked) - len(wanted.new)]
         new = "\n".join(wanted.new)
         if wanted.proposed is None:
@@ -151,11 +144,7 @@ class EditRun(ModelRun[EditRequest]):
         ]
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document with the proposed versions in it.
-
-        Requests whose text has changed meanwhile are `unmerged`. Raise MarkdownError if the new
-        blocks do not fit into the document.
-        """
+        """Return the document with the proposed versions. Raise MarkdownError if they do not fit in."""
         self.unmerged = []
         edited = list(blocks)
         block_of = find_blocks(blocks, self.open, EDIT_KEY)
@@ -166,7 +155,7 @@ class EditRun(ModelRun[EditRequest]):
         return settle_safely(blocks, edited)
 
     def _put(self, blocks: list[Block], at: int, wanted: EditRequest) -> bool:
-        """Put a proposed version under the block at `at`. Return False if it does not fit there."""
+        """Insert a proposed version below the block at `at`; return False if it does not fit."""
         block, reply = blocks[at], wanted.reply
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(blocks, at)
@@ -180,9 +169,9 @@ class EditRun(ModelRun[EditRequest]):
             end = start + 1
         else:
             region, changes = propose(serialize_blocks(blocks[start:end]), reply, newline, serialize_blocks(blocks))
-        if start == end:  # at the end of the document the white space of the block above will change
+        if start == end:  # the whitespace of the block above will change
             changes["before"] = trailing_space(blocks[start - 1].source)
-        elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will set the edit apart
+        elif not edit and not ends_blank(blocks[start - 1].source):  # a blank line will be added before the edit
             changes["above"] = trailing_space(blocks[start - 1].source)
         changes["asked"] = [digest(text) for text in wanted.asked]
         try:
@@ -195,7 +184,6 @@ class EditRun(ModelRun[EditRequest]):
 
 
 def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditRequest) -> bool:
-    """Return True if the blocks, or the version that an edit proposes, are still those of the request."""
     if edit is not None:
         return edit.new == wanted.proposed
     return wanted.proposed is None and _text_without_metadata(blocks) == wanted.text
@@ -204,16 +192,14 @@ def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditReques
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, record: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """Return the region with another new version, and its value of `~~edit`, with a new name if the version contains
-    the old one."""
+    """Return the edit block and record with another new version, renamed if the version contains the name."""
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**record, "id": ident}
 
 
 def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextBlock, dict[str, Any]]:
-    """Return the region that holds the old source and a new version, and the value of `~~edit` for
-    it: the name, the hash of the old text, and the white space around it."""
+    """Return an edit block and its value of `~~edit`."""
     text = source.rstrip(" \t\r\n")
     lead = text[: len(text) - len(text.lstrip(" \t\r\n"))]
     lead = lead[: lead.rfind("\n") + 1]
@@ -225,19 +211,19 @@ def propose(source: str, reply: str, newline: str, document: str) -> tuple[TextB
 
 
 def without_tags(reply: str) -> str:
-    """Return a new version without the tags of the prompt, in which a model may have enclosed the whole."""
+    """Return a new version without the prompt's tags, which models may repeat."""
     match = _ENCLOSED.fullmatch(reply)
     return match[1] if match and "<text>" not in match[1] else reply
 
 
 def requests_in(block: MetadataBlock) -> tuple[list[str], list[str]]:
-    """Return the requests for edits in a block, and those of them without an answer."""
+    """Return all requests for edits in a block, and the unanswered ones."""
     asked = [message.text for message in block.messages if message.key in EDIT_MESSAGES and message.text.strip()]
     return asked, asked[count_done(block, asked) :]
 
 
 def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
-    """Return how many of a block's requests have been answered, from the first on."""
+    """Return the number of leading requests with an answer."""
     record = block.content.get(EDIT_KEY)
     done = record.get("asked") if isinstance(record, dict) else None
     done = [str(value) for value in done] if isinstance(done, list) else []
@@ -249,8 +235,7 @@ def count_done(block: MetadataBlock, asked: Sequence[str]) -> int:
 
 
 def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """Return the start and the end of the blocks that the metadata block at `at` annotates, without further metadata
-    directly after it."""
+    """Return the span of the blocks that a metadata block annotates."""
     start = at + 1
     while start < len(blocks) and isinstance(blocks[start], MetadataBlock):
         start += 1
@@ -265,7 +250,7 @@ def extent(blocks: Sequence[Block], at: int) -> tuple[int, int]:
     while end < len(blocks) and not _ends(blocks[end], first.level):
         end += 1
     while isinstance(blocks[end - 1], MetadataBlock) and end < len(blocks):
-        end -= 1  # it annotates the heading after it
+        end -= 1  # it annotates the next heading
     return start, end
 
 
@@ -274,7 +259,7 @@ def _ends(block: Block, level: int) -> bool:
 
 
 def text_of(node: Node) -> str:
-    """Return the text of a part without metadata, as `apply` compares it."""
+    """Return a part's text without metadata."""
     return _text_without_metadata(_blocks_of(node))
 
 

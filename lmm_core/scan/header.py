@@ -1,4 +1,4 @@
-"""The header pass: every document gets a title and an id."""
+"""The header pass: a title and an id for every document."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _LIST_OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n- ")
 
 
 def scan(blocks: Sequence[Block], name: str = "", docid: str = "", logger: LoggerBase | None = None) -> list[Block]:
-    """Return the document with `~title` and `~docid` in its header, unless the writer gave them, and report errors.
+    """Return the document with missing `~title` and `~docid` in its header, and report errors.
 
-    The title is the first heading, else `name` (the file's name without its ending); `docid` is the path from the
-    project's root. Empty values are not written, and an empty document stays empty."""
+    name: title of documents without headings
+    docid: path from the project's root
+    """
     logger = logger or ConsoleLogger()
     report_errors(blocks, logger)
     if report_broken_edits(blocks, logger) or not _can_have_header(blocks, logger):
@@ -59,7 +60,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 
 def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
-    """Report edits whose markers do not fit together. Return True if there are any."""
+    """Report edits with incomplete markers; return True if there are any."""
     problems = broken_edits(blocks)
     for problem in problems:
         logger.error(problem.message, problem.line)
@@ -67,14 +68,13 @@ def report_broken_edits(blocks: Sequence[Block], logger: LoggerBase) -> bool:
 
 
 def report_errors(blocks: Sequence[Block], logger: LoggerBase) -> None:
-    """Report each metadata block that cannot be read."""
+    """Report unreadable metadata blocks."""
     for problem in find_errors(blocks):
         logger.error(problem.message, problem.line)
 
 
 def is_list_header(blocks: Sequence[Block]) -> bool:
-    """Return True if the document begins with a header that is a YAML list of mappings (LM markdown
-    wrote such headers)."""
+    """Return True if the header is a YAML list, as LM markdown wrote."""
     return bool(blocks) and isinstance(blocks[0], ErrorBlock) and _LIST_OPEN.match(blocks[0].source) is not None
 
 

@@ -1,4 +1,4 @@
-"""Knitting: the lecture notes without metadata and RAG-only material (see `markdown.visibility`)."""
+"""Knitting: lecture notes without metadata and RAG-only material."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from .references import find_references_to, replace_references_to
 
 
 def knit(blocks: Sequence[Block], rules: KnitRules | None = None, logger: LoggerBase | None = None) -> list[Block]:
-    """Return the blocks of the notes: without metadata blocks and RAG-only parts, the header with the writer's keys.
+    """Return the blocks of the notes; the header keeps the writer's keys.
 
-    Broken blocks and references to left-out parts are reported. Footnotes and link definitions that the notes need
-    stay. Undecided edits show their old text."""
+    Broken blocks and dangling references are reported. Pending edits show their old text.
+    """
     rules, logger = rules or KnitRules(), logger or ConsoleLogger()
     blocks = close_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
@@ -74,7 +74,6 @@ def _readable(block: Block, labels: Set[str]) -> Block:
 
 
 def _join(blocks: Sequence[Block], notes: list[Block], gone: str) -> list[Block]:
-    """Return the blocks that stay, with the definitions that they need from the others."""
     if notes and (needed := _needed_definitions(notes, gone)):
         if not ends_blank(notes[-1].source):
             notes.append(TextBlock("\n"))
@@ -85,7 +84,6 @@ def _join(blocks: Sequence[Block], notes: list[Block], gone: str) -> list[Block]
 
 
 def _end_here(block: Block) -> Block:
-    """Return a block that has become the last one, without blank lines after it."""
     text = block.source.rstrip(" \t\r\n")
     end = block.source.find("\n", len(text)) + 1
     return replace(block, source=block.source[:end] if end else block.source)
@@ -111,12 +109,11 @@ def _own_header(tree: HeadingNode) -> Block:
     try:
         edited = edit_block(header, dict.fromkeys(drop, DELETED))
     except MarkdownError:
-        return header  # a mapping in braces cannot be edited, but as metadata it is never shown
+        return header  # flow mappings cannot be edited, but metadata is never shown
     return edited if edited is not None else TextBlock("")
 
 
 def _knit_text(block: TextBlock, rules: KnitRules, gone: list[str], logger: LoggerBase) -> TextBlock:
-    """Return the block without its RAG-only parts, which are added to `gone`."""
     cuts = find_cuts(block.source, leaves_out(rules))
     if not cuts:
         return block
@@ -140,22 +137,18 @@ def _report_more(cut: Cut, first: int, logger: LoggerBase) -> None:
         logger.warning("a table with a RAG-only part in a cell is left out of the notes as a whole", first + cut.line)
 
 
-# Divs inside texts
-
-
 def strip_divs(text: str, rules: KnitRules) -> str:
-    """Return a text without metadata and RAG-only divs, at any depth. Metadata inside a div that
-    leaves the next part out counts as well."""
+    """Return a text without metadata and RAG-only parts, at any depth."""
     return without(text, cut_with_boxes(text, leaves_out(rules))) if has_marks(text) else text
 
 
 def strip_metadata(text: str) -> str:
-    """Return a text without the metadata blocks in it, at any depth."""
+    """Return a text without nested metadata blocks."""
     return without(text, cut(text, lambda part: None)) if has_marks(text) else text
 
 
 def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
-    """Return the line of the first RAG-only div that is not closed, at any depth, or None."""
+    """Return the line of the first unclosed RAG-only div, at any depth, or None."""
     for block in blocks:
         if isinstance(block, TextBlock) and not isinstance(block, ErrorBlock):
             opened = [cut.line for cut in find_cuts(block.source, leaves_out(rules)) if cut.rest]
@@ -164,14 +157,12 @@ def find_unclosed_div(blocks: Sequence[Block], rules: KnitRules) -> int | None:
     return None
 
 
-# References to parts left out
-
 _BRACES = re.compile(r"\{([^{}\n]*)\}")
 _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
-    """Return the references from parts that stay to parts left out: line and message of each."""
+    """Return line and message of each reference to a part left out of the notes."""
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     return _find_lost(tree, rules)[0] if tree is not None else []
 
@@ -180,7 +171,6 @@ _Lost = tuple[list[tuple[int, str]], frozenset[str]]
 
 
 def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
-    """Return the references to left-out parts, by line, and the labels of these parts."""
     pieces = ((node_block(node), is_out) for node, is_out in verdicts(tree, rules))
     parts = [
         (block, "" if is_out else _rest(block, rules))
@@ -198,7 +188,6 @@ def _find_lost(tree: HeadingNode, rules: KnitRules) -> _Lost:
 
 
 def _rest(block: Block, rules: KnitRules) -> str:
-    """Return the part of a block's source that stays, with empty lines for the rest."""
     if not isinstance(block, TextBlock):
         return block.source
     return without(block.source, cut_with_boxes(block.source, leaves_out(rules)), lines=True)
@@ -212,7 +201,7 @@ def _labels(block: Block, text: str) -> set[str]:
 
 
 def slug(title: str) -> str:
-    """Return the identifier that Pandoc makes of a heading's title (its extension `auto_identifiers`)."""
+    """Return Pandoc's identifier for a heading's title (extension `auto_identifiers`)."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", title)
     text = re.sub(r"[^\w\s.-]", "", text).strip().lower()
     name = re.sub(r"\s+", "-", text)
@@ -228,8 +217,7 @@ def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[i
         )
 
 
-# A footnote or link definition: its line, the lines that continue it, and (of a
-# footnote) indented paragraphs.
+# A footnote or link definition: its line and continuation lines, for footnotes also indented paragraphs.
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
     r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*",

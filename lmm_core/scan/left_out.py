@@ -1,4 +1,4 @@
-"""Find the pieces of a document that are left out of the notes, and those that stay in."""
+"""The pieces of a document, in the notes or left out."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ from .knit import slug
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
-    """A piece of a document as it is rendered.
-
-    line: from 1; is_out: left out of the notes; is_metadata: a value of metadata; slug: of a heading, for links."""
+    """A piece of a document; `line` counts from 1, `slug` is a heading's link target."""
 
     line: int
     text: str
@@ -38,10 +36,10 @@ class SourcePiece:
 
 
 def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePiece]:
-    """Yield the pieces of a document in their order, after those of its metadata."""
+    """Yield the pieces in order, preceded by metadata values."""
     for block in blocks:
         if read_edit(block) is not None:
-            yield SourcePiece(block.line, block.source, True, True)  # the new text: the old one stays in
+            yield SourcePiece(block.line, block.source, True, True)  # the new text, since the notes show the old one
         elif isinstance(block, MetadataBlock):
             yield from (SourcePiece(block.line, text, True, True) for text in _values(block))
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
@@ -57,9 +55,8 @@ def find_pieces(blocks: Sequence[Block], rules: KnitRules) -> Iterator[SourcePie
 
 
 def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[SourcePiece]:
-    """Yield the pieces of a text without metadata, then the values of the metadata in it."""
     source, first = block.source, source_line(block)
-    if not has_marks(source):  # as most texts
+    if not has_marks(source):  # fast path
         yield SourcePiece(first + count_lead(source), source, is_out)
         return
     parts = find_parts(source)
@@ -86,7 +83,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    """Yield the texts of a block's values; of the header's, only those that knitting removes."""
+    """Yield the values of a block, or those that knitting removes from the header."""
     keys = [key for key in block.content if key not in MESSAGE_KEYS]
     if isinstance(block, HeaderBlock):
         keys = [key for key in keys if str(key).startswith("~")]
@@ -102,7 +99,7 @@ def _prose(metadata: dict[str, object]) -> Iterator[str]:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Yield the texts in a value of lists and mappings, keys left out."""
+    """Yield the texts nested in lists and mappings, without keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,7 +1,7 @@
-"""The proposals pass: write requests for edits, and questions of sections, from the questions of students.
+"""The proposals pass: requests for edits and questions from students' questions.
 
-A request is an ordinary one (`=:`) in a block of its own. Beside it, `~~asked` holds the hashes of the questions that
-it quotes, so that they are not proposed again."""
+`~~asked` holds the hashes of quoted questions, to propose them only once.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ QUESTIONS = "questions"
 
 @dataclass(frozen=True)
 class ProposedEdit:
-    """A request for an edit before the heading at `line`, or at the end of the document (None).
-
-    asked: the questions that it quotes."""
+    """A request before the heading at `line`, or at the end (None); `asked` are the quoted questions."""
 
     line: int | None
     request: str
@@ -50,11 +48,11 @@ def propose(
     spelling: Spelling = "div",
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """Return the document with requests for edits, and with questions of its sections.
+    """Return the document with new requests and questions; requests for one place share a block.
 
-    Nothing is written twice; requests for the same place share a block. Questions extend the writer's, else
-    `~questions`; frozen sections and those with `questions=:` get none, which is reported. spelling: of new blocks in a
-    document without any. Raise MarkdownError if a block does not fit in."""
+    Frozen sections and those with `questions=:` get no questions, which is reported. Raise MarkdownError if a block
+    does not fit in.
+    """
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)
@@ -67,17 +65,14 @@ def propose(
 
 
 def asked_in(blocks: Sequence[Block]) -> set[str]:
-    """Return the marks of the questions that the requests in a document quote."""
+    """Return the hashes of all questions quoted in requests."""
     lists = (block.content.get(ASKED_KEY) for block in blocks if isinstance(block, MetadataBlock))
     return {str(mark) for marks in lists if isinstance(marks, list) for mark in marks}
 
 
 def question_mark(question: str) -> str:
-    """Return the mark of a question, the same however it is spaced and written."""
+    """Return the hash of a question, without case and spacing."""
     return digest(" ".join(question.casefold().split()))
-
-
-# Requests for edits
 
 
 def _place(edit: ProposedEdit) -> tuple[bool, int]:
@@ -95,7 +90,7 @@ def _put(
         return
     while at > 0 and _annotates(blocks[at - 1]) and line is not None:
         at -= 1
-    # A native block at the very start would be the header
+    # a native block at the very start would be the header
     wanted = "div" if at == 0 else _spelling_at(blocks, line, spelling)
     blocks.insert(at, _request_block(edits, wanted, first_newline(blocks)))
 
@@ -110,7 +105,6 @@ def _annotates(block: Block) -> bool:
 
 
 def _spelling_at(blocks: Sequence[Block], line: int | None, spelling: Spelling) -> Spelling:
-    """Return the spelling of the block nearest to a heading, or to the end of the document."""
     nodes = list(traverse(blocks_to_tree(list(blocks))))
     nearest = nearest_spellings(nodes, spelling)
     if line is None:
@@ -125,7 +119,6 @@ def _is_heading(node: Node, line: int) -> bool:
 
 
 def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: str) -> MetadataBlock:
-    """Return a new block with requests. Raise MarkdownError if they cannot be read back."""
     marks = list(dict.fromkeys(question_mark(question) for edit in edits for question in edit.asked))
     body = "".join(_entry(edit.request, newline) for edit in edits) + dump_entry(ASKED_KEY, marks, True, newline)
     block = make_block(body, spelling, newline)
@@ -137,9 +130,6 @@ def _request_block(edits: Sequence[ProposedEdit], spelling: Spelling, newline: s
 
 def _entry(request: str, newline: str) -> str:
     return "=" + dump_entry("edit", request, newline=newline).removeprefix("edit")
-
-
-# Questions
 
 
 def _with_questions(
@@ -186,7 +176,6 @@ def _add_questions(
 
 
 def _extended(value: Any, questions: Sequence[str]) -> Any:
-    """Return a key's value with further questions, or None if it has them all."""
     there = "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
     folded = " ".join(there.split()).casefold()
     new = [question for question in questions if " ".join(question.split()).casefold() not in folded]

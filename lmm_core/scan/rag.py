@@ -1,7 +1,7 @@
 """The RAG pass: questions and a summary for each section, and a summary of the document.
 
-The annotator is shown a section's own text and its subsections' summaries, so it works bottom-up. Hashes of the sources
-are stored, so that only annotations of changed texts are replaced."""
+It works bottom-up, with the subsections' summaries as input. Source hashes prevent work on unchanged texts.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
 
 class Progress(Protocol):
-    """Receives the progress of a run, in sections."""
+    """A receiver of progress, in sections."""
 
     def expect(self, count: int) -> None:
-        """Add a number of sections that will be annotated."""
+        """Add sections to the expected total."""
         ...
 
     def advance(self) -> None:
-        """Count one section as done."""
+        """Count a section as done."""
         ...
 
 
@@ -64,12 +64,14 @@ def scan_rag(
     refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block]:
-    """Return the document with its annotations.
+    """Return the document with its annotations; failures are reported.
 
-    annotator: by default the stand-in; docid: if the header has none; spelling: of new blocks in a document without
-    any; rules: for RAG-only divs, which go into no summary; verbatim: the blocks are the text itself and not a
-    substitute for Pandoc's elements, so the new text is checked to have the same blocks; refresh: replace annotations
-    of unchanged texts. Failures are reported."""
+    annotator: by default the stand-in
+    docid, spelling: defaults
+    rules: for RAG-only divs, which summaries omit
+    verbatim: False for blocks of Pandoc's elements, which are not parsed again
+    refresh: replace annotations of unchanged texts, too
+    """
     run = RagRun(
         opts or ScanOpts(), annotator or stand_in(), docid, spelling, rules or KnitRules(), verbatim,
         refresh, logger or ConsoleLogger(),
@@ -82,9 +84,7 @@ def scan_rag(
 
 @dataclass(frozen=True)
 class PlannedRequest:
-    """A request that a run would make.
-
-    tokens: to be sent, as far as known; certain: False if it depends on the annotations of the subsections."""
+    """A planned request; not `certain` if it depends on the subsections' annotations."""
 
     line: int
     titles: tuple[str, ...]
@@ -95,11 +95,13 @@ class PlannedRequest:
 
 @dataclass
 class RagRun:
-    """A run over a document in three steps: `start`, `ask` (if any section is `open`) and `finish`.
+    """A run over a document: `start`, `ask` (if sections are `open`), `finish`.
 
-    The fields up to `logger` are the arguments of `scan_rag`. name: of the document, to complete its header (see
-    `scan`) together with the first annotation; is_included: tells whether other files include this one, which then gets
-    no header."""
+    Fields up to `logger`: see `scan_rag`.
+
+    name: title for the header, completed with the first annotation
+    is_included: other files include this one, so it gets no header
+    """
 
     opts: ScanOpts
     annotator: Annotator
@@ -122,19 +124,18 @@ class RagRun:
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
-    _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that wait for nothing
+    _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that do not wait for others
     _made: set[int] = field(default_factory=set, init=False)
     _failed: list[tuple[int, ModelError]] = field(default_factory=list, init=False)
     _waiting: int = field(default=0, init=False)
     _kept: int = field(default=0, init=False)
     _stale: list[tuple[int, str]] = field(default_factory=list, init=False)
 
-    # Step 1: everything that needs no annotator
-
     def start(self, blocks: Sequence[Block]) -> None:
-        """Take a document and do everything that needs no annotator.
+        """Do everything that needs no annotator.
 
-        A document with a list as header, or with broken edit markers, is left alone: the header pass reports it."""
+        Documents with a list as header or broken edits stay unchanged: the header pass reports them.
+        """
         self._given = list(blocks)
         self._blocks = blocks = self._complete_header()
         self._originals = restore_originals(blocks)
@@ -146,7 +147,7 @@ class RagRun:
         self._closed = closed_parts(tree)
         texts = SectionTexts(tree, self.rules)
         self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
-        waiting: set[int] = set()  # sections that show a summary which is still to be made
+        waiting: set[int] = set()  # sections that need a summary not written yet
         for node in annotated_parts(tree, post=True):
             wanted = [] if id(node) in waiting or self._is_left_out(node) else self._begin(node)
             if wanted or id(node) in waiting:
@@ -162,7 +163,7 @@ class RagRun:
         return self._given if self._keeps_header else completed
 
     def _begin(self, node: Node) -> list[str]:
-        """Return the keys to ask the annotator for. A section without any is finished here."""
+        """Return the keys for the annotator; a section without any is finished here."""
         needs = self._finder.needs_of(node)
         if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
             self._keeps_header = True
@@ -181,7 +182,6 @@ class RagRun:
             self._spellings[id(nodes[1])] = "div"  # a native block at the very start would be the header
 
     def _is_proposed(self, node: Node) -> bool:
-        """Return True if a node's metadata is (or would be) in an undecided edit."""
         inside = self._originals.regions
         if node.metadata:
             return id(node.metadata[-1]) in inside
@@ -202,13 +202,11 @@ class RagRun:
         if not self._is_proposed(node):
             write_keys(node, changes, self._spellings[id(node)], self._newline, self.logger)
 
-    # Step 2: asking the annotator
-
     def ask_alone(self) -> None:
-        """Ask the annotator and close it, in a run that has it for itself."""
+        """Ask the annotator and close it."""
         from ..models.chat import run, run_at_once
 
-        # The stand-in waits for nothing, and an event loop takes longer to import than it works
+        # The stand-in is synchronous, and importing an event loop takes longer than its work
         (run_at_once if self.annotator.name == STAND_IN else run)(self._ask_and_close())
 
     async def _ask_and_close(self) -> None:
@@ -218,7 +216,7 @@ class RagRun:
             await self.annotator.close()
 
     async def ask(self) -> None:
-        """Annotate all open sections, each as soon as its subsections are done."""
+        """Annotate all open sections, each after its subsections."""
         if self.progress:
             self.progress.expect(len(self.open))
         await (self._ask_in_turn() if self.annotator.name == STAND_IN else self._ask_together())
@@ -241,18 +239,18 @@ class RagRun:
                 tasks[id(node)] = asyncio.create_task(
                     annotate(node, [tasks[id(child)] for child in _sections_in(node) if id(child) in tasks])
                 )
-                await asyncio.sleep(0)  # so that the first request is sent before all others are made
+                await asyncio.sleep(0)  # send the first request before creating the others
             await asyncio.gather(*tasks.values())
-        except asyncio.CancelledError:  # the annotator is closed next, and no request may come after that
+        except asyncio.CancelledError:  # no request may follow, since the annotator is closed next
             for task in tasks.values():
                 task.cancel()
             await asyncio.gather(*tasks.values(), return_exceptions=True)
             raise
 
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
-        """Annotate a section. Return True if it is then complete.
+        """Annotate a section; return True if it is complete.
 
-        below: the results of its open subsections. A section above a failed one waits, so that it is asked only once.
+        below: results of its subsections. Above a failure, sections wait for the next run.
         """
         done = all(below)
         if not self._is_left_out(node):
@@ -272,13 +270,12 @@ class RagRun:
         return done
 
     def _ask_again(self, node: Node, keys: Sequence[str]) -> None:
-        """Make the next run ask for keys that this refresh did not get."""
+        """Mark keys that this refresh failed to renew for the next run."""
         if self.refresh:
             renewed = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **renewed})} if renewed else {})
 
     async def _say(self, node: Node, needs: SectionNeeds) -> dict[str, Any] | None:
-        """Return the annotations of a section, or None if the annotator fails."""
         self.tally.names.add(self.annotator.name)
         try:
             annotation = await self.annotator.annotate(self._shown(needs), needs.wanted, needs.instead)
@@ -305,10 +302,8 @@ class RagRun:
         elif self.annotator.name == STAND_IN:
             self.tally.empty += not isinstance(node, HeaderNode) or bool(self._shown(needs).lead)
 
-    # Step 3: the report and the names of annotators
-
     def finish(self) -> list[Block]:
-        """Return the document after the run: as it was, if nothing but the header's first keys is new."""
+        """Return the document, unchanged if only the header would be completed."""
         if self._tree is None:
             return self._given
         self._report()
@@ -364,10 +359,10 @@ class RagRun:
         self.logger.info(f"{what} changed since: see whether {they}; what you delete is made anew{places}", first)
 
     def _sign(self, tree: HeadingNode) -> None:
-        """Write the annotator's name into the header or the sections.
+        """Write the annotator's name into header or sections.
 
-        The header names a model rather than the stand-in, which it names only while its annotations are there. A
-        section names the stand-in if the header does not, and any annotator if there is no header."""
+        A model in the header takes precedence over the stand-in. Sections name only other annotators.
+        """
         if not self.open:
             return
         name = self.annotator.name
@@ -390,10 +385,8 @@ class RagRun:
         if node.properties.get(MAKER, DELETED) != own:
             self._write(node, {MAKER: own})
 
-    # The plan of a run
-
     def planned(self) -> list[PlannedRequest]:
-        """Return the requests that a run would make; call `start` before."""
+        """Return the requests of a run after `start`."""
         requests = []
         for node in self.open:
             if not self._is_left_out(node):
@@ -405,9 +398,7 @@ class RagRun:
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
-    """Yield the lines of sections that failed for the same reason, and the message for the first of them.
-
-    Words quoted from a reply do not count."""
+    """Yield the lines with the same error, apart from quoted words, and the first message."""
     groups: dict[str, tuple[list[int], str]] = {}
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         lines, _ = groups.setdefault(_QUOTED.sub("", str(error)), ([], str(error)))

@@ -1,6 +1,4 @@
-"""Set parts of texts that have a type, or their own place in notes or index, apart for the index.
-
-The rules are those of knitting."""
+"""Parts of texts that are indexed separately, since they have a type or own visibility."""
 
 from __future__ import annotations
 
@@ -23,24 +21,22 @@ from ..markdown.visibility import (
     type_of_div,
 )
 
-NESTED = 24  # how many levels of parts in parts are set apart
+NESTED = 24  # maximum depth of nested parts
 
 
 @dataclass(slots=True)
 class Excerpt(TextBlock):
-    """A part of a text block, or the rest of one.
+    """A part of a text block, or its rest.
 
-    type: of the div that it is; gaps: pairs of a position and the number of lines of the file missing before it."""
+    gaps: pairs of position and number of source lines missing before it
+    """
 
     type: str | None = None
     gaps: tuple[tuple[int, int], ...] = ()
 
 
 def extract_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks, with parts that have a type, or say whether they are in the notes or index, as texts of their
-    own.
-
-    A part follows the rest of its text and keeps its metadata."""
+    """Return the blocks with separate parts as texts, behind the rest."""
     extracted: list[Block] = []
     around: list[MetadataBlock] = []
     for block in close_parts(blocks, rules):
@@ -65,7 +61,7 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
     if not blank(rest.source) or (around and parts[0][0]):
-        yield rest  # even if empty: the metadata before the text is not that of the part
+        yield rest  # even if empty: the metadata before the text does not apply to the part
     elif around:
         yield parts.pop(0)[1]
     for metadata, text in parts:
@@ -73,7 +69,6 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
 
 
 def _excerpt(source: str, cuts: Sequence[Cut], line: int, type: str | None = None) -> Excerpt:
-    """Return the rest of a source after the cuts; `line` is the number of its first line."""
     gaps, gone = [], 0
     for cut in cuts:
         gaps.append((cut.start - gone, source.count("\n", cut.start, cut.end)))
@@ -88,13 +83,12 @@ def _excerpt(source: str, cuts: Sequence[Cut], line: int, type: str | None = Non
 
 
 def without_metadata(block: TextBlock) -> TextBlock:
-    """Return a text without the metadata blocks in it, at any depth."""
+    """Return a text without nested metadata blocks."""
     cuts = find_cuts(block.source, lambda part: None)
     return _excerpt(block.source, cuts, source_line(block)) if cuts else block
 
 
 def _is_one_div(block: TextBlock, cuts: Sequence[Cut], parts: Sequence[Any]) -> bool:
-    """Return True if a text consists of one fenced div with a type."""
     if len(parts) != 1 or cuts[0].rest or not block.content.startswith(":::"):
         return False
     metadata, text = parts[0]
@@ -106,7 +100,6 @@ def _is_separate(rules: KnitRules) -> Goes:
 
 
 def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple[list[MetadataBlock], Excerpt]]:
-    """Yield a part and the parts inside it as texts, each with its metadata; nothing for a metadata block."""
     if cut.part is None:
         return
     line = first + cut.line
@@ -115,7 +108,7 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
     for inside in inner:
         inside.start, inside.end = inside.start + low, inside.end + low
     properties, type = cut.part.metadata, None
-    if properties is None:  # a div
+    if properties is None:
         type = type_of_div(cut.part.attributes, rules)
         of_div = div_properties(cut.part.attributes, rules)
         properties = (
@@ -132,7 +125,7 @@ def _texts(cut: Cut, first: int, rules: KnitRules, depth: int) -> Iterator[tuple
 
 
 def _inherited(around: Sequence[MetadataBlock]) -> list[MetadataBlock]:
-    """Return the metadata of a text that also holds for a part of it."""
+    """Return the metadata of a text that also applies to its parts."""
     properties: dict[str, Any] = {}
     for block in around:
         properties |= {key: value for key in sorted(DECIDING) if (value := block.content.get(key)) is not None}

@@ -1,7 +1,4 @@
-"""Find references to left-out parts, and make them readable.
-
-Without its target, a reference would show as `?@sec-…`, or lead nowhere. A link becomes its words; a cross-reference
-becomes `[…]`."""
+"""References to left-out parts: a link becomes its words, a cross-reference `[…]`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterator, Set
 from ..markdown.regions import split_fences
 
 LEFT_OUT = "[…]"
-# Code, links to a place in the page, citations in brackets, and citations in the text.
+# Code, links within the page, citations in brackets, citations in the text
 _REFERENCE = re.compile(
     r"(?P<code>`[^`\n]+`)"
     r"|(?:(?<!!)\[(?P<words>[^\[\]]*))?\]\(#(?P<link>[^()\[\]\s]+)\)(?:\{[^{}\n]*\})?"
@@ -26,12 +23,12 @@ _ACROSS = re.compile(r"(?:sec|fig|tbl|eq|lst|thm|lem|cor|prp|cnj|def|exm|exr|sol
 
 
 def is_cross_reference(label: str) -> bool:
-    """Return True if a cited label is one of Quarto's, which may stand on another page."""
+    """Return True for Quarto's labels, which may be on another page."""
     return _ACROSS.match(label) is not None
 
 
 def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the position and the label of each reference to a label in `gone`."""
+    """Yield position and label of each reference to a label in `gone`."""
     for at, reference in _references(text) if any(label in text for label in gone) else ():
         for label in _labels(reference):
             if label in gone:
@@ -39,7 +36,7 @@ def find_references_to(text: str, gone: Set[str]) -> Iterator[tuple[int, str]]:
 
 
 def replace_references_to(text: str, gone: Set[str]) -> str:
-    """Return a text with its references to labels in `gone` made readable."""
+    """Return a text with references to `gone` labels made readable."""
     pieces, at = [], 0
     for start, reference in _references(text):
         if not gone.isdisjoint(_labels(reference)):
@@ -65,7 +62,7 @@ def _labels(reference: re.Match[str]) -> list[str]:
 
 def _readable(reference: re.Match[str], gone: Set[str]) -> str:
     if reference["link"]:
-        # without words: they hold brackets, and stand before the match
+        # words with brackets precede the match
         return "]" if reference["words"] is None else reference["words"]
     if reference["group"] is None:
         return LEFT_OUT

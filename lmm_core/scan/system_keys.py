@@ -1,7 +1,7 @@
-"""Keys that the system writes, and when it may replace them.
+"""Keys written by the system.
 
-`~key` is written with the hashes of its source and its value (`~~hash`). If the value's hash differs, somebody has
-corrected it, and it stays."""
+`~~hash` holds the hashes of source and value; values changed by hand stay.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from ..markdown.spelling import edit_block, make_block, with_body
 from ..markdown.tree import Node, TextNode
 
 FLOW_KEYS = frozenset({HASHES})
-EMPTY = "~~empty"  # beside keys written into a block of the writer's that held none
-TIGHT = "~~tight"  # the same, in a block that had no blank line before it
+EMPTY = "~~empty"  # next to keys in an originally empty block of the writer's
+TIGHT = "~~tight"  # the same, in a block without a blank line before it
 
 
 class State(Enum):
-    """The state of a key in relation to the text that it is about."""
+    """The state of a key relative to its source text."""
 
     MISSING = auto()
     CURRENT = auto()
     OUTDATED = auto()
     WRITERS = auto()
     CORRECTED = auto()
-    STALE = auto()  # corrected, and the text has changed since
+    STALE = auto()  # corrected, and the source has changed
 
 
 def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State:
-    """Return the state of `key` among a part's properties. input_hash: the hash of its source today."""
+    """Return the state of a key. input_hash: current hash of its source."""
     spelled, pair = find_key(properties, key), hash_pair(properties, key)
     is_same = pair is not None and pair[0] == input_hash
     if spelled is None:
@@ -62,9 +62,10 @@ def key_state(properties: Mapping[str, Any], key: str, input_hash: str) -> State
 def set_values(
     properties: Mapping[str, Any], values: Mapping[str, Any], input_hashes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the changes that set (or, for `DELETED`, remove) `~key`s and their hashes; {} if nothing changes.
+    """Return the changes that set (`DELETED`: remove) `~key`s and their hashes.
 
-    Each value was made from `input_hashes[key]`. None is an empty reply: only its hash is written."""
+    None is an empty reply, of which only the hash is written.
+    """
     changes: dict[str, Any] = {}
     hashes = read_hashes(properties)
     for key, value in values.items():
@@ -81,7 +82,7 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the nearest block of a node, or a new one. Emptied blocks stay (see `emptied_blocks`)."""
+    """Write changes into the nearest block of a node, or a new one; emptied blocks stay."""
     there = node.properties
     written = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not written:
@@ -105,7 +106,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks with `TIGHT` in edited native blocks of the writer's that get a blank line before them."""
+    """Return the blocks with `TIGHT` in edited native blocks without a blank line before them."""
     old = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:
@@ -118,16 +119,14 @@ def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
 
 
 def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int, None]:
-    """Return the `id`s of the blocks that `write_keys` has emptied; see `take_out`."""
+    """Return the ids of blocks emptied by `write_keys`, for `take_out`."""
     old = {id(block) for block in before}
     metadata = (block for block in after if isinstance(block, MetadataBlock) and id(block) not in old)
     return {id(block): None for block in metadata if not block.line and blank(block.body)}
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
-    """Return the spelling of the metadata block nearest to each node, or `default` if there is none.
-
-    The header does not count; the block before wins a tie."""
+    """Return the spelling of the metadata block nearest to each node, the header excluded."""
     places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))]
     if not places:
         return [default] * len(nodes)
@@ -141,7 +140,6 @@ def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling
 
 
 def _spelling(node: Node) -> Spelling | None:
-    """Return the spelling of the metadata at a node, even if it cannot be read."""
     if isinstance(node, TextNode) and isinstance(node.block, ErrorBlock):
         first = trim_blank_lines(node.block.source.lstrip(BOM))[:1]
         return "native" if first == "-" else "comment" if first == "<" else "div"
@@ -151,7 +149,7 @@ def _spelling(node: Node) -> Spelling | None:
 
 
 def first_newline(blocks: Sequence[Block]) -> str:
-    """Return the line end that a document uses."""
+    """Return the document's line end."""
     for block in blocks:
         at = block.source.find("\n")
         if at >= 0:

@@ -1,3 +1,4 @@
-"""Annotations of sections: their sources, which ones a section needs, and how they are taken out.
+"""Annotations of sections: sources, needs, removal.
 
-May import `files`, `markdown`, `models` and the other modules of `scan`."""
+May import `files`, `markdown`, `models` and the other modules of `scan`.
+"""

@@ -1,4 +1,4 @@
-"""Needs: the annotations that a section has to get, and those that it keeps."""
+"""The annotations that a section needs or keeps."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ MAKER = "~~annotator"
 
 
 def maker_of(node: Node, tree: HeadingNode) -> str:
-    """Return the name of the annotator that made a part's annotations, by the part or the header;
-    "" if neither names one."""
+    """Return the name of a part's annotator, or ""."""
     return str(node.properties.get(MAKER) or tree.properties.get(MAKER) or "")
 
 
@@ -29,9 +28,12 @@ def maker_of(node: Node, tree: HeadingNode) -> str:
 class SectionNeeds:
     """The annotations that a section needs.
 
-    values: keys to write as they are, or to remove (`DELETED`); wanted: keys to ask the annotator for; instead: the
-    hashes of the values that they replace although the text is the same; stale: corrected keys whose text has changed;
-    kept: keys that only a model may write again."""
+    values: keys to write, or to remove (`DELETED`)
+    wanted: keys for the annotator
+    instead: hashes of values replaced although the text is the same
+    stale: corrected keys of changed texts
+    kept: keys that only a model may replace
+    """
 
     node: Node
     texts: SectionTexts
@@ -43,25 +45,23 @@ class SectionNeeds:
 
     @cached_property
     def section(self) -> AnnotatorSection:
-        """The section as a model is asked about it."""
+        """Return the section for a model."""
         return self.texts.section(self.node)
 
     @cached_property
     def own_section(self) -> AnnotatorSection:
-        """The section as the stand-in sees it."""
+        """Return the section for the stand-in."""
         return self.texts.own_section(self.node)
 
     @cached_property
     def source(self) -> str:
-        """The hash of the section's text, which takes longer than all else: most sections need none."""
+        """Return the hash of the section's text (slow, so lazy)."""
         return source_hash(self.section)
 
 
 @dataclass(frozen=True)
 class NeedsFinder:
-    """Finds the needs of a document's sections in one run.
-
-    closed: the `id`s of the sections that get no annotations."""
+    """A finder of needs; `closed` are ids of sections without annotations."""
 
     tree: HeadingNode
     texts: SectionTexts
@@ -71,7 +71,7 @@ class NeedsFinder:
     closed: AbstractSet[int]
 
     def needs_of(self, node: Node) -> SectionNeeds:
-        """Return the present needs of a section."""
+        """Return the needs of a section."""
         needs = SectionNeeds(node, self.texts)
         for key, threshold in wanted_keys(node, self.opts):
             self._sort_key(node, key, threshold, needs)
@@ -84,7 +84,7 @@ class NeedsFinder:
         state = key_state(node.properties, key, needs.source if pair else "")
         by_stand_in = self.maker(node) == STAND_IN_NAME
         if state is State.CURRENT and (self.refresh or (by_stand_in and self.annotator.name != STAND_IN_NAME)):
-            state = State.OUTDATED  # a model replaces what the stand-in wrote
+            state = State.OUTDATED  # a model replaces annotations by the stand-in
         if state is State.STALE:
             needs.stale.append(key)
         elif self._is_said_below(node):
@@ -100,7 +100,6 @@ class NeedsFinder:
             needs.instead += pair[1] if pair and pair[0] == needs.source and not by_stand_in else ""
 
     def _is_said_below(self, node: Node) -> bool:
-        """Return True if a section consists of one subsection, which is annotated in its place."""
         part = self.texts.only_part(node)
         return part is not None and id(part) not in self.closed
 
@@ -115,11 +114,11 @@ class NeedsFinder:
         return maker_of(node, self.tree)
 
     def is_from_model(self, node: Node) -> bool:
-        """Return True if the stand-in would replace the annotations of a model unasked."""
+        """Return True if a model's annotations are protected from the stand-in."""
         return self.annotator.name == STAND_IN_NAME and self.maker(node) not in ("", STAND_IN_NAME) and not self.refresh
 
     def changeable_keys(self, node: Node) -> list[str]:
-        """Return the keys that would be made again if the text shown for the section changed."""
+        """Return the keys that a change of the section's text would renew."""
         if self.is_from_model(node) or self._is_said_below(node):
             return []
         source, words = source_hash(self.texts.section(node)), self.texts.words[id(node)]

@@ -1,4 +1,4 @@
-"""An overview of a document: its sections, and what is missing in them."""
+"""An overview of a document's sections and missing annotations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from .sections import SectionTexts, annotated_parts, closed_parts, div_title, so
 
 @dataclass(slots=True)
 class SectionOverview:
-    """A section in an overview.
-
-    words: in its own text; missing: annotations that a run would make; outdated: those that it would replace; stale:
-    those that were corrected by hand before the text changed."""
+    """A section in an overview; `stale` annotations were corrected before the text changed."""
 
     line: int
     level: int
@@ -35,7 +32,7 @@ class SectionOverview:
 
 @dataclass(slots=True)
 class Overview:
-    """An overview of a document. `missing` are header keys; `findings` are probable mistakes."""
+    """An overview of a document, with missing header keys."""
 
     title: str
     docid: str
@@ -46,7 +43,7 @@ class Overview:
 
 
 def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: ScanOpts | None = None) -> Overview:
-    """Return an overview of a document. findings: what is wrong in it."""
+    """Return an overview of a document and its findings."""
     opts, tree, problems = opts or ScanOpts(), document.tree, list(findings)
     if tree is None:
         return Overview("", "", 0, [], [], problems)
@@ -73,7 +70,7 @@ def _section(node: Node, opts: ScanOpts, texts: SectionTexts, closed: set[int]) 
     level = node.level if isinstance(node, HeadingNode) else node.ancestors[-1].level + 1
     section = SectionOverview(node.line, level, div_title(node) or node.content, own, types_of(node.get("type")))
     part = texts.only_part(node)
-    if id(node) in closed or (part is not None and id(part) not in closed):  # it is said of the part
+    if id(node) in closed or (part is not None and id(part) not in closed):  # reported for the part
         return section
     has_hashes = node.metadata and any(hash_pair(node.properties, key) for key in ("questions", "summary"))
     source = source_hash(texts.section(node)) if has_hashes else ""

@@ -1,6 +1,4 @@
-"""Remove the system's annotations from a document, and restore the writer's text to the byte.
-
-Values that were corrected by hand stay, with their hashes."""
+"""Removal of the system's annotations, which restores the writer's text to the byte."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ _SYSTEM_KEY = re.compile(rf"^[ \t-]*(?:{'|'.join(sorted(SYSTEM_KEYS))})[ \t]*:",
 
 @dataclass
 class Removal:
-    """Removes annotations, titles and ids from a document.
-
-    corrected: also removes what was corrected by hand or is frozen; count: the number of values removed."""
+    """A removal of annotations, titles and ids; `corrected` includes frozen and corrected values."""
 
     corrected: bool
     logger: LoggerBase
@@ -46,7 +42,7 @@ class Removal:
     _tight: set[int] = field(default_factory=set, init=False)
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document without them. What cannot be taken out is reported and left as it is."""
+        """Return the document without annotations; blocks that have to stay are reported."""
         originals = restore_originals(blocks)
         tree = None if report_broken_edits(blocks, self.logger) else blocks_to_tree(originals.blocks)
         if tree is None:
@@ -75,7 +71,6 @@ class Removal:
         return cleared
 
     def _edit(self, block: MetadataBlock, changes: dict[str, Any], edited: dict[int, MetadataBlock | None]) -> bool:
-        """Put a block with changes into `edited` (None if it becomes empty). Return False if it cannot be edited."""
         try:
             body = edit_metadata(block.body, changes, newline_of(block.source), FLOW_KEYS)
         except MarkdownError as error:
@@ -86,8 +81,6 @@ class Removal:
         edited[id(block)] = None if blank(body) and EMPTY not in block.content else with_body(block, body)
         return True
 
-    # Which values go
-
     def _find_leaving(self, node: Node) -> Iterator[str]:
         hashes = read_hashes(node.properties)
         for name in dict.fromkeys((*PUBLIC, *(key for key in hashes if key != "chat"))):
@@ -97,7 +90,6 @@ class Removal:
                 yield name
 
     def _is_kept(self, name: str, node: Node, block: MetadataBlock) -> bool:
-        """Return True if a value is frozen or was written by hand, which is reported."""
         section = node if isinstance(node, HeadingNode) or div_title(node) else node.parent
         pair = hash_pair(block.content, name) or hash_pair(node.properties, name)
         if pair is None:
@@ -111,8 +103,6 @@ class Removal:
         self.logger.info(f"~{name} {why} and is kept; --all takes it out, too", _line_of(block, f"~{name}"))
         return True
 
-    # What changes in the blocks
-
     def _changes(self, node: Node, block: MetadataBlock) -> dict[str, Any]:
         there, leaving = block.content, self._leaving[id(node)]
         gone = {*IDENTITIES, *(f"~{name}" for name in leaving)} & there.keys()
@@ -125,12 +115,11 @@ class Removal:
         if hashes and hashes != read_hashes(there):
             changes[HASHES] = short_hashes(hashes)
         ours = {key for key in there if key in SYSTEM_KEYS or key.removeprefix("~") in read_hashes(there)}
-        if not ours - gone:  # nothing is left whose layout has to be known
+        if not ours - gone:  # no layout is left to restore
             changes |= dict.fromkeys({EMPTY, TIGHT} & there.keys(), DELETED)
         return changes
 
     def _is_signature_needed(self, node: Node) -> bool:
-        """Return True if annotations remain that the signature in a node's metadata is about."""
         if node is not self._tree:
             return self._has_left(node)
         unsigned = (part for part in annotated_parts(self._tree) if not part.properties.get(MAKER))
@@ -139,8 +128,6 @@ class Removal:
     def _has_left(self, node: Node) -> bool:
         hashes, leaving = read_hashes(node.properties), self._leaving.get(id(node), set())
         return any(name not in leaving and (name in hashes or f"~{name}" in node.properties) for name in BY_ANNOTATOR)
-
-    # What is not touched
 
     def _report_kept(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
@@ -165,5 +152,5 @@ def _line_of(block: MetadataBlock, key: str) -> int:
     start = source_line(block) + block.source.count("\n", 0, block.start)
     try:
         return start + key_spans(block.body)[key][0]
-    except MarkdownError:  # a mapping in braces
+    except MarkdownError:  # a flow mapping
         return block.line

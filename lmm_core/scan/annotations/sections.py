@@ -1,7 +1,8 @@
-"""Sections as annotators see them: their own texts, the summaries of their subsections, and the hash of both.
+"""Sections for annotators: own texts, subsections' summaries, and the hash of both.
 
-A fenced div that begins with a heading gets questions as a section does (all headings in the lessons of the Carpentries
-are in such divs), but remains part of the section around it."""
+A fenced div that begins with a heading (as in Carpentries lessons) gets questions, too, but remains part of its
+section.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +24,13 @@ _TITLED_DIV = re.compile(rf"{DIV_OPEN.pattern}\n(?:[ \t]*\r?\n)*(?P<heading>#{{1
 
 
 def annotated_parts(tree: HeadingNode, post: bool = False) -> list[Node]:
-    """Return the document, its sections and its divs that begin with a heading, outer ones first (or last with
-    `post`)."""
+    """Return document, sections and titled divs, outer ones first (last with `post`)."""
     nodes = traverse_post(tree) if post else traverse(tree)
     return [node for node in nodes if isinstance(node, HeadingNode) or div_title(node)]
 
 
 def div_title(node: Node) -> str:
-    """Return the heading at the start of a text that is one fenced div, "" for other texts.
-
-    The first heading in a set of tabs is the title of a tab."""
+    """Return the heading at the start of a text that is one fenced div, or ""."""
     if not isinstance(node, TextNode) or node.block is None or ":::" not in node.block.source:
         return ""
     text = node.content
@@ -43,9 +41,7 @@ def div_title(node: Node) -> str:
 
 
 def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
-    """Return the annotations that a part may get, each with the least number of words for it.
-
-    A document without sections gets questions itself; a div gets no summary of its own."""
+    """Return the possible annotations of a part, each with its minimum number of words."""
     keys = []
     if opts.questions and not (isinstance(node, HeaderNode) and node.sections):
         keys.append(("questions", opts.questions_threshold))
@@ -56,26 +52,25 @@ def wanted_keys(node: Node, opts: ScanOpts) -> list[tuple[str, int]]:
 
 @dataclass
 class SectionContent:
-    """The content of a section for an annotator: its own text (with that of subsections without a
-    summary), and the summaries of the other subsections."""
+    """A section's own text, and its subsections' summaries (or their texts)."""
 
     texts: list[str] = field(default_factory=list)
     summaries: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """All texts, as paragraphs."""
+        """Return all texts as paragraphs."""
         return "\n\n".join(self.texts)
 
 
 class SectionTexts:
-    """The texts of a document without metadata, RAG-only parts and parts with `skip: true`."""
+    """The texts of a document without metadata, RAG-only and skipped parts."""
 
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
         self.node_texts: dict[int, str] = {}
         self.words: dict[int, int] = {}
-        self.own_words: dict[int, int] = {}  # of the texts of a section, with what is left out of them
-        self.with_own_text: set[int] = set()  # the sections with a text that is not left out
+        self.own_words: dict[int, int] = {}  # of a section's texts, removed parts included
+        self.with_own_text: set[int] = set()  # sections with a visible text
         for section in sections(tree, post=True):
             own = words = 0
             for child in section.children:
@@ -88,7 +83,7 @@ class SectionTexts:
             self.own_words[id(section)], self.words[id(section)] = own, words
 
     def _add_text(self, node: TextNode, rules: KnitRules) -> int:
-        """Add a text. Return the number of its words, including parts that are left out."""
+        """Add a text; return its number of words, removed parts included."""
         content = node.content
         text = strip_divs(content, rules)
         self.node_texts[id(node)] = text.strip("\n")
@@ -96,7 +91,7 @@ class SectionTexts:
         return words if text is content else count_words(content)
 
     def content(self, part: Node) -> SectionContent:
-        """Return the content of a section, or of a div that begins with a heading."""
+        """Return the content of a section or titled div."""
         if not isinstance(part, HeadingNode):
             return SectionContent([self._inside(part)])
         content = SectionContent()
@@ -116,25 +111,24 @@ class SectionTexts:
         return content
 
     def _inside(self, div: Node) -> str:
-        """Return the content of a div after its heading."""
         text = self.node_texts[id(div)]
         opening = _TITLED_DIV.match(text)
         return text[opening.end() : text.rfind("\n") + 1].strip("\r\n") if opening else ""
 
     def section(self, node: Node) -> AnnotatorSection:
-        """Return a section as a model is asked about it."""
+        """Return a section for a model."""
         content = self.content(node)
         return replace(self.own_section(node), text=content.text, summaries=tuple(content.summaries))
 
     def own_section(self, node: Node) -> AnnotatorSection:
-        """Return a section as the stand-in sees it: it reads the section's own text alone."""
+        """Return a section for the stand-in, which ignores subsections."""
         language, types = str(node.fetch("lang", "")), tuple(types_of(node.get("type")))
         titles = [*titles_path(node), *filter(None, [div_title(node)])]
         lead = "\n\n".join(self._own_texts(node)) if isinstance(node, HeadingNode) else self._inside(node)
         return AnnotatorSection(tuple(titles), "", (), language, lead, types)
 
     def only_part(self, section: Node) -> HeadingNode | None:
-        """Return the only subsection of a section without own text, which is annotated in its place; else None."""
+        """Return the only subsection of a section without own text, else None."""
         if not isinstance(section, HeadingNode) or id(section) in self.with_own_text:
             return None
         parts = [part for part in section.sections if not is_hidden(part)]
@@ -146,9 +140,7 @@ class SectionTexts:
 
 
 def normalize(text: str) -> str:
-    """Return a text with LF as line ends and single spaces in prose, so that its hash survives rewrapping.
-
-    Paragraph breaks and code stay as they are."""
+    """Return a text with LF and single spaces outside of code, so that rewrapping keeps its hash."""
     parts = split_fences(text.replace("\r\n", "\n"))
     normal = [part.rstrip("\n") if code else _normal_prose(part) for code, part in parts]
     return "\n\n".join(part for part in normal if part)
@@ -164,24 +156,23 @@ def _is_code(paragraph: str) -> bool:
 
 
 def source_hash(section: AnnotatorSection) -> str:
-    """Return the hash of the text that a request shows."""
+    """Return the hash of a section's request text."""
     return digest([section.titles, normalize(section.text), section.summaries])
 
 
 def nearest_summary(parts: Iterable[Node]) -> str:
-    """Return the summary of the first of some sections that has one in its metadata, or ""."""
+    """Return the first summary among sections, or ""."""
     summaries = (part.get("summary") for part in parts)
     return next((summary.strip() for summary in summaries if isinstance(summary, str) and summary.strip()), "")
 
 
 def closed_parts(tree: HeadingNode) -> set[int]:
-    """Return the `id`s of the parts that get no annotations: those under `frozen: true` or
-    `skip: true`, the nearest value winning."""
+    """Return the `id`s of parts without annotations (`frozen`, `skip`)."""
     return flagged_parts(tree, "frozen") | flagged_parts(tree, "skip")
 
 
 def flagged_parts(tree: HeadingNode, key: str) -> set[int]:
-    """Return the `id`s of the parts under `key: true`, the nearest value winning."""
+    """Return the `id`s of parts under `key: true`; the nearest value takes precedence."""
     flagged: set[int] = set()
     for node in annotated_parts(tree):
         value = node.get(key)

@@ -1,4 +1,4 @@
-"""The count of sections that annotators were asked for, by what became of them."""
+"""Counts of annotated sections, by outcome."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY or see docs/models.md"
 
 @dataclass
 class Tally:
-    """The number of sections that were annotated, for which nothing was found, or that failed; and the annotators'
-    names."""
+    """The numbers of sections written, empty and failed, and the annotators' names."""
 
     written: int = 0
     empty: int = 0
@@ -28,13 +27,13 @@ class Tally:
 
     @property
     def who(self) -> str:
-        """The annotators that were asked, for the end of a sentence; "" if nobody was."""
+        """Return the annotators used, as the end of a sentence."""
         by = f" by {', '.join(sorted(self.names))}" if self.names else ""
         return f"{by}; {NO_MODEL_ASKED}" if self.names == {STAND_IN_NAME} else by
 
     @property
     def left_out(self) -> str:
-        """The number of sections that the stand-in wrote nothing for, as a sentence, or ""."""
+        """Return the number of sections left empty by the stand-in, as a sentence, or ""."""
         asked = counted(self.written + self.empty + self.failed, "section")
         return f"{self.empty} of {asked}: nothing written without a model" if self.empty else ""
 

@@ -1,3 +1,4 @@
-"""Checks of a document for mistakes that would show hidden material.
+"""Checks for mistakes that would publish hidden material.
 
-May import `files`, `markdown` and `models`."""
+May import `files`, `markdown` and `models`.
+"""

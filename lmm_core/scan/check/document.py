@@ -1,4 +1,4 @@
-"""A document as the checks see it: its blocks, its tree and its texts, each made once."""
+"""A document to be checked: blocks, tree and texts, computed lazily."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .texts import CheckedText
 
 @dataclass
 class CheckedDocument:
-    """The blocks of a document that is checked."""
+    """A document to be checked."""
 
     blocks: Sequence[Block]
 
     @cached_property
     def texts(self) -> list[CheckedText]:
-        """The texts between the metadata blocks and headings."""
+        """Return the texts between metadata blocks and headings."""
         return [*_read_texts(self.blocks)]
 
     @cached_property
     def tree(self) -> MarkdownTree:
-        """The tree, with the old texts of edits."""
+        """Return the tree, with the old texts of edits."""
         return blocks_to_tree(restore_originals(self.blocks).blocks)
 
     @cached_property
     def types(self) -> frozenset[str]:
-        """The types that parts have by blocks and `.rag-only` divs."""
+        """Return the types of blocks and `.rag-only` divs."""
         blocks = (block for block in self.blocks if isinstance(block, MetadataBlock))
         types = [word for block in blocks if not isinstance(block, HeaderBlock) for word in _types(block.content)]
         for part in (part for text in self.texts for _, part, _ in text.parts):
@@ -44,7 +44,7 @@ class CheckedDocument:
         return frozenset(types)
 
     def find_errors(self) -> Iterator[Finding]:
-        """Yield each metadata block that cannot be read, those inside divs included."""
+        """Yield unreadable metadata blocks, nested ones included."""
         for block in self.blocks:
             if isinstance(block, ErrorBlock):
                 yield _unreadable(block.error_line, block.message)
@@ -55,12 +55,12 @@ class CheckedDocument:
 
 
 def find_errors(blocks: Sequence[Block]) -> Iterator[Finding]:
-    """Yield each metadata block that cannot be read."""
+    """Yield unreadable metadata blocks."""
     return CheckedDocument(blocks).find_errors()
 
 
 def all_types(documents: Iterable[CheckedDocument]) -> frozenset[str]:
-    """Return the types that the parts of some documents have."""
+    """Return the types used in documents."""
     return frozenset[str]().union(*(document.types for document in documents))
 
 

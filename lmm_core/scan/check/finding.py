@@ -1,4 +1,4 @@
-"""The findings of a check of a document, and their codes."""
+"""Findings of a check, and their codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...logging import Level, LoggerBase, Report
 from ...markdown.blocks import Block, header_content
 from ...settings.project import Project, for_document
 
-# Each code with what it stands for; docs/annotate.md has the same table. Errors are what is not read or would be shown.
+# docs/annotate.md has the same table. Errors cause text to be ignored or published.
 ERRORS = {
     "unreadable-block": "a metadata block that cannot be read",
     "no-fence": "a div of class lmm without a YAML code block in it",
@@ -33,7 +33,7 @@ CODES = ERRORS | WARNINGS
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A probable mistake in a document: its line (from 1), its code (see `CODES`) and a message."""
+    """A probable mistake: line (from 1), code (see `CODES`) and message."""
 
     line: int
     code: str
@@ -41,18 +41,18 @@ class Finding:
 
     @property
     def level(self) -> Level:
-        """The level at which it is reported: an error if something is not read or would be shown."""
+        """Return the level of its report."""
         return "error" if self.code in ERRORS else "warning"
 
 
 def report_findings(findings: Iterable[Finding], logger: LoggerBase, level: Level | None = None) -> None:
-    """Report findings with their codes. level: in place of that of each."""
+    """Report findings with their codes; `level` overrides theirs."""
     for finding in findings:
         logger.report(Report(level or finding.level, finding.message, line=finding.line, code=finding.code))
 
 
 def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
-    """Return the settings in a document's header that cannot be used."""
+    """Return the invalid settings in a header."""
     try:
         for_document(project, header_content(blocks))
     except ConfigError as error:
@@ -61,5 +61,5 @@ def wrong_settings(blocks: Sequence[Block], project: Project) -> list[Finding]:
 
 
 def wrong_values(blocks: Sequence[Block], error: ConfigError) -> list[Finding]:
-    """Return a finding for each problem that an error of `for_document` names."""
+    """Return a finding for each problem in an error of `for_document`."""
     return [Finding(blocks[0].line, "header-value", problem) for problem in str(error).split("\n")]

@@ -1,7 +1,4 @@
-"""Find lines that look like metadata, divs or questions but are not read as such.
-
-Each kind is a row of `RULES`. `find_stray_colons` and `find_types_elsewhere` depend on the document's types or on
-earlier lines, so they are functions of their own."""
+"""Lines that look like metadata, divs or questions but are not parsed as such."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ ASKED_NOWHERE = (
 
 
 class Place(NamedTuple):
-    """A line of a text that looks like a mark. allowed: keys that are meant as they stand."""
+    """A line that looks like a mark. allowed: keys to accept as spelled."""
 
     text: CheckedText
     at: int
@@ -63,7 +60,7 @@ class Place(NamedTuple):
         return self.text.lines[self.at]
 
     def next(self, is_wanted: Callable[[str], bool]) -> int:
-        """Return the next line that is wanted, or the number of lines."""
+        """Return the next wanted line, or the number of lines."""
         lines = self.text.lines
         return next((at for at in range(self.at + 1, len(lines)) if is_wanted(lines[at])), len(lines))
 
@@ -71,8 +68,11 @@ class Place(NamedTuple):
 class Rule(NamedTuple):
     """A kind of line.
 
-    needle: a text without it has no such line; pattern: starts at the line end before the line; test: returns the line
-    after the finding, 0 for none; advice: may use the names of the pattern's groups."""
+    needle: a quick test
+    pattern: starts at the preceding line end
+    test: returns the line after the finding, or 0
+    advice: a template with the pattern's groups
+    """
 
     code: str
     needle: str
@@ -82,7 +82,7 @@ class Rule(NamedTuple):
 
 
 def find_marks(text: CheckedText, allowed: frozenset[str]) -> Iterator[Finding]:
-    """Yield what the rules find in a text; each line is reported once, by the first of them."""
+    """Yield the findings of all rules, one for each line."""
     taken: set[int] = set()
     for code, needle, pattern, test, advice in RULES:
         for match in pattern.finditer(text.padded) if needle in text.source else ():
@@ -106,11 +106,10 @@ def _native_under_text(place: Place) -> int:
 
 
 def _comment(place: Place) -> int:
-    """Match a comment named `lmm`, or nearly so with one of our keys, or with our keys alone."""
     text, at, match = place.text, place.at, place.found
     end = text.padded.find("-->", match.end())
     inside = text.padded[match.end() : end if end >= 0 else None]
-    if not match["name"] and not any(key in inside for key in DECIDING):  # as most comments
+    if not match["name"] and not any(key in inside for key in DECIDING):  # fast path
         return 0
     body = re.sub(r"^[ \t>]*", "", inside, flags=re.M).strip() + "\n"
     is_ours = _holds_ours(body) if match["name"] else _are_ours(body)
@@ -134,15 +133,13 @@ def _holds_ours(body: str) -> bool:
 
 
 def _are_ours(body: str) -> bool:
-    """Return True if YAML has only keys of ours, one of which decides who sees a part."""
+    """Return True for YAML with only keys of ours, including one for visibility."""
     keys = set(parse_metadata(body).content or {}) if any(key in body for key in DECIDING) else set()
     return all(map(is_block_key, keys)) and not DECIDING.isdisjoint(keys)
 
 
 def _keys_in_no_block(place: Place) -> int:
-    """Match keys between rules of any kind, and paragraphs of our keys one of which decides who sees a part.
-
-    A key between rules must decide, too, unless it is next to one of them."""
+    """Match keys between rules, and paragraphs of our keys that decide visibility."""
     text, at = place.text, place.at
     if at not in text.prose or place.found["key"] in place.allowed or text.is_indented_code(at):
         return 0
@@ -166,7 +163,6 @@ def _keys_in_no_block(place: Place) -> int:
 
 
 def _is_asked(place: Place) -> int:
-    """Match a line that begins like a question, message or edit, outside code spans and tables."""
     text, at = place.text, place.at
     if at not in text.prose or ("|" in place.line and _TABLE.search(text.source)):
         return 0
@@ -186,8 +182,6 @@ RULES = tuple(
 )
 
 
-# Colons
-
 _COLONS = re.compile(rf"\n{_BEFORE}(?P<colons>[:\uff1a]{{2,}})(?P<rest>[^\n]*)")
 STRAY = (
     "colons that open or close no div, so that what is meant to be left out may be shown: a div needs a blank line "
@@ -197,10 +191,10 @@ STRAY = (
 
 
 def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Finding]:
-    """Yield the lines of colons that open or close no div. types: words that leave a part out."""
+    """Yield lines of colons that open or close no div. types: words that hide a part."""
     candidates = [*_COLONS.finditer(text.padded)] if "::" in text.source or "\uff1a" in text.source else []
     fences = _fences(text) if candidates else {}
-    opened = 0  # stray colons with a word, which the bare colons below them would close
+    opened = 0  # stray colons with a word, closed by bare ones
     for match in candidates:
         at, rest = text.number(match.start()), match["rest"]
         if at not in text.prose and at not in fences:
@@ -219,7 +213,6 @@ def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Find
 
 
 def _fences(text: CheckedText) -> dict[int, bool]:
-    """Return the lines on which divs open (True) or close (False)."""
     fences: dict[int, bool] = {}
     for line, part, source in text.parts:
         if source.lstrip(" \t").startswith(":::"):
@@ -228,13 +221,11 @@ def _fences(text: CheckedText) -> dict[int, bool]:
     return fences
 
 
-# Types
-
 _BRACES = re.compile(r"\{([^{}\n]{1,500})\}")
 _TYPED = re.compile(r"(?:(?<![\w.])\.|\btype=[\"']?)([\w-]+)")
 _TAG = re.compile(r"<(?!div\b)[a-z][\w-]*[ \t][^<>]{1,500}>", re.I)
 _TAG_WORDS = re.compile(r"\b(?:class|type)=(?:\"([^\"]*)|'([^']*)|([\w-]+))", re.I)
-# Code, and the boxes of MyST, MkDocs and Obsidian, with the word that they begin with.
+# Code, and boxes of MyST, MkDocs and Obsidian, with their first word
 _BOX = re.compile(_BEFORE + r"(?P<opened>(?:`{3,}|~{3,}|!{3}|\?{3}\+?|\[!)[ \t]*\{?(?P<word>[\w-]+)[}\]]?)")
 ELSEWHERE = (
     "{} leaves nothing out: only a div does. Put the part in one (`::: {{.rag-only type={}}}`), or put a block with "
@@ -245,7 +236,7 @@ ELSEWHERE = (
 def find_types_elsewhere(
     blocks: Sequence[Block], texts: Sequence[CheckedText], types: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield types on headings, spans, code, HTML other than divs, and in the boxes of other programs."""
+    """Yield types on headings, spans, code, HTML other than divs, and other programs' boxes."""
     words = {word.lower() for word in types}
     for block in blocks:
         if isinstance(block, HeadingBlock) and "{" in block.source:
@@ -271,7 +262,6 @@ def _on_others(line: str, number: int, types: frozenset[str]) -> Iterator[Findin
 
 
 def _attributes(line: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the attributes in a line, as written, with the words that may be types."""
     bare = _CODE_SPAN.sub("", line)
     for braces in _BRACES.finditer(bare):
         yield braces[0], _TYPED.findall(braces[1])

@@ -1,4 +1,4 @@
-"""All mistakes in a document, for the commands that show them."""
+"""All mistakes in a document, for commands."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .document import CheckedDocument
 from .finding import ERRORS, Finding, report_findings
 from .near_misses import find_slips
 
-# A question, message or edit is not read because of these
+# Questions, messages and edits are ignored due to these
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
-# What is wrong with what is found in the index; the rest is reported by those who read blocks and headers
+# Mistakes that affect the index; others are reported by the parser and header pass
 FOR_INDEX = {*ERRORS} - {"unreadable-block", "no-fence", "broken-edit", "header-value"}
 
 
@@ -25,7 +25,8 @@ def find_mistakes(
 ) -> list[Finding]:
     """Return the probable mistakes in a document, by line.
 
-    problems: found by the parser; rules: of the project, with the types of its documents."""
+    problems: of the parser
+    """
     findings = [*map(_of_parser, problems), *document.find_errors(), *find_slips(document, rules or KnitRules())]
     findings += [Finding(problem.line, "broken-edit", problem.message) for problem in broken_edits(document.blocks)]
     findings += _find_refused_options(document.blocks)
@@ -35,8 +36,7 @@ def find_mistakes(
 def report_mistakes(
     blocks: Sequence[Block], rules: KnitRules | None, codes: Collection[str], logger: LoggerBase
 ) -> None:
-    """Report the mistakes with some codes, but not what the parser has said about divs, as warnings: the work goes
-    on."""
+    """Report some kinds of mistakes as warnings, except those of the parser."""
     findings = find_mistakes(CheckedDocument(blocks), rules=rules)
     wanted = [
         finding for finding in findings if finding.code in codes and not finding.message.startswith(DIV_UNDER_TEXT)
@@ -56,7 +56,7 @@ def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
 
 
 def _once(findings: Sequence[Finding]) -> list[Finding]:
-    """Return each finding once, without those that another finding explains."""
+    """Return the findings without repeated and consequential ones."""
     first: dict[tuple[int, str], Finding] = {}
     for finding in findings:
         first.setdefault((finding.line, finding.code), finding)

@@ -1,7 +1,4 @@
-"""Find misspelled keys, classes and attributes, which would publish a part that is meant to be left out.
-
-The value has to fit as well, so that `unit: cm` is not taken for `knit`. Lines that are nearly marks are in
-`check.marks`."""
+"""Misspelled keys, classes and attributes, which would publish a hidden part."""
 
 from __future__ import annotations
 
@@ -30,8 +27,7 @@ from .marks import find_marks, find_stray_colons, find_types_elsewhere
 from .texts import CheckedText
 from .words import LMM, is_nearly_lmm, nearest
 
-# Known classes, which are no slips whatever types a project has: those of Pandoc, Quarto,
-# bookdown, reveal.js, Bootstrap and the Carpentries' lessons.
+# Classes of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries, which are no misspellings.
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
@@ -55,14 +51,14 @@ UNDERLINED = "an underlined heading starts no section, so that its text is not l
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
     """Return the misspelled keys, classes, attributes and marks, by line.
 
-    rules: name the project's types (the document's own count as well) and the words to allow. Parts with `knit: true`
-    are not checked."""
+    rules: name the project's types and allowed words. Parts with `knit: true` are not checked.
+    """
     slips = find_slips(CheckedDocument(blocks), rules)
     return sorted((finding for finding in slips if finding.code != "no-block"), key=lambda finding: finding.line)
 
 
 def find_slips(document: CheckedDocument, rules: KnitRules) -> Iterator[Finding]:
-    """Yield the same, and what is asked and not read."""
+    """Yield near misses and ignored questions."""
     blocks = document.blocks
     rules = header_rules(header_content(blocks), rules)
     finder = _NearMissFinder(rules, rules.div_types | rules.types | document.types)
@@ -90,18 +86,16 @@ def _keeps(properties: Properties) -> bool:
 
 
 class _NearMissFinder:
-    """Finds near misses in the parts of a document. `types` are the words that leave a part out, or would."""
+    """A finder of near misses; `types` are words that hide a part, or would."""
 
     def __init__(self, rules: KnitRules, types: frozenset[str]) -> None:
         self.rules = rules
         self.types = types - rules.allowed
         self.allowed = rules.allowed
-        self.reported: set[str] = set()  # types used as classes, each reported once
-
-    # Blocks
+        self.reported: set[str] = set()  # types used as classes are reported once
 
     def metadata(self, node: Node) -> Iterator[Finding]:
-        """Yield near misses among the keys before a heading or text, and metadata that is hardly meant for the text."""
+        """Yield near misses in a node's metadata."""
         for block in node.metadata if not _keeps(node) else ():
             yield from self._block(block.content, block.source, block.line)
         if isinstance(node, TextNode) and is_text(node.block) and in_notes(node, self.rules) is False:
@@ -124,14 +118,13 @@ class _NearMissFinder:
         return ("near-miss", _unknown(key, meant)) if meant else None
 
     def _key(self, key: str, value: Any) -> str:
-        """Return the key of ours that an unknown key is meant for, or ""."""
         name = key.lstrip("~").removesuffix("=")
         if name in self.allowed:
             return ""
         return nearest(name, SWITCHES if isinstance(value, bool) else TEXTS if _is_text(value) else ())
 
     def header(self, node: HeaderNode) -> Iterator[Finding]:
-        """Yield the keys of the header that are meant for the whole page and have no effect there."""
+        """Yield header keys without effect on the page."""
         block = node.metadata[0]
         for key, value in block.content.items():
             if key in self.allowed:
@@ -148,7 +141,7 @@ class _NearMissFinder:
             return "near-miss", _unknown(key, "knit")
         if isinstance(value, Mapping) and is_nearly_lmm(key) and not OPTIONS.isdisjoint(options_in({LMM: value})):
             return "near-miss", _unknown(key, LMM)
-        # R Markdown has a key of that name as well, whose value is a function
+        # `knit` is also a key of R Markdown, whose value is a function
         is_slip = isinstance(value, int | float) or (isinstance(value, str) and value.isalpha() and len(value) < 8)
         is_slip = is_slip and key == "knit" and not isinstance(value, bool)
         return ("knit-value", _no_switch(value)) if is_slip else None
@@ -163,10 +156,8 @@ class _NearMissFinder:
         ) if words else ""  # fmt: skip
         return ("type-elsewhere", message) if words else None
 
-    # Texts
-
     def text(self, text: CheckedText, is_kept: bool) -> Iterator[Finding]:
-        """Yield near misses in the divs and blocks of a text. is_kept: a block before it keeps the next part."""
+        """Yield near misses in a text. is_kept: a block before it keeps the next part."""
         kept_from = 0 if is_kept else len(text.padded)
         for line, part, source in text.parts:
             if part.metadata is not None:
@@ -205,7 +196,7 @@ class _NearMissFinder:
             )
 
     def _class(self, name: str) -> str:
-        """Return the type that a class is meant for, or "". To Pandoc, braces that it cannot read are a class."""
+        """Return the type intended by a class (for Pandoc, also malformed braces), or ""."""
         words = [word for word in re.findall(r"[\w-]+", name) if word in self.types]
         return words[0] if words and not name.replace("-", "").isalnum() else self._type(name)
 
@@ -222,7 +213,6 @@ class _NearMissFinder:
                 yield "near-miss", f"unknown attribute {name!r}: did you mean {meant!r}?"
 
     def _type(self, name: str) -> str:
-        """Return the type that a word is nearly, or ""."""
         return (
             "" if name in self.types or name in _OTHERS or name in self.allowed else nearest(name, sorted(self.types))
         )

@@ -1,4 +1,4 @@
-"""The texts of a document as the checks read them: line by line, each line with what it is part of."""
+"""Texts for the checks, with a classification of lines."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from ...markdown.divs import Part, parts_by_line
 FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\(?\w{1,3}[.)])[ \t]+)*(`{3,}|~{3,})")
 _VERBATIM = re.compile(r"[ \t>]*<(pre|script|style|textarea)\b", re.I)
 _ITEM = re.compile(r"[ \t>]*(?:[-*+]|\(?[#@]?\w{1,9}[.)])[ \t]+")
-_NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:|[ ]{0,2}[:~][ ]")  # a footnote or a definition
-_REACH = 1000  # lines above a line in which the list item that it stands in begins
+_NOTE = re.compile(r"[ ]{0,3}\[\^[^\]\s]+\]:|[ ]{0,2}[:~][ ]")  # a footnote or definition
+_REACH = 1000  # lines searched upward for the start of a list item
 _QUOTED = re.compile(r"[ \t>]*")
 
 
 class CheckedText:
     """The text blocks between two headings or metadata blocks.
 
-    first: their first line in the document (from 1); other lines count from 0. padded: the source after a line end, for
-    patterns that begin with one."""
+    first: line in the document, from 1; other lines count from 0
+    padded: source after a line end
+    """
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self.first = source_line(blocks[0])
@@ -32,51 +33,49 @@ class CheckedText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends."""
+        """Return the lines without line ends."""
         return self.source.split("\n")
 
     @cached_property
     def bare(self) -> list[str]:
-        """The lines without quote marks and blanks around them; those of code and the like as a fence."""
+        """Return the lines without quote marks; a fence in place of code."""
         prose = self.prose
         return [_QUOTED.sub("", line, count=1).rstrip() if at in prose else "```" for at, line in enumerate(self.lines)]
 
     @cached_property
     def parts(self) -> list[tuple[int, Part, str]]:
-        """The divs and metadata blocks in the text, each with its line and its own text."""
+        """Return the divs and metadata blocks, with line and text."""
         return list(parts_by_line(self.source))
 
     @cached_property
     def in_blocks(self) -> set[int]:
-        """The lines of the metadata blocks in the text."""
+        """Return the lines of metadata blocks."""
         blocks = ((at, text) for at, part, text in self.parts if part.metadata is not None or part.error)
         return {line for at, text in blocks for line in range(at, at + len(text.splitlines()))}
 
     @cached_property
     def prose(self) -> set[int]:
-        """The lines outside code, comments that go on, display math and metadata blocks."""
+        """Return the lines outside code, multi-line comments, display math and metadata."""
         return {at for at, end in self._regions.items() if end == at} - self.in_blocks
 
     @cached_property
     def comments(self) -> dict[int, int]:
-        """The lines in which a comment begins that goes on, each with the line in which it ends, which is the number
-        of lines if it is not closed."""
+        """Return the spans of multi-line comments."""
         return {at: end for at, end in self._regions.items() if end > at and at not in self.in_blocks}
 
     @cached_property
     def fences(self) -> set[int]:
-        """The lines that open fenced code."""
+        """Return the lines that open fenced code."""
         return {at for at, end in self._regions.items() if end < at} - self.in_blocks
 
     @cached_property
     def _regions(self) -> dict[int, int]:
-        """Map each line outside code to itself, the first line of code to -1, and that of a long comment to its last
-        line."""
+        """Map lines outside code to themselves, starts of code to -1, of comments to their end."""
         regions: dict[int, int] = {}
         end, comment = "", -1
         starts = {*accumulate((block.source.count("\n") for block in self._blocks), initial=0)}
         for at, line in enumerate(self.lines):
-            if at in starts:  # nothing goes on behind a block
+            if at in starts:  # regions end with their block
                 regions |= {comment: len(self.lines)} if comment >= 0 else {}
                 end, comment = "", -1
             if end:
@@ -96,30 +95,29 @@ class CheckedText:
         return regions | ({comment: len(self.lines)} if comment >= 0 else {})
 
     def number(self, pos: int) -> int:
-        """Return the line that a position of `padded` lies in; that of a line end begins the next line."""
+        """Return the line of a position in `padded`."""
         return self.padded.count("\n", 0, pos + 1) - 1
 
     def above(self, at: int) -> str:
-        """Return the line above a line, bare of quote marks, "" at the beginning."""
+        """Return the line above, without quote marks, or ""."""
         return self.lines[at - 1].strip("> \t\r\ufeff") if at else ""
 
     def body(self, start: int, end: int) -> str:
-        """Return the lines from one to another, bare of quote marks, as the YAML of a block."""
+        """Return a range of lines without quote marks, as YAML."""
         return "".join([_QUOTED.sub("", line, count=1) + "\n" for line in self.lines[start:end]])
 
     def is_indented_code(self, at: int) -> bool:
-        """Return True if a line belongs to indented code, which documents use to show divs."""
+        """Return True for a line of indented code."""
         start = at
         while start >= 0 and self.lines[start].expandtabs(4).startswith("    "):
             start -= 1
         return start < at and (start < 0 or not self.lines[start].strip())
 
     def is_code_in_item(self, at: int) -> bool:
-        """Return True if a line belongs to indented code, which in a list item needs four columns more."""
+        """Return True for indented code, which in a list item needs four more columns."""
         return self.is_indented_code(at) and column(self.lines[at]) - self._item_column(at) >= 4
 
     def _item_column(self, at: int) -> int:
-        """Return the column of the text of the item, footnote or definition around a line, 0 for none."""
         wanted = column(self.lines[at])
         for place in range(at - 1, max(at - _REACH, 0) - 1, -1):
             line = self.lines[place].expandtabs(4)
@@ -131,7 +129,7 @@ class CheckedText:
         return 0
 
     def is_beside_item(self, at: int) -> bool:
-        """Return True if a line in a list does not begin where the text of its item does."""
+        """Return True for a line not aligned with its list item's text."""
         wanted = column(self.lines[at])
         for line in reversed(self.lines[:at] if wanted else []):
             starts = item_starts(line.expandtabs(4))
@@ -141,13 +139,13 @@ class CheckedText:
 
 
 def column(line: str) -> int:
-    """Return the number of columns that a line is indented."""
+    """Return the indentation of a line, in columns."""
     line = line.expandtabs(4)
     return len(line) - len(line.lstrip(" "))
 
 
 def item_starts(line: str) -> list[int]:
-    """Return where the texts begin of the list items that a line opens, one in the other."""
+    """Return the text columns of the nested list items that a line opens."""
     starts: list[int] = []
     while item := _ITEM.match(line, starts[-1] if starts else 0):
         starts.append(item.end())

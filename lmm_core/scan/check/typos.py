@@ -1,7 +1,4 @@
-"""Find mistakes that have to be corrected before documents are published.
-
-Blocks that cannot be read and misspelled words would publish hidden material. The types of all documents of a project
-count in each."""
+"""Mistakes to correct before publishing, since they would reveal hidden material."""
 
 from __future__ import annotations
 
@@ -31,14 +28,15 @@ MEANT = (
 
 
 def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitRules:
-    """Return the rules with the types that parts of some documents have."""
+    """Return the rules with the types used in documents."""
     return replace(rules, types=rules.types | all_types(CheckedDocument(document.blocks) for document in documents))
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
-    """Return a line for each mistake to correct before documents are published, and how to allow a word.
+    """Return a line for each mistake to correct before publishing.
 
-    documents: each after the name to show."""
+    documents: pairs of displayed name and document
+    """
     errors: list[str] = []
     near: list[str] = []
     for name, document in documents:
@@ -50,9 +48,7 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
-    """Return the lines of cells in left-out parts that Quarto publishes all the same.
-
-    These are cells of Observable: Quarto puts their code into the page before any filter runs."""
+    """Return the lines of Observable cells in hidden parts, which Quarto publishes before any filter."""
     if not any("{ojs" in block.source for block in blocks):
         return []
     pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]
@@ -60,7 +56,7 @@ def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
 
 
 def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) -> None:
-    """Report what has to be corrected in some files as errors. Files that cannot be read are passed over."""
+    """Report mistakes to correct as errors. Unreadable files are skipped."""
     documents = [*read_documents(paths)]
     rules = with_types(rules, documents)
     for line in typo_lines([(str(document.file.path), document) for document in documents], rules):
@@ -68,7 +64,7 @@ def report_typos(paths: Sequence[Path], rules: KnitRules, logger: LoggerBase) ->
 
 
 def read_documents(paths: Iterable[Path]) -> Iterator[MarkdownDocument]:
-    """Yield the files that can be read."""
+    """Yield the readable files."""
     for path in paths:
         try:
             yield MarkdownDocument(read_markdown(path))

@@ -1,4 +1,4 @@
-"""Words that are nearly others."""
+"""Similar words."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ LMM = "lmm"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Return the known word nearest to a word that is not known itself, or "".
+    """Return the known word nearest to an unknown one, or "".
 
-    Near means one slip (a letter more, fewer, replaced, or swapped), or two in words of eight letters or more; case
-    does not count."""
+    One slip is allowed (see `slips_between`), two in words of eight letters.
+    """
     distances = [(distance, other) for other in words if (distance := _slips(word, other)) is not None]
     return min(distances)[1] if distances and word not in {other for _, other in distances} else ""
 
 
 @lru_cache(1000)
 def _slips(word: str, known: str) -> int | None:
-    """Return the number of slips between two words, None if there are too many."""
     lower, other = word.lower(), known.lower()
     allowed = 0 if len(other) < 4 else 1 if len(other) < 8 else 2
     if abs(len(lower) - len(other)) > allowed:
@@ -29,8 +28,7 @@ def _slips(word: str, known: str) -> int | None:
 
 
 def slips_between(word: str, other: str) -> int:
-    """Return the number of slips that lead from one word to another (letters too many, too few,
-    replaced, or swapped with their neighbours): the optimal string alignment distance."""
+    """Return the optimal string alignment distance of two words."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, sign in enumerate(word, 1):
@@ -44,5 +42,5 @@ def slips_between(word: str, other: str) -> int:
 
 
 def is_nearly_lmm(name: str) -> bool:
-    """Return True if a name is nearly `lmm`. For so short a name, the content has to be checked as well."""
+    """Return True for one slip from `lmm`; check the content, too."""
     return name != LMM and slips_between(name[:9].lower(), LMM) <= 1

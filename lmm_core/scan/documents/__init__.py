@@ -1,1 +1,1 @@
-"""Run passes on the files of a project: read a file, work with the project's settings, write the result."""
+"""Passes on files, with the project's settings."""

@@ -1,4 +1,4 @@
-"""The properties of a document that a pass needs: its id, its project, and how it is annotated."""
+"""The id and project of a document, and its RAG run."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Result = TypeVar("Result")
 
 
 def docid_of(path: Path, root: Path | None = None) -> str:
-    """Return a file's id if the writer gives none: its path from the project's root, with `/` on every system."""
+    """Return a file's default id: its path from the project's root."""
     return Path(os.path.relpath(path.resolve(), root or project_root(path))).as_posix()
 
 
 def docid_in(header: Mapping[str, Any]) -> str:
-    """Return the id that a document's header gives it, "" if it gives none."""
+    """Return the id in a header, or ""."""
     key = find_key(header, "docid")
     return str(header[key] or "") if key else ""
 
 
 def project_of(blocks: Sequence[Block], project: Project, logger: LoggerBase) -> Project | None:
-    """Return a document's project with the settings of its header; None if one of them is wrong, which is reported."""
+    """Return the project with the header's settings, or None after reporting an invalid one."""
     try:
         return for_document(project, header_content(blocks))
     except ConfigError as error:
@@ -50,9 +50,10 @@ def new_rag_run(
     logger: LoggerBase,
     finder: Callable[[Path], bool] | None = None,
 ) -> RagRun:
-    """Return a run of the RAG pass with a project's options, not started.
+    """Return an unstarted RAG run with a project's options.
 
-    path: of the document, None if unknown; finder: see `included_finder`."""
+    finder: see `included_finder`
+    """
     from ..rag import RagRun
 
     docid, name = (docid_of(path, project.root), path.stem) if path is not None else ("", "")
@@ -64,13 +65,13 @@ def new_rag_run(
 
 
 def _is_included(path: Path) -> bool:
-    from ...settings.quarto_inputs import included_finder  # few documents have to be looked up
+    from ...settings.quarto_inputs import included_finder  # slow, and rarely needed
 
     return included_finder()(path)
 
 
 def reporting(path: Path, work: Callable[[], Result], logger: LoggerBase) -> Result | None:
-    """Return the result of work on a file, or None if it fails, which is reported."""
+    """Return the result of work on a file, or None after reporting an error."""
     try:
         return work()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Load and run passes of the user's own: functions from blocks to blocks, named `module:function`."""
+"""Custom passes: functions from blocks to blocks, named `module:function`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Pass = Callable[[list[Block]], Any]
 
 
 def load_pass(name: str) -> Pass:
-    """Return the function that `module:function` names, looking in the working folder first, as `python -m` does.
+    """Return the function named `module:function`, from the working folder first.
 
-    Raise PassError, and any error of the module itself."""
+    Raise PassError, and any error of the module.
+    """
     module, _, function = name.partition(":")
     if not module or not function:
         raise PassError(f"{name!r}: a pass is named as module:function")
@@ -42,10 +43,10 @@ def load_pass(name: str) -> Pass:
 
 
 def run_pass(function: Pass, blocks: Sequence[Block], logger: LoggerBase) -> list[Block]:
-    """Return the document that a pass, which may be asynchronous, makes of another.
+    """Return the document made by a pass, unchanged if a model fails.
 
-    If a model fails, report it and return the document unchanged. Raise PassError if the result is no list of blocks,
-    and any error of the pass itself."""
+    Raise PassError if the result is no list of blocks, and any error of the pass.
+    """
     try:
         result = function(list(blocks))
         if inspect.iscoroutine(result):

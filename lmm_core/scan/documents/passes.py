@@ -1,4 +1,4 @@
-"""Run the passes on files, for the commands, the REPL and scripts: read, use header and configuration, write."""
+"""Passes on files, for commands, the REPL and scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ..knit import knit
 from ..rag import PlannedRequest, Progress, RagRun
 from .document import docid_of, new_rag_run, project_of, reporting
 
-USUAL_REPLY = 120  # tokens of five questions and a summary, as small models write them
+USUAL_REPLY = 120  # tokens of five questions and a summary by a small model
 SaveTo = bool | str | Path
 Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Block]]]
 
@@ -41,8 +41,10 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 def markdown_scan(path: str | Path, save: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save: True writes the file, False writes nothing, a path writes there. Return the blocks, or None if the file cannot
-    be read or written, which is reported."""
+    save: whether to write the file, or a path to write to
+
+    Return the blocks, or None after reporting an error.
+    """
     return run_on_file(Path(path), _scan, save, logger)
 
 
@@ -55,17 +57,17 @@ def markdown_rag(
     refresh: bool = False,
     logger: LoggerBase | None = None,
 ) -> list[Block] | None:
-    """Complete the header and annotate the sections.
+    """Complete the header and annotate the sections (see `scan_rag`).
 
-    opts, annotator: by default those of header and configuration. See `scan_rag` and `markdown_scan` for the rest.
-    Raise ConfigError."""
+    opts, annotator: by default of header and configuration; save: see `markdown_scan`. Raise ConfigError.
+    """
     work = RagWork(Models(), opts, annotator=annotator, refresh=refresh)
     return run_on_file(Path(path), work.finish_and_close, save, logger)
 
 
 @dataclass(frozen=True, slots=True)
 class RagPlan:
-    """The requests that annotating a document would make, and the annotator's name."""
+    """The requests for annotating a document, and the annotator's name."""
 
     annotator: str = ""
     requests: Sequence[PlannedRequest] = ()
@@ -73,11 +75,12 @@ class RagPlan:
 
 @dataclass
 class RagWork:
-    """The work of `markdown_rag` on the blocks of files.
+    """The work of `markdown_rag`.
 
-    opts: replace those of header and configuration; changes: replace single options; annotator: replaces the configured
-    model; refresh: replace a model's annotations; asks: False asks no model and writes a placeholder, to find out
-    whether files would change; tallies: by file."""
+    changes: replace single options
+    asks: False writes placeholders, to find out whether files would change
+    tallies: by file
+    """
 
     models: Models
     opts: ScanOpts | None = None
@@ -91,7 +94,7 @@ class RagWork:
     _is_included: Callable[[Path], bool] = field(default_factory=included_finder, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Return the blocks, annotated. Raise ConfigError."""
+        """Return the annotated blocks. Raise ConfigError."""
         run = await self._start(blocks, file, logger)
         if run is None:
             return blocks
@@ -100,7 +103,7 @@ class RagWork:
         return run.finish()
 
     async def finish_and_close(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Do what `finish` does for a single file, and close the models."""
+        """Run `finish` for a single file, and close the models."""
         try:
             return await self.finish(blocks, file, logger)
         finally:
@@ -116,7 +119,6 @@ class RagWork:
         return RagPlan(run.annotator.name, run.planned())
 
     async def _start(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> RagRun | None:
-        """Return a started run, or None if no annotator can be used, which is reported."""
         project = project_of(blocks, self._project_of(file.path), logger)
         try:
             annotator = self.annotator or (self.models.annotator(project) if project else None)
@@ -136,9 +138,7 @@ class RagWork:
 
 
 def knit_work(keep: Sequence[str] = ()) -> Work:
-    """Return the work of knitting a file.
-
-    keep: types of RAG-only material that stay in."""
+    """Return the work of knitting a file. keep: RAG-only types to include."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         rules = rules_of(blocks, load_project(file.path).rules)
@@ -151,7 +151,7 @@ def knit_work(keep: Sequence[str] = ()) -> Work:
 
 
 def convert_work(to: Spelling) -> Work:
-    """Return the work that converts a file's metadata blocks to one spelling."""
+    """Return the work of converting metadata blocks to one spelling."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         report_errors(blocks, logger)
@@ -162,13 +162,13 @@ def convert_work(to: Spelling) -> Work:
 
 @dataclass
 class AnnotationClearing:
-    """The work of removing annotations from files (see `Removal`). details: the number removed, by file."""
+    """The work of removing annotations; `details` count them by file."""
 
     corrected: bool = False
     details: dict[Path, str] = field(default_factory=dict, init=False)
 
     async def finish(self, blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
-        """Return the blocks without it."""
+        """Return the blocks without annotations."""
         removal = Removal(self.corrected, logger)
         cleared = removal.apply(blocks)
         self.details[file.path] = counted(removal.count, "annotation")
@@ -176,7 +176,7 @@ class AnnotationClearing:
 
 
 def rules_of(blocks: Sequence[Block], rules: KnitRules) -> KnitRules:
-    """Return the knit rules with the settings of a document's header."""
+    """Return the knit rules with the header's settings."""
     return header_rules(header_content(blocks), rules)
 
 
@@ -185,9 +185,7 @@ async def _scan(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> 
 
 
 def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None) -> list[Block] | None:
-    """Do some work on a file's blocks, and write them where `save` says.
-
-    Return the blocks, or None if that fails, which is reported."""
+    """Process and save a file; return None after reporting an error."""
     from ...models.chat import run
 
     logger = logger or ConsoleLogger()
@@ -202,13 +200,13 @@ def run_on_file(path: Path, work: Work, save: SaveTo, logger: LoggerBase | None)
 
 
 def check_save_to(path: Path, save: SaveTo) -> None:
-    """Raise OutputError, before any work, if a file's text may not be written where `save` says."""
+    """Raise OutputError, before any work, if `save` is no permitted output."""
     if not isinstance(save, bool):
         check_output(Path(save), (), MARKDOWN, may_replace=_same(path, Path(save)))
 
 
 def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
-    """Write a file's new text where `save` says. Raise OSError and MarkdownError."""
+    """Write a file's new text as `save` says. Raise OSError and MarkdownError."""
     if save is True and text != file.text:
         write_markdown(file.path, text, file)
     elif not isinstance(save, bool):
@@ -219,15 +217,13 @@ def save_as(file: MarkdownFile, text: str, save: SaveTo) -> None:
 
 
 async def work_on(path: Path, work: Work, logger: LoggerBase) -> tuple[MarkdownFile, list[Block]]:
-    """Read a file and do some work on its blocks; see `work_on_file`. Raise OSError, too."""
+    """Read and process a file; see `work_on_file`. Raise OSError, too."""
     file = read_markdown(path)
     return file, await work_on_file(file, work, logger)
 
 
 async def work_on_file(file: MarkdownFile, work: Work, logger: LoggerBase) -> list[Block]:
-    """Do some work on a file's blocks and return the new ones, without writing them.
-
-    Errors in the file are reported. Raise MarkdownError, also if the markers of edits do not match."""
+    """Return the processed blocks of a file, without writing them. Raise MarkdownError, also for broken edits."""
     path, located = file.path, in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)

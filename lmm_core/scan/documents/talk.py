@@ -1,4 +1,4 @@
-"""Chats and edits in files: ask the model, and write what it says into the file as it is by then."""
+"""Chats and edits in files, merged into the file's current version."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from ..header import report_broken_edits
 from .document import project_of, reporting
 from .passes import SaveTo, Work, check_save_to, save_as
 
-_ATTEMPTS = 5  # to write into a file that others write as well
+_ATTEMPTS = 5  # to write into a file with concurrent writers
 _GONE = "its block is gone or has changed meanwhile; what came of it"
 
 
 @dataclass
 class DocumentChat:
-    """The chats and (unless `edits` is False) edits of one document, in the steps of `ChatRun`."""
+    """The chats and edits of a document, in the steps of `ChatRun`."""
 
     models: Models
     project: Project
@@ -45,7 +45,7 @@ class DocumentChat:
     runs: list[ChatRun | EditRun] = field(default_factory=list)
 
     def start(self, blocks: Sequence[Block]) -> bool:
-        """Find the questions. Return True if there are any, and a model to ask; failing to get one is reported."""
+        """Find the questions; return True if there are any, and a model."""
         if report_broken_edits(blocks, self.logger) or not any(map(self._asks, blocks)):
             return False
         try:
@@ -72,24 +72,24 @@ class DocumentChat:
         return bool(by_hand or new or (self.edits and requests_in(block)[1]))
 
     async def ask(self) -> None:
-        """Ask everything at the same time."""
+        """Run everything concurrently."""
         import asyncio
 
         await asyncio.gather(*(run.ask() for run in self.runs))
 
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document with what was said; see `ChatRun.apply`."""
+        """Return the document with the answers; see `ChatRun.apply`."""
         applied = list(blocks)
         for run in self.runs:
             applied = run.apply(applied)
         return applied
 
     def unmerged(self) -> list[str]:
-        """Return what found no place in the document, as markdown."""
+        """Return answers without a place in the document, as markdown."""
         return [unmerged.markdown for run in self.runs for unmerged in run.unmerged]
 
     def delivered(self) -> None:
-        """Note that what was said is in the file: if it is asked again, the model shall answer anew."""
+        """Drop written answers from the cache, so that repeated questions get new ones."""
         for run in self.runs:
             for request in run.answered:
                 run.talk.asker.forget(request)
@@ -98,16 +98,16 @@ class DocumentChat:
 
 @dataclass
 class ConversationWork:
-    """The work of `lmm chat` on files. screen: shows answers as they come."""
+    """The work of `lmm chat`. screen: shows answers as they arrive."""
 
     models: Models
     screen: Screen | None = None
 
     async def finish(self, path: Path, logger: LoggerBase) -> bool:
-        """Ask what a file asks, and merge the answers into the file as it is by then.
+        """Merge answers into a file, also after an interruption; return True if it was written.
 
-        Answers are written even if the work is stopped. Return True if the file was written. Raise OSError,
-        MarkdownError and ConfigError."""
+        Raise OSError, MarkdownError and ConfigError.
+        """
         file, talk = self._begin(path, logger)
         if talk is None:
             return False
@@ -118,7 +118,7 @@ class ConversationWork:
         return changed
 
     async def blocks(self, path: Path, logger: LoggerBase) -> list[Block]:
-        """Return the blocks of a file with the answers; nothing is written."""
+        """Return a file's blocks with the answers, without writing."""
         file, talk = self._begin(path, logger)
         blocks = parse_markdown_text(file.text)
         if talk is None:
@@ -140,9 +140,10 @@ class ConversationWork:
 
 
 def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> bool:
-    """Write what was said into the blocks of a file as they are now. Return True if it was written.
+    """Merge answers into a file's current blocks, or else a separate file; return True if it was written.
 
-    What finds no place is kept in a file beside it. Raise OSError and MarkdownError."""
+    Raise OSError and MarkdownError.
+    """
     for _ in range(_ATTEMPTS):
         text = serialize_blocks(talk.apply(parse_markdown_text(file.text)))
         try:
@@ -159,10 +160,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
-    """Return a file as it is now.
-
-    If it is gone or cannot be read, all that was said is kept in a file beside it. Raise
-    OSError and MarkdownError."""
+    """Return the current file; if it is unreadable, keep all answers in a separate file and raise."""
     try:
         return read_markdown(file.path)
     except (OSError, MarkdownError):
@@ -173,7 +171,7 @@ def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> M
 
 
 def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str = _GONE) -> None:
-    """Append texts that found no place in a file to the file beside it, and report why."""
+    """Append texts without a place in a file to a file beside it, and report why."""
     if not texts:
         return
     beside = _beside(path)
@@ -184,32 +182,27 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
 
 
 def _beside(path: Path) -> Path:
-    """Return the file for what finds no place in another.
-
-    Names of links are passed over: in somebody else's folder, they may lead anywhere."""
+    """Return the file for unmerged texts, which must be no symbolic link."""
     names = (path.name + ("" if number == 1 else f".{number}") + UNMERGED for number in count(1))
     return next(beside for name in names if not (beside := path.with_name(name)).is_symlink())
-
-
-# On single files, for the REPL and scripts
 
 
 @validated
 def markdown_messages(
     path: str | Path, save: SaveTo = True, model: str = "", logger: LoggerBase | None = None
 ) -> list[Block] | None:
-    """Answer the questions and messages of a file, and propose the new versions that it asks for.
+    """Answer a file's questions and messages, and propose requested edits.
 
-    save: True writes the file (merging with what an editor has saved meanwhile), False
-    writes nothing, a path writes there; model: asked in place of the one that header and
-    configuration name. Return the blocks, or None if the file cannot be read or written,
-    which is reported. Raise ConfigError."""
+    save: whether to write the file (merged with changes made meanwhile), or a path to write to
+    model: replaces the configured one
+
+    Return the blocks, or None after reporting an error. Raise ConfigError.
+    """
     return _talk(Path(path), save, ConversationWork(Models(model)), logger or ConsoleLogger())
 
 
 def clear_work(edits: bool = False) -> Work:
-    """Return the work that takes chats out of a file; with `edits`, also requests for edits, and open edits are
-    rejected."""
+    """Return the work of removing chats; `edits` removes requests and rejects pending edits, too."""
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         decided = reject_edits(blocks, logger=logger).blocks if edits else blocks
@@ -241,7 +234,7 @@ def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) 
 
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:
-    """Accept or reject the edits of a file, or the one at a line, and write it. Raise OSError and MarkdownError."""
+    """Accept or reject the edits of a file, or the one at a line. Raise OSError and MarkdownError."""
     file = read_markdown(path)
     located = in_file(logger, path)
     decision = (accept_edits if accept else reject_edits)(parse_markdown_text(file.text), line, located)

@@ -1,4 +1,4 @@
-"""Decisions on edits: the new version or the old text takes the place of both."""
+"""Decisions on edits, which replace both texts by one."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ EDIT_FLOW = frozenset({EDIT_KEY})
 
 @dataclass
 class Decision:
-    """The result of deciding: the document, the number of edits decided, and the writer's metadata
-    in replaced texts that found no place in the new ones."""
+    """The document, the number of decided edits, and metadata without a place in new texts."""
 
     blocks: list[Block]
     count: int = 0
@@ -44,12 +43,13 @@ class Decision:
 def accept_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
     """Return the document with the new versions of all edits, or of the one at `line` (from 1).
 
-    Metadata inside an old text moves to the same headings and paragraphs of the new one."""
+    Old metadata moves to the same headings and paragraphs.
+    """
     return _decide(blocks, line, True, logger or ConsoleLogger())
 
 
 def reject_edits(blocks: Sequence[Block], line: int | None = None, logger: LoggerBase | None = None) -> Decision:
-    """Return the document with the old texts, byte for byte; see `accept_edits`."""
+    """Return the document with the old texts, byte for byte."""
     return _decide(blocks, line, False, logger or ConsoleLogger())
 
 
@@ -58,7 +58,7 @@ def _decide(blocks: Sequence[Block], line: int | None, accept: bool, logger: Log
         return Decision(list(blocks))
     decided: list[Block] = []
     decision, ending = Decision([]), None
-    above: dict[int, str] = {}  # the white space of the blocks above rejected edits that a blank line had set apart
+    above: dict[int, str] = {}  # former whitespace above rejected edits
     for at, block in enumerate(blocks):
         edit = read_edit(block)
         owner = _owner(decided, edit) if edit else None
@@ -94,7 +94,7 @@ def _refusal(edit: Edit, owner: int | None) -> str:
 
 
 def _set_apart(blocks: list[Block], before: Sequence[Block]) -> list[Block]:
-    """Return the blocks with a blank line after each new text, so that it does not swallow the next block."""
+    """Return the blocks with blank lines after new texts that would absorb the next block."""
     old = {id(block) for block in before}
     for at in range(1, len(blocks)):
         previous = blocks[at - 1]
@@ -115,7 +115,7 @@ def _is_separate(source: str, following: Block) -> bool:
 
 
 def _problem_in(text: str) -> str:
-    """Return why a text cannot stand alone (it leaves something open, or holds an edit's marker), or ""."""
+    """Return why a text cannot stand alone, or ""."""
     problems: list[Problem] = []
     markers = broken_edits(parse_markdown_text(text, problems))
     return next((problem.message for problem in [*problems, *markers]
@@ -123,7 +123,6 @@ def _problem_in(text: str) -> str:
 
 
 def _owner(above: Sequence[Block], edit: Edit) -> int | None:
-    """Return the position of the metadata block that an edit belongs to, or None."""
     at = len(above) - 1
     while at >= 0 and isinstance(above[at], MetadataBlock):
         block = above[at]
@@ -143,7 +142,6 @@ def _is_at(region: Block, above: Sequence[Block], owner: int | None, line: int |
 def _decided(
     above: list[Block], owner: int, edit: Edit, accept: bool, decision: Decision, logger: LoggerBase
 ) -> str | None:
-    """Return the text that replaces the edit, without white space after it; None for no text."""
     block = above[owner]
     record = _known(block)
     if accept:
@@ -158,9 +156,6 @@ def _decided(
 
 
 def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bool, added: bool) -> TextBlock:
-    """Return a text with the white space that followed it before the edit.
-
-    A blank line separates it from what was written under the edit since."""
     if text is None:
         return TextBlock("")
     newline = newline_of(owner.source)
@@ -172,15 +167,12 @@ def _with_trailing_space(text: str | None, owner: Block, region: Block, last: bo
 
 
 def _decided_block(block: Block) -> Block:
-    """Return the block above an edit, which now records that the edit was made."""
     assert isinstance(block, MetadataBlock)
     return edit_block(block, {EDIT_KEY: {"asked": _known(block).get("asked") or []}}, EDIT_FLOW) or block
 
 
 def _without_request(block: Block) -> Block:
-    """Return the block above an accepted edit without its requests and record, or an empty text.
-
-    Requests added since the model answered stay."""
+    """Return the block without answered requests, if there are no new ones."""
     assert isinstance(block, MetadataBlock)
     requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
     if any(digest(request.text) not in (_known(block).get("asked") or []) for request in requests):
@@ -195,7 +187,7 @@ def _with_former_space(block: Block, before: str) -> Block:
 
 
 def trailing_space(source: str) -> str:
-    """Return the white space at the end of a source."""
+    """Return the trailing whitespace."""
     return source[len(source.rstrip(" \t\r\n")) :]
 
 
@@ -205,8 +197,7 @@ def _known(block: Block) -> dict[str, Any]:
 
 
 def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
-    """Return the new text with the metadata blocks of the old one before the same headings and
-    paragraphs, and the sources of those with keys of the writer's that found no place."""
+    """Return the new text with the old one's metadata, and the blocks that fit nowhere."""
     new = new.strip("\r\n")
     rest = parse_markdown_text(new)
     places, unplaced = _find_places(parse_markdown_text(old), rest)
@@ -218,8 +209,6 @@ def carry_metadata(old: str, new: str) -> tuple[str, list[str]]:
 
 
 def _find_places(old: Sequence[Block], new: Sequence[Block]) -> tuple[list[tuple[int, MetadataBlock]], list[str]]:
-    """Return the old metadata blocks, each with the position of the new block that it annotates, and the sources of the
-    writer's blocks that annotate none."""
     places: list[tuple[int, MetadataBlock]] = []
     unplaced: list[str] = []
     waiting: list[MetadataBlock] = []

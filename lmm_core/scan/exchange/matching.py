@@ -1,4 +1,4 @@
-"""Matching: finding the block of a question again in a document that has changed meanwhile."""
+"""Matching of questions to blocks of a document that has changed meanwhile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...markdown.tree import Node, blocks_to_tree, node_block, traverse
 
 
 def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> bool:
-    """Return True if a key can be written into a block. If it cannot, report it, since asking would be in vain."""
+    """Return True if a key can be written into a block; report it otherwise."""
     try:
         edit_block(block, {key: []})
     except MarkdownError as error:
@@ -25,7 +25,7 @@ def can_take(block: MetadataBlock, key: str, what: str, logger: LoggerBase) -> b
 
 
 class ChatQuestion(Protocol):
-    """A question in a block, about a part of the document."""
+    """A question in a block about a part of the document."""
 
     @property
     def block(self) -> MetadataBlock: ...
@@ -35,10 +35,10 @@ class ChatQuestion(Protocol):
 
 
 def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str) -> dict[int, MetadataBlock]:
-    """Return the block of each question, by the question's `id`, in a document that may have changed.
+    """Return the current block of each question, by the question's id.
 
-    A block matches with the same source, or with the same first messages and value of `key`; preferably before the same
-    text. No block is returned twice."""
+    A block matches by source, or by first messages and `key`, preferably before the same text.
+    """
     free = _annotating(blocks)
     texts = {id(question): _text_at(question.node) for question in asked}
     matches: dict[int, MetadataBlock] = {}
@@ -56,7 +56,6 @@ def find_blocks(blocks: Sequence[Block], asked: Sequence[ChatQuestion], key: str
 
 
 def _annotating(blocks: Sequence[Block]) -> list[tuple[MetadataBlock, str]]:
-    """Return all metadata blocks outside edits, each with the text that follows."""
     originals = restore_originals(blocks)
     return [
         (block, _text_at(node))

@@ -1,4 +1,4 @@
-"""The record of a chat in its block: the entries so far, and the messages still to be answered."""
+"""The record of a chat in its block, and pending messages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Entry = tuple[Speaker, str]
 
 
 def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list[str]]:
-    """Return a block's recorded entries, the unanswered texts typed into `~chat`, and the messages that are not
-    recorded.
+    """Return a block's recorded entries, pending texts in `~chat`, and new messages.
 
-    A question other than the recorded one starts a new chat; the last of several questions counts."""
+    Another question starts a new chat; the last of several counts.
+    """
     typed = [(m.key in QUESTION, m.text) for m in block.messages if m.key in QUESTION | MESSAGE and m.text.strip()]
     recorded = read_chat(block.content.get(CHAT_KEY))
     starts = [at for at, (starts, _) in enumerate(typed) if starts]
@@ -38,7 +38,6 @@ def pending_messages(block: MetadataBlock) -> tuple[list[Entry], list[str], list
 
 
 def _take_unanswered(recorded: list[Entry]) -> list[str]:
-    """Remove the user's last entries without an answer, and return their texts."""
     texts: list[str] = []
     while recorded and recorded[-1][0] == "user":
         texts.insert(0, recorded.pop()[1])
@@ -61,7 +60,7 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a recorded chat: `- user: …`, `- model: …`, or (older) texts by turns."""
+    """Return the entries of a recorded chat: `- user: …`, `- model: …`, or (older) alternating texts."""
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):
@@ -80,9 +79,7 @@ def _entry(speaker: str, text: Any) -> Entry:
 
 
 def clear_messages(blocks: Sequence[Block], edits: bool = False, logger: LoggerBase | None = None) -> list[Block]:
-    """Return the document without questions, messages and answers.
-
-    edits: also removes requests for edits, unless they wait for a decision. Blocks left empty are removed."""
+    """Return the document without chats, and with `edits` without requests, unless pending."""
     logger = logger or ConsoleLogger()
     if report_broken_edits(blocks, logger):
         return list(blocks)

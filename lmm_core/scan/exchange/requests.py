@@ -1,4 +1,4 @@
-"""Requests to the model about parts of a document, and what the runs that make them have in common."""
+"""Requests to the model about parts of a document, and their runs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,25 @@ from ...models.validation.answers import AnswerWatch
 from ..annotations.sections import nearest_summary
 from ..knit import strip_metadata
 
-Asked = TypeVar("Asked")  # what a run asks about: a chat, or a request for an edit
-REPLY_TOKENS = 4_000  # of the tokens of a request, those kept free for the answer
+Asked = TypeVar("Asked")  # a chat, or a request for an edit
+REPLY_TOKENS = 4_000  # of a request's tokens, reserved for the answer
 
 
 class Screen(Protocol):
-    """A place where answers are shown as they come, one at a time."""
+    """A display of answers as they arrive, one at a time."""
 
     def begin(self, question: str) -> Show | None:
-        """Take the place for an answer; None if another answer has it."""
+        """Reserve the display; return None if it is in use."""
         ...
 
     def end(self) -> None:
-        """Leave the place to another answer."""
+        """Release the display."""
         ...
 
 
 @dataclass(frozen=True)
 class Talk:
-    """How the model is asked: the writer's system message ("" for ours), the most tokens of a request, and the prompts
-    for questions and new versions."""
+    """The model and its prompts; `tokens` is the maximum per request."""
 
     asker: Asker
     system: str = ""
@@ -59,7 +58,7 @@ class Talk:
         return prompt.request(values, chat=chat)
 
     def excerpt(self, node: Node, spoken: Sequence[str]) -> PromptText:
-        """Return as much of a part's text as fits beside the spoken texts."""
+        """Return as much of a part's text as fits next to the chat."""
         from ...models.tokens import count_tokens
 
         beside = [*titles_path(node), _around(node), *spoken]
@@ -68,17 +67,16 @@ class Talk:
 
 
 def _around(node: Node) -> str:
-    """Return the nearest summary around a paragraph, for a request, or ""."""
     summary = "" if isinstance(node, HeadingNode) else nearest_summary(reversed(node.ancestors))
     return f"\n\nThe section around it, in short:\n\n{enclose('around', summary)}" if summary else ""
 
 
 @dataclass
 class ModelRun(ABC, Generic[Asked]):
-    """The common part of the runs that ask a model about a document.
+    """A run that asks a model about a document.
 
-    `start` fills `open`, `ask` asks, `apply` writes the answers into the document as it is by then; those whose place
-    is gone are `unmerged`. failed: errors by line; answered: requests with an answer."""
+    `apply` merges answers into the current document; `unmerged` are those without a place.
+    """
 
     talk: Talk
     logger: LoggerBase
@@ -90,25 +88,25 @@ class ModelRun(ABC, Generic[Asked]):
 
     @abstractmethod
     def start(self, blocks: Sequence[Block]) -> None:
-        """Find what has to be asked."""
+        """Find the open questions."""
 
     @abstractmethod
     async def ask(self) -> None:
-        """Ask for everything that is open."""
+        """Ask all open questions."""
 
     @abstractmethod
     def apply(self, blocks: Sequence[Block]) -> list[Block]:
-        """Return the document with the answers. Raise MarkdownError if they do not fit into it."""
+        """Return the document with the answers. Raise MarkdownError if they do not fit in."""
 
     def carry_out(self, blocks: Sequence[Block]) -> list[Block]:
-        """Do all steps, in a run that has the model for itself. Return the document with the answers."""
+        """Run all steps, close the model, and return the document."""
         self.start(blocks)
         if self.open:
             run(self.ask_and_close())
         return self.apply(blocks)
 
     async def ask_and_close(self) -> None:
-        """Do the same in a run that has the model for itself."""
+        """Ask all open questions, and close the model."""
         try:
             await self.ask()
         finally:
@@ -118,9 +116,10 @@ class ModelRun(ABC, Generic[Asked]):
 async def ask_model(
     asker: Asker, request: Request, question: str, screen: Screen | None, tags: bool = True
 ) -> str:  # fmt: skip
-    """Return the model's answer, showing it meanwhile if the screen is free. Raise ModelError.
+    """Return the model's answer, shown meanwhile if the screen is free. Raise ModelError.
 
-    tags: False for a new version of a text, which may be empty or enclosed in the prompt's tags."""
+    tags: False for a new version, which may be empty or tagged
+    """
     show = screen.begin(question) if screen else None
     watch = AnswerWatch(request, tags)
 
@@ -137,7 +136,7 @@ async def ask_model(
 
 
 def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, logger: LoggerBase) -> None:
-    """Report what the model could not do; an error that stops everything is reported once."""
+    """Report failed requests; a fatal error is reported once."""
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         if not error.stop:
             logger.error(f"{what} not {done}: {error}", line)
@@ -145,23 +144,19 @@ def report_failures(failed: list[tuple[int, ModelError]], what: str, done: str, 
         logger.error(f"{counted(len(stopped), what)} not {done}: {stopped[0]}")
 
 
-# The text that a block annotates, within a budget of tokens
-
 Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A text for a prompt, and the titles of the sections that it leaves out or cuts short."""
+    """A text for a prompt, and the titles of shortened or omitted sections."""
 
     text: str
     left_out: tuple[str, ...] = ()
 
 
 def fit_text(node: Node, budget: int, count: Count) -> PromptText:
-    """Return the text of a node without metadata, with subsections, in at most `budget` tokens by `count`.
-
-    A text that is too long loses its last blocks; headings stay, and no block is cut."""
+    """Return a node's text without metadata, shortened by whole blocks to `budget` tokens."""
     pieces: list[str] = []
     left_out: list[str] = []
     size, title = 0, ""
