@@ -1,4 +1,4 @@
-"""Write the ask box, look for leaks and refresh the index after a render."""
+"""Write the ask box, check for leaks and refresh the index after a render."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     """Write the ask box, report leaks as errors, and refresh the index. Return False after an error.
 
-    The index is left alone after an error, and in a render of `lmm course`, which refreshes it itself."""
+    The index is not refreshed after an error, nor in a render of `lmm course`, which does so itself."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     kept = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
@@ -44,7 +44,7 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
         own_place(project_dir, output)
         write_site_box(output, project_dir, kept)
         report_leaks(_outputs(output, named, pages, project_dir), pages, project_dir, kept)
-    only_inside([page.file.path for page in pages], project_dir, kept)  # warns of the others
+    only_inside([page.file.path for page in pages], project_dir, kept)  # for its warnings
     if not kept.count("error") and environment.get(IN_COURSE) != "1":
         everything = environment.get("QUARTO_PROJECT_RENDER_ALL") == "1" or not named
         refresh_index(pages, project_dir, kept, prune=everything)
@@ -52,13 +52,12 @@ def finish_render(environment: Mapping[str, str], project_dir: Path, logger: Log
 
 
 def _knitted(project_dir: Path) -> Project:
-    """Return the project with the knitting rules that `_quarto.yml` adds."""
     project = load_project(project_dir / "-")
     return replace(project, rules=project_rules(read_project(project_dir), project.rules))
 
 
 def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
-    """Return the output folder, or the rendered files if they are written beside their sources."""
+    """Return the output folder, or the rendered files if they are beside their sources."""
     if output.resolve() != project_dir.resolve():
         return [output]
     found = [project_dir / name for name in named]
@@ -73,7 +72,9 @@ def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_
 
 
 def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, prune: bool) -> None:
-    """Index the pages. prune: remove deleted documents. Raise StoreError, ModelError and ConfigError."""
+    """Index the pages. Raise StoreError, ModelError and ConfigError.
+
+    prune: remove deleted documents"""
     finder = DocumentFinder()
     paths = [page.file.path for page in pages if page.options.index and not page.outside]
     paths = [path for path in paths if finder.why_not(path) != "pattern"]
@@ -86,18 +87,18 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
 
 
 def _indexed(project: Project, project_dir: Path) -> Project:
-    """Return the project with the div classes that `_quarto.yml` adds; the types it keeps change no index."""
+    """Return the project with div classes of `_quarto.yml`; its `keep` does not concern the index."""
     rules = project_rules(read_project(project_dir), project.rules)
     return replace(project, rules=replace(project.rules, div_types=rules.div_types))
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
-    """Return a function that gives the rules of a file, with the div classes that its folders add."""
+    """Return a function from a file to its rules, with div classes of its folders."""
     return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 
 async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, prune: bool) -> Counts:
-    """Index files. prune: remove those that are deleted or that `[files]` excludes."""
+    """Index files. prune: remove deleted and excluded ones."""
     from ..indexing.refresh import Refresh
     from ..indexing.stores import open_index
     from ..settings.models import Models
@@ -106,7 +107,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
     async with open_index(project, models) as store:
         refresh = Refresh(project, store, models, logger=logger, rules_of=_indexed_rules(project))
         finder = DocumentFinder()
-        # what is no page may be one in another profile
+        # other files may be pages in another profile
         refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
         counts = await refresh.run(paths)
         counts.removed += refresh.drop_left_out() + refresh.prune() if prune else 0
@@ -117,7 +118,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
 
 
 def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Sequence[str] = ()) -> None:
-    """Write the ask box for all pages of the site, in a partial render as well.
+    """Write the ask box for the whole site, also in a partial render.
 
     more: names of further pages that get the box"""
     from .ask_box.box import remove_box, write_box
@@ -133,9 +134,9 @@ def write_site_box(output: Path, project_dir: Path, logger: LoggerBase, more: Se
 
 
 def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
-    """Yield the documents that the ask box covers, each once; included ones after the page that includes them.
+    """Yield the documents in the ask box, each page followed by its included documents.
 
-    Documents with `ask: false` are skipped. output: the folder of the site"""
+    Documents with `ask: false` are skipped."""
     from .ask_box.material import SitePage
 
     finder, settings = DocumentFinder(), read_project(project_dir)
@@ -155,7 +156,7 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
 
 
 def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, output: Path) -> str:
-    """Return the name of a page in a site: its `output-file` if that exists, else the document's name."""
+    """Return a page's path in the site: `output-file` if it exists, else by the document's name."""
     usual = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
     of_html = mapping_in(mapping_in(settings, "format"), "html")
     if named := str(of_html.get("output-file") or settings.get("output-file") or ""):
@@ -166,13 +167,13 @@ def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, outpu
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
-    """Return a page's document and the documents of the project that it includes."""
+    """Return a page's document and its included documents in the project."""
     path = page.file.path
     return only_inside(with_included([path], project_dir), project_dir) if page.includes else [path]
 
 
 def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
-    """Return the pages of a site: no included files, and no drafts, which Quarto empties."""
+    """Return the pages without included files and drafts, which Quarto empties."""
     settings = read_project(project_dir)
     drafts = _listed_drafts(settings, project_dir)
     shown = (page for page in pages if not page.included and str(page.file.place) not in drafts)
@@ -180,8 +181,7 @@ def shown_pages(pages: Sequence[Page], project_dir: Path) -> list[Page]:
 
 
 def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
-    """Return the drafts that `_quarto.yml` names
-    (https://quarto.org/docs/websites/website-drafts.html)."""
+    """Return the drafts listed in `_quarto.yml` (https://quarto.org/docs/websites/website-drafts.html)."""
     listed = [mapping_in(settings, table).get("drafts") for table in ("website", "book")]
     names = (name for drafts in listed for name in (drafts if isinstance(drafts, list) else [drafts]) if name)
     return {os.path.realpath(project_dir / str(name)) for name in names}
@@ -191,9 +191,7 @@ def _listed_drafts(settings: Mapping[str, Any], project_dir: Path) -> set[str]:
 
 
 def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> Findings:
-    """Report hidden parts of the pages that the output contains, as errors, and return them with counts.
-
-    Figures that only hidden cells have made are removed."""
+    """Report hidden parts in the output as errors and return the findings. Remove figures of hidden cells."""
     from .leaks import look_for_leaks
 
     rendered = [page.file.path for page in pages]

@@ -1,7 +1,6 @@
 """Check and annotate documents before a render.
 
-Native blocks are refused, since Quarto merges them into the header and forgets where they stood.
-"""
+Native blocks are refused, because Quarto merges them into the header and loses their positions."""
 
 from __future__ import annotations
 
@@ -26,13 +25,13 @@ from .pages import Page, input_files, name_in_project, read_pages
 if TYPE_CHECKING:
     from ..scan.documents.passes import RagWork
 
-_AT_ONCE = 16  # files that are annotated at the same time
+_AT_ONCE = 16  # files annotated concurrently
 
 
 def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> None:
-    """Check and annotate the documents that Quarto is about to render.
+    """Check and annotate the documents to be rendered.
 
-    Raise RenderError, with a line for each problem, if a page would show hidden text."""
+    Raise RenderError, one line per problem, if a page would show hidden text."""
     pages = read_pages(_documents(input_files(environment, project_dir), project_dir, logger), project_dir)
     _refuse_unfiltered(pages, project_dir)
     native = find_native((name_in_project(page.file.path, project_dir), page) for page in pages)
@@ -42,7 +41,7 @@ def prepare_render(environment: Mapping[str, str], project_dir: Path, logger: Lo
 
 
 def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate the pages that may be written; included files are left as they are."""
+    """Annotate pages, except included, excluded and read-only files."""
     finder = DocumentFinder()
     wanted = [page for page in pages if not page.included]
     wanted = [page for page in wanted if page.outside or finder.why_not(page.file.path) != "pattern"]
@@ -56,7 +55,7 @@ def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase)
 
 
 def _documents(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> list[Path]:
-    """Return the documents among some files, and warn of the others."""
+    """Return the documents among files, and warn of others."""
     for path in paths:
         if not is_document(path.name, RENDERED):
             located = in_file(logger, name_in_project(path, project_dir))
@@ -83,7 +82,7 @@ def _is_filtered(page: Page, project_dir: Path) -> bool:
 
 
 def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
-    """Return a line for each block or near-miss that may publish hidden text. The types of all documents count."""
+    """Return a line per block or near-miss that may publish hidden text, given the types of all documents."""
     rules = project_rules(read_project(project_dir), load_project(project_dir / "-").rules)
     shown = {page.file.path for page in pages}
     others = [path for path in find_inputs(project_dir) if path not in shown]
@@ -92,9 +91,9 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
 
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate files; failures are reported and stop no render.
+    """Annotate files; failures are reported without stopping the render.
 
-    A file is written only if it has changed, since `quarto preview` renders what was written."""
+    Unchanged files are not written, since `quarto preview` renders written ones."""
     import asyncio
 
     from ..scan.documents.passes import RagWork
@@ -120,7 +119,7 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
 
 
 async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
-    """Annotate a file, and return True if it has changed."""
+    """Annotate a file, and return True if it changed."""
     from ..scan.documents.passes import work_on
 
     file, blocks = await work_on(path, work.finish, logger)

@@ -1,4 +1,4 @@
-"""Check how a Quarto project is set up, without writing anything."""
+"""Check the setup of a Quarto project without writing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .options import not_a_mapping, option_problem
 
 @dataclass(frozen=True, slots=True)
 class ProjectFinding:
-    """A checked part of a project and its state.
+    """Result of a check.
 
-    paste: lines that mend it, for the writer to paste, so that comments in `_quarto.yml` stay"""
+    paste: lines to fix it; pasting by hand preserves comments in `_quarto.yml`"""
 
     what: str
     ok: bool
@@ -33,7 +33,6 @@ class ProjectFinding:
 
 
 def check_project(folder: Path) -> list[ProjectFinding]:
-    """Check the parts of a project's setup."""
     if project_file(folder) is None:
         return [
             ProjectFinding("_quarto.yml", False, f"There is none in {folder}. To write one, run: lmm init --quarto")
@@ -73,7 +72,7 @@ def _check_filters(settings: Mapping[str, Any]) -> ProjectFinding:
 
 
 def _as_line(entry: Any) -> str:
-    """Return a filter as a line of `_quarto.yml`; a mapping becomes JSON, which is valid YAML."""
+    """Return a filter as a line of `_quarto.yml`; JSON of a mapping is valid YAML."""
     return f"  - {entry if isinstance(entry, str) else json.dumps(entry, ensure_ascii=False)}"
 
 
@@ -89,11 +88,11 @@ def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
-    """Yield the native blocks, which Quarto merges into the header or stops on."""
+    """Yield native blocks, which Quarto merges into the header or rejects."""
     documents: list[tuple[str, MarkdownDocument]] = []
     problems: list[str] = []
     for path in with_included(find_inputs(folder), folder):
-        name = os.path.relpath(path)  # from where the command is pasted
+        name = os.path.relpath(path)  # relative to where the command is pasted
         try:
             document = MarkdownDocument(read_markdown(path))
         except (OSError, MarkdownError) as error:

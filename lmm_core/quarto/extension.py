@@ -1,4 +1,4 @@
-"""Find the Quarto extension, and check that settings use its filter."""
+"""Find the Quarto extension and check the use of its filter."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ EXTENSION = "lmm"
 
 
 def packaged_extension() -> Path:
-    """Return the folder of the packaged extension. Raise QuartoError."""
+    """Return the packaged extension's folder. Raise QuartoError."""
     if folder := packaged_folder("lmm_quarto", f"quarto-ext/_extensions/{EXTENSION}", "_extension.yml"):
         return folder
     raise QuartoError("The Quarto extension is missing from this installation. Install lmm-markdown again.")
 
 
 def installed_extension(folder: Path) -> Path | None:
-    """Return the folder of the extension in a project, or None."""
-    # `quarto add` puts an extension from GitHub below the name of its owner
+    """Return the extension's folder in a project, or None."""
+    # `quarto add` installs below the owner's name
     places = [folder / "_extensions" / EXTENSION, *sorted(folder.glob(f"_extensions/*/{EXTENSION}"))]
     return next((place for place in places if (place / "_extension.yml").is_file()), None)
 
 
 def filter_problem(settings: Mapping[str, Any]) -> str:
-    """Return why some pages would bypass our filter, or "". Its place in the list makes no difference."""
+    """Return the reason why pages would bypass our filter, or "". Its position does not matter."""
     if has_filter(settings):
         return ""
     formats = mapping_in(settings, "format").values()
@@ -37,11 +37,11 @@ def filter_problem(settings: Mapping[str, Any]) -> str:
 
 
 def has_filter(settings: Mapping[str, Any]) -> bool:
-    """Return True if settings (of a project, a format or a header) name our filter."""
+    """Return True if settings (of a project, format or header) name our filter."""
     return EXTENSION in map(_filter_name, as_list(settings.get("filters")))
 
 
 def _filter_name(entry: Any) -> str:
-    """Return the name of a `filters` entry; ours may be written with its owner, or as its Lua file."""
+    """Return the name of a `filters` entry; ours may include its owner or Lua file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
     return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name

@@ -14,14 +14,14 @@ from ..markdown.parse import NATIVE_CLOSE, NATIVE_OPEN
 from ..markdown.spelling import convert
 
 _FORGOTTEN = "Quarto would forget the place of this metadata block between `---` lines."
-BY_HAND = (  # said if there are blocks that no command mends
+BY_HAND = (  # shown for blocks that no command can fix
     "Mend by hand the blocks that are not valid YAML or stand inside a div. Leave a line empty below a rule (`---`), "
     "or write the rule as `***`."
 )
 
 
 def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
-    """Return a line for each native block, followed by how to mend them. documents: each after its name for messages"""
+    """Return a line per native block, and instructions. documents: with names for messages."""
     problems: list[str] = []
     mended: list[str] = []
     by_hand = False
@@ -40,7 +40,7 @@ def find_native(documents: Iterable[tuple[str, MarkdownDocument]]) -> list[str]:
 
 
 def native_lines(blocks: Sequence[Block]) -> list[int]:
-    """Return the lines of native blocks except the header, including those inside divs and lookalikes."""
+    """Return lines of native blocks except the header, also inside divs, and of lookalikes."""
     lines: list[int] = []
     before = 0
     for at, block in enumerate(blocks):
@@ -60,9 +60,9 @@ def _is_native(block: Block) -> bool:
 
 
 def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
-    """Return True for a rule with text right below it, up to the next rule.
+    """Return True for a rule with text directly below, up to the next rule.
 
-    Quarto reads that text as YAML, and stops on a list, and on words if the document has a header."""
+    Quarto reads that text as YAML, and fails on a list, and on words if the document has a header."""
     block = blocks[at]
     if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
         return False

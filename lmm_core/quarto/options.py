@@ -1,4 +1,4 @@
-"""Read the options under `lmm:` in `_quarto.yml` and in a document's header."""
+"""Read the options under `lmm:` in `_quarto.yml` and document headers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from ..settings.quarto_project import mapping_in, project_file, read_project
 
 WORDS, SWITCH = "a word or a list of words", "true or false"
 ASK = "true, false, or a mapping of server, include"
-OPTIONS = {  # each with the values that it takes
+OPTIONS = {  # with permitted values
     "keep": WORDS,
     "div-types": WORDS,
     "annotate": SWITCH,
     "index": SWITCH,
     "ask": ASK,
 }
-# Further options that the filters read from a document's header.
+# Header options read by the filters only
 FILTER_OPTIONS = ("model", "pass", "save", "source", "spelling")
-ASK_FOLDER = "lmm-ask"  # the folder of a site that holds the ask box and its data
+ASK_FOLDER = "lmm-ask"  # the ask box's folder in a site
 
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """The options of a render, or of one document in it."""
+    """Options of a render, or of one document."""
 
     annotate: bool = False
     index: bool = True
@@ -36,17 +36,17 @@ class RenderOptions:
 
 @dataclass(frozen=True, slots=True)
 class AskBoxSettings:
-    """The value of `ask:`.
+    """Value of `ask:`.
 
-    server: the address of `lmm serve`, or ""
-    include: hidden types that the box shows to students"""
+    server: address of `lmm serve`, or ""
+    include: hidden types to show to students"""
 
     server: str = ""
     include: frozenset[str] = frozenset()
 
 
 def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[str] = OPTIONS) -> RenderOptions:
-    """Return a value of `lmm:` merged over options. where: its file, for messages. Raise RenderError."""
+    """Return options merged with a value of `lmm:`. where: file, for messages. Raise RenderError."""
     if found is None:
         return base
     if not isinstance(found, dict):
@@ -61,12 +61,12 @@ def read_options(found: Any, base: RenderOptions, where: str, known: Iterable[st
 
 
 def not_a_mapping() -> str:
-    """Return the message for a value of `lmm:` that is no mapping."""
+    """Return the error for a value of `lmm:` that is not a mapping."""
     return f"`lmm`: should be a mapping of {', '.join(OPTIONS)}"
 
 
 def option_problem(key: str, value: Any) -> str:
-    """Return the error in an option under `lmm:`, or ""."""
+    """Return the error in an option, or ""."""
     kind = OPTIONS.get(key.replace("_", "-"))
     if kind is None:
         return f"unknown option `lmm.{key}` (known: {', '.join(OPTIONS)})"
@@ -91,7 +91,7 @@ def _ask_problem(value: Any) -> str:
 
 
 def ask_options(value: Any) -> AskBoxSettings | None:
-    """Return the settings in a value of `ask:`, or None if no box is wanted."""
+    """Return the ask box settings in a value of `ask:`, or None."""
     if not isinstance(value, dict):
         return AskBoxSettings() if value is True else None
     return AskBoxSettings(str(value.get("server") or ""), frozenset(words_of(value.get("include"))))
@@ -103,5 +103,5 @@ def read_ask(folder: Path) -> AskBoxSettings | None:
 
 
 def has_box(folder: Path) -> bool:
-    """Return True if pages have an ask box by default: the ones that `lmm course` makes without `_quarto.yml`."""
+    """Return True if pages have an ask box by default: without `_quarto.yml`."""
     return project_file(folder) is None

@@ -1,4 +1,4 @@
-"""Read the files that Quarto names to its scripts, with their blocks and options."""
+"""Read the files that Quarto passes to scripts, with blocks and options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .options import FILTER_OPTIONS, OPTIONS, RenderOptions, has_box, read_optio
 
 @dataclass
 class Page(MarkdownDocument):
-    """A file that is rendered, or included in one that is.
+    """A rendered or included file.
 
-    includes: the files that its text includes itself
-    outside: the file lies outside the project, links followed: it is checked, but neither changed nor indexed"""
+    includes: directly included files
+    outside: not in the project, links resolved; checked, but neither changed nor indexed"""
 
     options: RenderOptions
     includes: Sequence[Path] = ()
@@ -39,9 +39,9 @@ class Page(MarkdownDocument):
 
 
 def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
-    """Return files with their options, followed by the files that they include, each once.
+    """Return files with their options, followed by included files.
 
-    Raise RenderError for wrong options, QuartoError for unreadable settings, MarkdownError and OSError for files."""
+    Raise RenderError for invalid options, QuartoError for unreadable settings, MarkdownError and OSError."""
     in_folder = _folder_options(project_dir)
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
@@ -50,19 +50,19 @@ def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
             file, options = read_markdown(path), in_folder(path.parent)
             includes = named_in(file.text, path, project_dir)
             pages[path] = Page(file, options, includes, path not in named, not is_inside(path, project_dir))
-    finally:  # if one cannot be read, what is wrong with those before it is said first
+    finally:  # report problems of earlier files even if a later one is unreadable
         for page in pages.values():
             page.options = _page_options(page, project_dir)
     return [*pages.values()]
 
 
 def project_options(project_dir: Path) -> RenderOptions:
-    """Return the options in a project's `_quarto.yml`. Raise RenderError and QuartoError."""
+    """Return the options in `_quarto.yml`. Raise RenderError and QuartoError."""
     return read_options(read_project(project_dir).get("lmm"), RenderOptions(ask=has_box(project_dir)), "_quarto.yml")
 
 
 def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
-    """Return a function that gives the options of a folder's documents: the folder's merged over the project's."""
+    """Return a function from a folder to its options, merged over the project's."""
     base = project_options(project_dir)
 
     @cache
@@ -77,7 +77,7 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
 
 
 def _page_options(page: Page, project_dir: Path) -> RenderOptions:
-    """Return the options in a page's header merged over its folder's."""
+    """Return the header's options merged over the folder's."""
     path = page.file.path
     found = with_named(page.header, path.parent).get("lmm")
     if found is None:
@@ -86,7 +86,7 @@ def _page_options(page: Page, project_dir: Path) -> RenderOptions:
 
 
 def name_in_project(path: Path, project_dir: Path) -> str:
-    """Return a path for messages: relative to the project if it lies inside."""
+    """Return a path relative to the project if inside, for messages."""
     return str(path.relative_to(project_dir)) if path.is_relative_to(project_dir) else str(path)
 
 
@@ -94,16 +94,16 @@ def name_in_project(path: Path, project_dir: Path) -> str:
 
 
 def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the files that Quarto is about to render, by default all of the project. Raise QuartoError."""
+    """Return the files to be rendered, by default the whole project. Raise QuartoError."""
     names = listed_files(environment, "INPUT", project_dir)
     paths = [project_dir / name for name in names] if names else find_inputs(project_dir)
     return [path for path in paths if path.is_file()]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the documents that Quarto has rendered, found by its output files.
+    """Return the rendered documents, derived from output files.
 
-    Return all documents if it names no output, or output of several documents (a book's PDF). Raise QuartoError."""
+    All documents are returned if there is no output, or combined output (a book's PDF). Raise QuartoError."""
     output = output_dir(environment, project_dir)
     found: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):
@@ -115,12 +115,12 @@ def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Pa
 
 
 def output_dir(environment: Mapping[str, str], project_dir: Path) -> Path:
-    """Return the folder of the rendered site."""
+    """Return the rendered site's folder."""
     return project_dir / environment.get("QUARTO_PROJECT_OUTPUT_DIR", "_site")
 
 
 def listed_files(environment: Mapping[str, str], kind: str, project_dir: Path) -> list[str]:
-    """Return the file names in Quarto's environment, listed in a variable or in a file that a variable names.
+    """Return the file names in Quarto's environment, from a variable or the file it names.
 
     kind: INPUT or OUTPUT"""
     text = environment.get(f"QUARTO_PROJECT_{kind}_FILES", "")

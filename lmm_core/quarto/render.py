@@ -1,7 +1,6 @@
-"""The scripts that Quarto runs before and after it renders a project.
+"""Run Quarto's pre- and post-render scripts.
 
-Each imports what it uses alone, because every render waits for it.
-"""
+Imports are local, because every render waits for them."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from ..logging import ConsoleLogger, LoggerBase, Report, make_output_printable, 
 
 
 class _ScriptLogger(ConsoleLogger):
-    """A logger that prints errors alone where Quarto is to be quiet."""
+    """A logger limited to errors when Quarto is quiet."""
 
     def report(self, report: Report) -> None:
         if report.level == "error" or os.environ.get("QUARTO_PROJECT_SCRIPT_QUIET") != "1":
@@ -23,9 +22,9 @@ class _ScriptLogger(ConsoleLogger):
 
 
 def run_script(stage: str) -> int:
-    """Run the script of a stage in Quarto's environment, and return the exit status.
+    """Run a stage's script in Quarto's environment and return the exit status.
 
-    stage: `pre-render` or `post-render`. The extension's script calls this, also from another version."""
+    stage: `pre-render` or `post-render`; an extension of another version may call this"""
     end_quickly()
     make_output_printable()
     script = {"pre-render": pre_render, "post-render": post_render}[stage]
@@ -33,7 +32,7 @@ def run_script(stage: str) -> int:
 
 
 def pre_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
-    """Prepare a render, and return the exit status: 1 stops Quarto."""
+    """Prepare a render and return the exit status; 1 stops Quarto."""
     from .before_render import prepare_render
 
     def work() -> bool:
@@ -44,7 +43,7 @@ def pre_render(environment: Mapping[str, str], project_dir: Path, logger: Logger
 
 
 def post_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> int:
-    """Finish a render, and return the exit status: 1 fails it."""
+    """Finish a render and return the exit status; 1 fails it."""
     from .after_render import finish_render
 
     return _exit_status(lambda: finish_render(environment, project_dir, logger), logger)

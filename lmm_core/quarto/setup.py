@@ -1,4 +1,4 @@
-"""Set up a folder as a Quarto project: the extension, and a `_quarto.yml`."""
+"""Set up a Quarto project: extension and `_quarto.yml`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ lmm:
 
 
 def lacking_files(folder: Path) -> dict[str, bytes]:
-    """Return the files that a Quarto project lacks, by their paths: `_quarto.yml` and the extension.
+    """Return missing files by path: `_quarto.yml` and the extension.
 
-    Raise QuartoError if the folder `_extensions` is a link out of the project."""
+    Raise QuartoError if `_extensions` is a link out of the project."""
     if not is_inside(folder / "_extensions", folder):
         raise QuartoError(
             f"{folder / '_extensions'}: This link leads out of the project. Nothing was written. Remove the link."
@@ -51,12 +51,12 @@ def lacking_files(folder: Path) -> dict[str, bytes]:
 
 
 def extension_place(folder: Path) -> Path:
-    """Return the folder of the extension in a project, which may not exist yet."""
+    """Return the extension's folder in a project, existing or not."""
     return installed_extension(folder) or folder / "_extensions" / EXTENSION
 
 
 def extension_files() -> dict[str, bytes]:
-    """Return the files of the extension, by their paths in a project. Raise QuartoError if it is missing."""
+    """Return the extension's files by path in a project. Raise QuartoError if missing."""
     source = packaged_extension()
     paths = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     kept = [path for path in paths if path.suffix != ".pyc" and not any(name.startswith(".") for name in path.parts)]

@@ -1,4 +1,4 @@
-"""Write an ask box into a rendered site, and remove it."""
+"""Write an ask box into a rendered site, or remove it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .page_html import BOX_TAG, PageText, read_page
 from .rows import BoxRows, read_rows
 from .scripts import box_files
 
-BOX = "ask-box"  # the mark by which the folder is known as ours
+BOX = "ask-box"  # marks the folder as ours
 DATA = "data.js"
 _TAG = re.compile(rf"[ \t]*<script\b[^<>]*\b{BOX_TAG}\b[^<>]*></script>\n?", re.I)
 _HEAD_END = re.compile(r"[ \t]*</head\s*>", re.I)
@@ -35,14 +35,11 @@ def write_box(
     logger: LoggerBase,
     more: Sequence[str] = (),
 ) -> BoxRows:
-    """Write an ask box and its data into a site, and its tag into the pages; return what the data hold.
+    """Write an ask box, its data, and its tag in the pages; return the data.
 
-    Files that would not change are not written; pages missing from the site are skipped.
-
-    settings: those of `_quarto.yml`
-    more: names of further pages that get the tag
-    Raise OSError, MarkdownError, ConfigError, and FolderError if a folder or a page is not ours to write.
-    """
+    Unchanged files are not written, and missing pages are skipped.
+    settings: of `_quarto.yml`; more: further pages that get the tag
+    Raise OSError, MarkdownError, ConfigError, and FolderError for a foreign folder or page."""
     places = {name: output / name for name in [*(page.page for page in pages), *more] if (output / name).is_file()}
     for place in (output / ASK_FOLDER, *places.values()):
         check_inside(output, place)
@@ -60,20 +57,20 @@ def write_box(
 
 
 def remove_box(output: Path) -> None:
-    """Remove the ask box of a site. Raise OSError, and FolderError if its folder is not ours."""
+    """Remove the ask box of a site. Raise OSError, and FolderError for a foreign folder."""
     folder = output / ASK_FOLDER
     check_inside(output, folder)
     if not is_ours(folder, BOX):
         return
     for path in output.rglob("*.html"):
-        if is_link(path) or not path.is_file():  # no box is put into a link
+        if is_link(path) or not path.is_file():  # we never write through links
             continue
         _write(path, _bytes(_without_tag(_text(path))))
     remove_marked(folder, BOX)
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files of a box, and remove the scripts of an older one."""
+    """Write a box's files, and remove scripts of an older one."""
     for name, content in files.items():
         _write(folder / name, content)
     for path in folder.glob("*.js"):
@@ -82,7 +79,7 @@ def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _put_tag(place: Path, page: str, shown: PageText, ask: AskBoxSettings, mark: str) -> None:
-    """Put the tag of the box into a page. mark: the hash of its sections"""
+    """Put the box's tag into a page. mark: hash of its sections."""
     up = "../" * page.count("/") + ASK_FOLDER
     values = {"page": page, "mark": mark} | ({"server": ask.server} if ask.server else {})
     attributes = "".join(f' data-{key}="{html.escape(value)}"' for key, value in values.items())
@@ -99,7 +96,7 @@ def _without_tag(text: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Return a file's text with its line ends as they are."""
+    """Return a file's text with unchanged line ends."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 
@@ -108,6 +105,5 @@ def _bytes(text: str) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file if it would change."""
     if not path.is_file() or path.read_bytes() != data:
         write_own(path, data)

@@ -1,4 +1,4 @@
-"""Make the data of an ask box: the sections, and the words and weights that a search needs."""
+"""Build an ask box's data: sections, words and weights for the search."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from ...retrieve.ranking.words import words_data
 from .rows import BoxRows
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-FORMAT = 9  # of the data; box.js reads no other
+FORMAT = 9  # version of the data; box.js reads no other
 
 
 @dataclass(frozen=True)
 class BoxData:
-    """The data of an ask box, as JSON.
+    """An ask box's data as JSON.
 
-    pages: a hash of each page's sections, which is also in the page, so that outdated data are noticed"""
+    pages: hash of each page's sections, repeated in the page to detect outdated data"""
 
     text: bytes
     pages: dict[str, str]
 
     @property
     def script(self) -> bytes:
-        """The script that hands the data to a page."""
+        """Script that passes the data to a page."""
         return b"lmmAsk.take(%b)\n" % self.text
 
 
@@ -46,7 +46,7 @@ def box_data(
     left_out: Collection[str] = (),
     made: datetime | None = None,
 ) -> BoxData:
-    """Return the data of a box. left_out: fields that are not searched; made: the time of making, by default now"""
+    """Return a box's data. left_out: fields excluded from the search; made: time, default now."""
     named = language_code(language) or USUAL_LANGUAGE
     pages, words = _page_hashes(rows), set(_words(rows))
     about = {
@@ -69,8 +69,8 @@ def box_data(
 
 
 def _json(value: Any) -> bytes:
-    """Return a value as compact JSON in UTF-8, on one line."""
-    return _ENCODER.encode(value).encode("utf-8", "replace")  # half of a surrogate pair cannot be
+    """Return a value as one line of compact JSON in UTF-8."""
+    return _ENCODER.encode(value).encode("utf-8", "replace")  # lone surrogates
 
 
 def _page_hashes(rows: BoxRows) -> dict[str, str]:
@@ -93,18 +93,17 @@ def _words(rows: BoxRows) -> Iterator[str]:
 
 
 def _stems(words: set[str], language: str) -> list[str]:
-    """Return lines of a stem followed by its words, except itself."""
+    """Return lines of a stem followed by its other words."""
     stem_of, forms = Stemmer(language).stem, defaultdict[str, list[str]](list)
     for word in sorted(words):
         stem = stem_of(word)
         forms[stem] += [word] if word != stem else []
-    forms.pop("", None)  # of stop words
+    forms.pop("", None)  # stop words
     return [" ".join([stem, *own]) for stem, own in sorted(forms.items())]
 
 
 def _synonyms(words: set[str], language: str, configured: Synonymous) -> list[list[Any]]:
-    """Return the configured names all of whose words the sections have, or another name's: whether it is known by its
-    capitals alone, the name, the other names."""
+    """Return configured synonyms that occur in the sections: whether matched by capitals only, name, other names."""
     used = {
         name: others
         for name, others in configured.items()

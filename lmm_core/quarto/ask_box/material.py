@@ -1,4 +1,4 @@
-"""Read the material of an ask box from the documents, as their pages show them."""
+"""Read the published material of documents for an ask box."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from ...settings.quarto_project import active_profiles, page_rules, page_setting
 from ...store.vector_store import ScoredPoint
 from .visibility import PageConditions
 
-RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents whose code is run
+RUN = (".qmd", ".rmd", ".rmarkdown", NOTEBOOK)  # documents with executable code
 
 
 @dataclass(frozen=True, slots=True)
 class SitePage:
-    """A document and the page that shows it.
+    """A document and its page.
 
-    page: its path in the site; an included document has the page of the one that includes it
-    file: the document as it was read, None if it is still to be read"""
+    page: path in the site; for an included document, of the including page
+    file: None if not read yet"""
 
     source: Path
     page: str
@@ -44,9 +44,9 @@ class SitePage:
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks that stay in the notes, with their metadata.
+    """Return the published blocks with their metadata.
 
-    Headings get the identifiers that Pandoc gives them, which depend on hidden headings, too."""
+    Headings get Pandoc's identifiers, which depend on hidden headings as well."""
     blocks = extract_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:
@@ -68,13 +68,13 @@ def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
 def read_material(
     page: SitePage, text: str, project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> Material:
-    """Return the material of a document that its page shows. settings: of `_quarto.yml`
+    """Return a document's published material. settings: of `_quarto.yml`.
 
     Raise QuartoError and ConfigError."""
     blocks = parse_markdown_text(text)
     own = project_of(blocks, project, logger)
     header = header_content(blocks)
-    # An included document that has a type is of what follows it in the page, which it does not show itself.
+    # an included document's type applies to text after it, which is not part of the document
     if own is None or (page.is_included and types_of(header.get("type"))):
         return Material()
     metadata = page_settings(page.source, header, settings)

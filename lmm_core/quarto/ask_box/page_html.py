@@ -1,4 +1,4 @@
-"""Read the identifiers of a rendered page and the words of its references."""
+"""Parse a rendered page's identifiers and references."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..html import element_text, parse_html
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-BOX_TAG = "data-lmm-ask"  # the attribute by which a page's tag of the box is known
+BOX_TAG = "data-lmm-ask"  # attribute that identifies the box's script tag
 
 
 @dataclass(frozen=True)
 class PageText:
-    """The parts of a page that the box uses.
+    """The parts of a page used by the box.
 
-    ids: of its elements
-    words: the text shown for each label and each cited work
-    tag: the script tag of the ask box, if there is exactly one"""
+    ids: of elements
+    words: displayed text by label and cited work
+    tag: the box's script tag, "" unless there is exactly one"""
 
     ids: frozenset[str]
     words: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +28,6 @@ class PageText:
 
 
 def read_page(text: str) -> PageText:
-    """Parse a page."""
     page = parse_html(text)
     words: dict[str, str] = {}
     for element in page.css("a.quarto-xref, span.citation[data-cites]"):

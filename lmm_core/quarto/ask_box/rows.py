@@ -1,4 +1,4 @@
-"""Rows of an ask box's data: the sections of its documents."""
+"""Build the rows of an ask box's data."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ from .page_html import PageText
 class BoxRows:
     """Rows of an ask box.
 
-    documents: page and source of each
-    sections: see `section_rows`, with the number of their document
-    types: the number of passages of each type, including hidden ones"""
+    documents: page and source
+    sections: see `section_rows`, with document numbers
+    types: number of passages by type, including hidden ones"""
 
     documents: list[list[str]] = field(default_factory=list)
     sections: list[list[Any]] = field(default_factory=list)
     types: Counter[str] = field(default_factory=Counter)
 
     def add(self, page: str, source: str, sections: Sequence[list[Any]]) -> None:
-        """Add the sections of a document."""
         self.sections += [[len(self.documents), *row[1:]] for row in sections]
         self.documents.append([page, source])
 
@@ -45,7 +44,7 @@ def read_rows(
     settings: Mapping[str, Any],
     logger: LoggerBase,
 ) -> BoxRows:
-    """Return the rows of pages. shown: the parsed pages of the site, by name
+    """Return the rows of pages. shown: parsed pages by name.
 
     Raise OSError, MarkdownError, QuartoError and ConfigError."""
     rows = BoxRows()
@@ -59,9 +58,9 @@ def read_rows(
 
 
 def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
-    """Yield a document's sections as rows.
+    """Yield a row per section.
 
-    A row has document number, depth, title, identifier, minutes of reading, summary, questions and passages."""
+    Columns: document number, depth, title, identifier, reading minutes, summary, questions, passages."""
     for section in document.walk():
         title = plain_line(section.titles[-1]) if section.titles else ""
         minutes = round(reading_minutes(section.passages), 1)
@@ -72,7 +71,7 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
 
 
 def _existing(section: Section, ids: frozenset[str]) -> str:
-    """Return the identifier of the section, or of the nearest one around it, that the page has; "" for the page."""
+    """Return the identifier of the nearest enclosing section on the page, "" for none."""
     found: Section | None = section
     while found is not None:
         if found.anchor and found.anchor in ids:
@@ -82,7 +81,7 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 
 
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    """Return a passage as its text, or as a list of text, type, defined term and emphasised words."""
+    """Return a passage as text, or as a list of text, type, defined term and emphasised words."""
     text, type = plain_text(passage.text, words), type_of(passage)
     term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
     row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]

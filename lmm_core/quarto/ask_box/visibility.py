@@ -1,9 +1,7 @@
-"""Leave out of a document's text what Quarto does not show on the page: conditional content and
-hidden code.
+"""Remove text that Quarto does not show: conditional content and hidden code.
 
 https://quarto.org/docs/authoring/conditional.html,
-https://quarto.org/docs/reference/cells/cells-knitr.html#code-output
-"""
+https://quarto.org/docs/reference/cells/cells-knitr.html#code-output"""
 
 from __future__ import annotations
 
@@ -28,37 +26,36 @@ _COMPUTED = re.compile(r"`(?:r|\{\w+\}) [^`\n]+`")
 
 @dataclass(frozen=True, slots=True)
 class PageConditions:
-    """Conditions that decide what a page shows.
+    """Conditions for the visibility of content.
 
     profiles: of the render
-    metadata: the document's, merged over the project's
-    runs: its code is run, as in any document but a plain .md file"""
+    metadata: document's, merged over the project's
+    runs: code is executed (all documents but .md)"""
 
     profiles: frozenset[str]
     metadata: Mapping[str, Any]
     runs: bool
 
     def visible_text(self, source: str) -> str:
-        """Return a text without the parts that the page hides."""
         source = self._without_divs(source)
         pieces = (self._code(piece) if is_code else self._words(piece) for is_code, piece in split_fences(source))
         return "".join(pieces)
 
     def _without_divs(self, source: str) -> str:
         hidden = [(cut.start, cut.end) for cut in find_cuts(source, self._goes) if cut.part is not None]
-        return without(source, hidden)  # metadata divs stay: they are read later
+        return without(source, hidden)  # metadata divs are read later
 
     def _goes(self, part: Part) -> bool | None:
         return None if part.metadata is not None else self.hides(part.attributes)
 
     def hides(self, attributes: Attributes) -> bool:
-        """Return True if a div or span with these attributes is not on the page."""
+        """Return True if a div or span with these attributes is hidden."""
         if "content-hidden" in attributes.classes:
             return self._holds(attributes.pairs)
         return "content-visible" in attributes.classes and not self._holds(attributes.pairs)
 
     def _holds(self, pairs: Mapping[str, str]) -> bool:
-        """Return True if all conditions among the attributes are met."""
+        """Return True if all conditions in the attributes hold."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -78,7 +75,7 @@ class PageConditions:
         return _COMPUTED.sub("", text) if self.runs else text
 
     def _code(self, cell: str) -> str:
-        """Return fenced code as the page shows it: without the options of a cell that runs, "" if they hide it."""
+        """Return fenced code as displayed: without cell options, "" if hidden."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

@@ -1,6 +1,6 @@
-"""Read the files in archives (zip, tar, gzip, bzip2, xz), nested ones included.
+"""Read archives (zip, tar, gzip, bzip2, xz), also nested.
 
-The first bytes of a file tell its kind. Limits protect against archives made to fill the memory."""
+Types are detected by their first bytes. Limits protect against decompression bombs."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from pathlib import PurePosixPath
 
 from ...errors import LmmError
 
-LIMIT = 256 * 1024 * 1024  # bytes that one file may hold, unpacked
-MEMBERS = 20_000  # files that it may hold
-DEPTH = 4  # archives inside each other; a tgz in a zip takes three: zip, gzip, tar
+LIMIT = 256 * 1024 * 1024  # unpacked bytes per file
+MEMBERS = 20_000  # members per file
+DEPTH = 4  # nesting; a tgz in a zip needs three: zip, gzip, tar
 _ZIP, _GZIP, _BZIP2, _XZ = b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
 _NOT_READ = {b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "rar", b"\x28\xb5\x2f\xfd": "zstd"}
 _SHORT = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar", ".svgz": ".svg", ".emlz": ".eml"}
 
 
 class ArchiveError(LmmError):
-    """An archive, or a part of one, cannot be read."""
+    """An archive or a member cannot be read."""
 
 
 @dataclass
 class Budget:
-    """The bytes and files that may still be unpacked from one file."""
+    """The remaining bytes and members of a file."""
 
     size: int = LIMIT
     members: int = MEMBERS
 
     def take(self, data: bytes) -> bytes:
-        """Charge unpacked data to the budget and return it. Raise ArchiveError if it is exceeded."""
+        """Charge data to the budget and return it. Raise ArchiveError if exceeded."""
         self.size -= len(data)
         self.members -= 1
         if self.size < 0 or self.members < 0:
@@ -46,9 +46,9 @@ class Budget:
 
 
 def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-    """Yield the files in an archive with their paths; "" for a single packed file and for `data` that is no archive.
+    """Yield paths and data of an archive's members; the path is "" for a single packed file or other data.
 
-    Raise ArchiveError if some cannot be read, after yielding the others."""
+    Raise ArchiveError for unreadable members after yielding the others."""
     try:
         found = _members(name, data, budget)
         if found is None or depth >= DEPTH:
@@ -67,18 +67,18 @@ def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[t
             raise ArchiveError("; ".join(problems[:3]))
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         raise ArchiveError(str(error)) from error
-    except (NotImplementedError, RuntimeError, ValueError, LookupError) as error:  # encrypted, rare, or damaged
+    except (NotImplementedError, RuntimeError, ValueError, LookupError) as error:  # encrypted, unsupported, or damaged
         raise ArchiveError(str(error)) from error
 
 
 def inner_name(name: str) -> str:
-    """Return the name of a single packed file: `a.json` for `a.json.gz`."""
+    """Return the name inside a single-file archive: `a.json` for `a.json.gz`."""
     path = PurePosixPath(name)
     return path.with_suffix(_SHORT.get(path.suffix.lower(), "")).name if path.suffix else name
 
 
 def _members(name: str, data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]] | None:
-    """Return the files in an archive, None for other files. Raise ArchiveError for unsupported kinds."""
+    """Return the members, None for other files. Raise ArchiveError for unsupported types."""
     for sign, kind in _NOT_READ.items():
         if data.startswith(sign):
             raise ArchiveError(f"{kind} archives cannot be read")

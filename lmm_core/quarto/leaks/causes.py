@@ -1,4 +1,4 @@
-"""Summarize the leaks of a render and their causes: settings that publish sources or ignore divs, and titles."""
+"""Summarize a render's leaks and their causes: settings that publish sources or ignore divs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...settings.quarto_project import mapping_in, page_settings, read_project
 from .findings import Leak
 from .site_text import PAGES
 
-_EMBEDDED = b'id="quarto-embedded-source-code'  # the element into which Quarto puts a page's source
+_EMBEDDED = b'id="quarto-embedded-source-code'  # element with a page's embedded source
 CODE_TOOLS = (
     "The page holds its whole source, since `code-tools` (its `source`) or `keep-source` asks for that. "
     "Set it to false."
@@ -32,7 +32,7 @@ TITLE = (
 
 
 def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
-    """Return the summary of the leaks of a render, one message a line."""
+    """Return a summary of leaks, one message per line."""
     where = f"{output.relative_to(project_dir)}/" if output.is_relative_to(project_dir) else f"{output}/"
     parts = counted(len(leaks), "part") + (" that is" if len(leaks) == 1 else " that are")
     stands = "stands" if len(leaks) == 1 else "stand"
@@ -44,7 +44,7 @@ def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
 
 
 def _causes(leaks: Iterable[Leak], project_dir: Path) -> Iterator[str]:
-    """Yield each cause once, with the first file that has it."""
+    """Yield each cause once, with its first file."""
     named: dict[str, str] = {}
     for leak in leaks:
         if leak.file.suffix.lower() in PAGES and leak.file.is_file() and _EMBEDDED in leak.file.read_bytes():
@@ -59,7 +59,7 @@ def _name(file: Path, project_dir: Path) -> str:
 
 
 def cause_in_source(leak: Leak, project_dir: Path) -> str:
-    """Return the message on the cause of a leak in its source or settings, or ""."""
+    """Return a message on a leak's cause in its source or settings, or ""."""
     try:
         blocks = parse_markdown_text(read_markdown(leak.source).text)
         settings = page_settings(leak.source, header_content(blocks), read_project(project_dir))
@@ -72,7 +72,7 @@ def cause_in_source(leak: Leak, project_dir: Path) -> str:
 
 
 def explain_reader(settings: Mapping[str, Any]) -> str:
-    """Return the message on a page's reader if it does not know fenced divs, else ""."""
+    """Return a message if a page's reader does not support fenced divs, else ""."""
     formats = [settings, *mapping_in(settings, "format").values()]
     named = [options.get(key) for options in formats if isinstance(options, dict) for key in ("from", "reader")]
     return next((READER.format(name) for name in named if name and not _knows_divs(str(name))), "")

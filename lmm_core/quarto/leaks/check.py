@@ -1,6 +1,6 @@
-"""Search rendered files for text that is left out of the notes.
+"""Search rendered files for text left out of the notes.
 
-Hidden text and metadata are cut into runs of words, the needles. Words that the notes contain as well are no leak."""
+Hidden text and metadata are cut into needles, runs of words. Words that the notes also publish are no leak."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .sources import Secret, SourceDocument, project_texts, read_documents
 from .words import Index, Needle, Stream, find_needles, markdown_words, strip_markup, text_words
 
 _DATA = re.compile(r"(?:data|spelling|(?:part|words)-\d+)\.js")
-_PROGRAMS_OWN = ("asking", "askingSigns", "weights", "spans", "stopWords")  # in the description of an ask box's data
+_PROGRAMS_OWN = ("asking", "askingSigns", "weights", "spans", "stopWords")  # in an ask box's data
 
 
 def look_for_leaks(
@@ -40,12 +40,12 @@ def look_for_leaks(
     ask: AskBoxSettings | None = None,
     read: Iterable[MarkdownDocument] = (),
 ) -> Findings:
-    """Return the leaks of sources in an output (a folder, a file, or several), with counts.
+    """Return leaks of sources in a folder or files.
 
-    published: other documents of the site, whose notes may contain the same words
-    ask: the site's ask box, whose data may contain included types, questions and summaries
-    read: documents that are already in memory
-    Unreadable files are reported as errors, unsupported kinds as warnings."""
+    published: other documents, whose notes may contain the same words
+    ask: the ask box, whose data may contain included types, questions and summaries
+    read: documents in memory
+    Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output
     logger = logger or ConsoleLogger()
     documents = read_documents(dict.fromkeys([*sources, *published]), read, project, logger)
@@ -71,15 +71,15 @@ def _solutions(documents: Iterable[SourceDocument], project: Project) -> Iterato
 
 
 class _LeakSearch:
-    """A search for secrets in files, and its results. files: the number of files searched"""
+    """A search for secrets in files, with results. files: number searched."""
 
     def __init__(self, secrets: Sequence[Secret], notes: PublishedNotes) -> None:
         self.secrets, self._notes, self._index = secrets, notes, Index()
         self.leaks: list[Leak] = []
         self.files = 0
         self.unsearched: Counter[str] = Counter()
-        self._figures: set[str] = set()  # that files name
-        self._kept: set[Needle | str] = set()  # needles, elements and names that the notes say as well
+        self._figures: set[str] = set()  # referenced by files
+        self._kept: set[Needle | str] = set()  # needles, elements and names that the notes contain
         self._short = ShortParts()
         for at, secret in enumerate(secrets):
             self._index.add(at, self._needles(at, secret))
@@ -87,7 +87,7 @@ class _LeakSearch:
         self._shipped = frozenset(box_files().values())
 
     def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
-        """Return the needles of a secret, and index the element or name that may show it as well."""
+        """Return a secret's needles, and index its element or name."""
         needles = dict.fromkeys(find_needles(secret.text))
         if not needles and (element := element_of(secret)):
             self._short.elements.setdefault(element, at)
@@ -96,13 +96,13 @@ class _LeakSearch:
         return needles or dict.fromkeys(beside_others(secret))
 
     def look_into(self, file: Path, logger: LoggerBase) -> None:
-        """Add the leaks of a file, each once. Unreadable files are reported."""
+        """Add a file's leaks, each once. Log unreadable files."""
         try:
             data = file.read_bytes()
         except OSError as error:
             logger.error(f"{file}: {error.strerror or error}")
             return
-        if data in self._shipped:  # the box itself, whose words are not the writer's
+        if data in self._shipped:  # the box's scripts, not the author's text
             return
         leaks: dict[int, Leak] = {}
         comments: list[Leak] = []
@@ -119,7 +119,7 @@ class _LeakSearch:
             self.unsearched[file.suffix.lstrip(".").upper()] += 1
 
     def _find(self, text: Text, file: Path) -> Iterator[tuple[int, list[str]]]:
-        """Yield the secrets in a text that the notes do not contain: their numbers, each with the words."""
+        """Yield numbers and words of secrets in a text that the notes do not contain."""
         is_data = file.parent.name == ASK_FOLDER and _DATA.fullmatch(file.name) is not None
         is_about = is_data and file.name == "data.js"
         stream = Stream(text_words(_without_programs_own(text.source) if is_about else text.words))
@@ -138,12 +138,12 @@ class _LeakSearch:
                 yield at, words
 
     def unused_figures(self, output: Path, project: Project) -> Iterator[Leak]:
-        """Yield the figures in an output that only hidden cells have made."""
+        """Yield figures made only by hidden cells."""
         cells = {secret.source: secret.piece.line for secret in reversed(self._cells)}
         return unused_figures(output, cells, self._figures, project)
 
     def passed_over(self) -> int:
-        """Return the number of secrets that are too short, or that the notes contain wherever they were found."""
+        """Return the number of secrets that are too short or were found only as published words."""
         told = {at for needle, secrets in self._index.secrets.items() if needle not in self._kept for at in secrets}
         told |= {at for element, at in self._short.elements.items() if element not in self._kept}
         told |= {at for name, at in self._short.names.items() if f"#{name}" not in self._kept}
@@ -151,7 +151,7 @@ class _LeakSearch:
 
 
 def _without_programs_own(source: str) -> str:
-    """Return the description of a box's data without the program's own word lists."""
+    """Return a box's data without the program's own word lists."""
     begin, end = source.find("{"), source.rfind("}") + 1
     try:
         values = json.loads(source[begin:end])

@@ -1,6 +1,6 @@
-"""Find metadata comments (`<!-- lmm`) that no filter removed from a page.
+"""Find metadata comments (`<!-- lmm`) left in pages.
 
-They are matched by their opening: a short one (`type: exercise`) has too few words to search for."""
+Matched by their opening, because short ones (`type: exercise`) make no needle."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .findings import Leak
 from .site_text import PAGES, Text
 
 _OPEN = re.compile(r"<!--[ \t\r\n]{0,9}lmm(?=[ \t\r\n]|-->)")
-MOST = 20  # comments of a page that are reported
-_REACH = 300  # characters of a comment that are looked at
+MOST = 20  # reported per page
+_REACH = 300  # characters examined
 
 
 def comment_leaks(file: Path, text: Text) -> Iterator[Leak]:
-    """Yield a leak for each metadata comment in a page, at its line."""
+    """Yield a leak for each metadata comment in a page."""
     if text.suffix not in PAGES or "<!--" not in text.source:
         return
     for found in islice(_OPEN.finditer(text.source), MOST):

@@ -1,6 +1,6 @@
-"""Find the figures in a site that only hidden cells have made.
+"""Find figures in a site made only by hidden cells.
 
-Quarto runs cells before anything is left out, and copies their figures even if no page shows them."""
+Quarto runs cells before filters, and copies their figures even if unused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _END = re.compile(r"[\"'()<>\s\\]")
 
 
 def named_figures(source: str) -> Iterator[str]:
-    """Yield the figures that a text names, as paths from the folder of their document's figures."""
+    """Yield figures referenced in a text, relative to their document's figures folder."""
     at = source.find(_FOLDER)
     while at >= 0:
         end = _END.search(source, at)
@@ -35,12 +35,10 @@ def makes_figures(text: str) -> bool:
 
 
 def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
-    """Yield the figures that nothing in a site names, of documents with hidden cells.
+    """Yield unreferenced figures of documents with hidden cells.
 
-    A page that embeds a notebook's cells has the figures of all of them.
-
-    cells: the line of the first hidden cell in each document
-    named: the figures that the files of the site name"""
+    A page embedding some of a notebook's cells gets the figures of all.
+    cells: first hidden cell's line by document; named: referenced figures"""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)
@@ -54,7 +52,7 @@ def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], pro
 
 
 def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
-    """Return the folder of a document's figures in a site, None for documents outside the project."""
+    """Return a document's figures folder, None outside the project."""
     path, root = source.resolve(), project.root.resolve()
     return (
         (output / path.relative_to(root)).with_suffix("").with_name(f"{path.stem}_files")

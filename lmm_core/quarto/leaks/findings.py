@@ -1,4 +1,4 @@
-"""Results of a search for leaks."""
+"""Results of a leak search."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 from ...logging import counted
 
-_NAMED = 5  # places in a sentence
+_NAMED = 5  # places listed in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A part of `source`, at `line`, that is left out of the notes but is in `file` of the output.
+    """A hidden part of `source`, from `line`, published in `file`.
 
-    text: the part's first words, or the words found if only a later piece is there
-    member: the path inside `file` if that is an archive
-    is_figure: the file itself is a figure that only hidden cells have made"""
+    text: first words of the part, or the words found
+    member: path inside an archive
+    is_figure: `file` is a figure made only by hidden cells"""
 
     file: Path
     source: Path
@@ -28,7 +28,7 @@ class Leak:
 
     @property
     def place(self) -> str:
-        """Return the file, with its member in brackets."""
+        """File, with member in brackets."""
         return f"{self.file} ({self.member})" if self.member else str(self.file)
 
 
@@ -36,9 +36,9 @@ class Leak:
 class Findings:
     """Leaks, and the numbers of `parts` and `files` searched.
 
-    passed_over: the number of parts that are too short, or in the notes as well
-    unsearched: the numbers of files that could not be searched, by kind (`PDF`)
-    solutions: if nothing is marked as left out, the places of parts that look like solutions"""
+    passed_over: number of parts that are too short or also published
+    unsearched: number of unsupported files by type (`PDF`)
+    solutions: places that look like solutions if nothing is hidden"""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0
@@ -49,7 +49,7 @@ class Findings:
 
     @property
     def result(self) -> str:
-        """The result in a few words."""
+        """Short description."""
         if self.leaks:
             result = f"{len(self.leaks)} found"
         elif self.parts or self.passed_over:

@@ -1,4 +1,4 @@
-"""Text that the notes publish themselves, which is no leak. Documents are knitted only when needed."""
+"""Look up words in the published notes, which are no leaks. Documents are knitted on demand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = re.compile(r"[#@]([\w.:-]*\w)")
 
 
 class KeptTexts:
-    """Texts in sequence, as on a page from which the parts between them are removed."""
+    """Consecutive texts, as on a page without the parts between them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.texts = [*texts]
@@ -37,20 +37,20 @@ class KeptTexts:
 
     @cached_property
     def names(self) -> Set[str]:
-        """The names of headings that the texts link to."""
+        """Headings that the texts link to."""
         return {name for text in self.texts for name in _NAMES.findall(text)}
 
     def have(self, needle: Needle) -> bool:
-        """Return True if the texts contain a needle, with the words of their markup or without."""
+        """Return True if the texts contain a needle, with or without markup words."""
         return self._written.has(needle) or self._rendered.has(needle)
 
     def have_element(self, letters: str) -> bool:
-        """Return True if a line that may be an element of a page has exactly these letters."""
+        """Return True if a line that may be an element consists of these letters."""
         return (letters in self._written.letters or letters in self._rendered.letters) and letters in self._elements
 
 
 class _Note:
-    """The published text of a document. include: types that an ask box's data contain as well"""
+    """A document's published text. include: types also in an ask box's data."""
 
     def __init__(self, document: SourceDocument, include: frozenset[str]) -> None:
         self._document, self._include = document, include
@@ -63,7 +63,7 @@ class _Note:
 
     @cached_property
     def data(self) -> KeptTexts:
-        """Further parts that an ask box's data may contain: questions, summaries, included types."""
+        """Additional texts in an ask box's data: questions, summaries, included types."""
         document, rules = self._document, self._document.rules
         if self._include <= rules.keep and not document.is_hidden:
             return KeptTexts(annotation_texts(document.blocks, rules))
@@ -72,15 +72,15 @@ class _Note:
 
     @cached_property
     def names(self) -> Set[str]:
-        """The names of its headings, and of those that it links to."""
+        """Names of its headings and links."""
         return {*self._document.names(), *self.texts.names}
 
 
 class PublishedNotes:
-    """The published text of a site.
+    """A site's published text.
 
-    texts: of the project itself, such as its title
-    include: types that the data of an ask box hold as well, None without a box"""
+    texts: of the project, such as its title
+    include: types also in an ask box's data, None without a box"""
 
     def __init__(
         self, documents: Sequence[SourceDocument], texts: Sequence[str], include: frozenset[str] | None
@@ -96,9 +96,8 @@ class PublishedNotes:
     def say(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
         """Return True if the notes contain a needle.
 
-        source: the document of its part
-        file: in which it was found
-        is_data: the file is an ask box's data, which may contain more"""
+        source: document of its part; file: where it was found
+        is_data: `file` is an ask box's data"""
         key = is_data, needle
         if key not in self._said:
             in_data = (note.data for note in self._likely(source, file)) if is_data and self._has_data else ()
@@ -107,16 +106,16 @@ class PublishedNotes:
         return self._said[key]
 
     def have_element(self, letters: str, source: Path, file: Path) -> bool:
-        """Return True if a line of the notes has exactly these letters."""
+        """Return True if a line of the notes consists of these letters."""
         texts = (note.texts for note in self._likely(source, file))
         return any(text.have_element(letters) for text in chain([self._project], texts))
 
     def have_name(self, name: str, source: Path, file: Path) -> bool:
-        """Return True if a heading of the notes has a name, or a text links to it."""
+        """Return True if the notes have a heading or link with this name."""
         return any(name in note.names for note in self._likely(source, file))
 
     def _likely(self, source: Path, file: Path) -> Iterator[_Note]:
-        """Yield all notes, likely matches first: the source's, and the page's."""
+        """Yield all notes, the source's and the page's first."""
         first = {self._notes[source]: True} | dict.fromkeys(self._by_stem.get(file.stem, ()))
         yield from first
         yield from (note for note in self._notes.values() if note not in first)

@@ -1,7 +1,6 @@
-"""Find parts of one or two words ("Answer: 42."), which may appear anywhere in the notes.
+"""Find parts of one or two words ("Answer: 42."), which may occur anywhere.
 
-They are searched together with their neighbouring words in the source, and as the whole text of an element (a
-paragraph, an item, a heading); headings also by their names in links."""
+They are searched with neighbouring words and as whole elements (paragraph, item, heading); headings also in links."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ from .words import LONG, SHORT, Needle, joined_runs, markdown_words, text_words
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-NEAR = 4  # words beside a part that are looked for with it
-REACH = 2000  # characters beside it in which these words stand
+NEAR = 4  # neighbouring words searched with a part
+REACH = 2000  # characters in which to look for them
 _ELEMENTS = "p li dd dt blockquote figcaption caption h1 h2 h3 h4 h5 h6 td th".split()
 _BLOCKS = frozenset(
     [*_ELEMENTS, *"div section ul ol dl table tr thead tbody pre aside main nav figure header footer article".split()]
 )
 _ANY_BLOCK = ",".join(sorted(_BLOCKS))
-# Text that Quarto adds: the numbers of headings, and headings of its own.
+# Text added by Quarto: heading numbers and its own headings
 _NUMBER = "header-section-number"
 _OWN = frozenset({"quarto-appendix-heading", "toc-title"})
 _NAMED = re.compile(r"(?:\b(?:id|name)=[\"']|#)([\w.:-]*\w)")
@@ -37,13 +36,13 @@ _LINES = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+:#|]|\d+[.)]))|(?<!\\)\||\n:
 
 @dataclass
 class ShortParts:
-    """Texts of whole elements and names of headings to search for, each with the number of its secret."""
+    """Elements and heading names to search for, with the numbers of their secrets."""
 
     elements: dict[str, int] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
 
     def find(self, text: Text, letters: str) -> Iterator[tuple[int, list[str]]]:
-        """Yield the numbers of the secrets in a text, each with the words found. letters: of the text"""
+        """Yield numbers and words of the secrets in a text. letters: of the text."""
         if any(element in letters for element in self.elements):
             for words in elements_of(text):
                 at = self.elements.get("".join(words))
@@ -55,31 +54,31 @@ class ShortParts:
 
 
 def element_of(secret: Secret) -> str:
-    """Return the letters of a short part to be searched as a whole element, else ""."""
+    """Return a short part's letters if it can be searched as an element, else ""."""
     words = markdown_words(secret.text)
     is_told = not secret.piece.is_metadata and any(len(word) > 1 and not word.isdigit() for word in words)
     return "".join(words) if is_told else ""
 
 
 def name_of(secret: Secret) -> str:
-    """Return the name of a heading to be searched in links, else ""."""
+    """Return a heading's name if it can be searched in links, else ""."""
     name = secret.piece.slug
     return name if "-" in name and len(name) >= SHORT else ""
 
 
 def lines_of(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the letters of each line that may be an element, and of its part after a colon."""
+    """Yield the letters of lines that may be elements, and of their parts after a colon."""
     for text in texts:
         for line in _LINES.split(text):
             yield "".join(markdown_words(line))
             yield "".join(markdown_words(line.partition(":")[2]))
 
 
-# Beside others
+# Neighbouring words
 
 
 def beside_others(secret: Secret) -> Iterator[Needle]:
-    """Yield a short part with the words on both sides; from two words on, also with one side's."""
+    """Yield a short part with the words on both sides; from two words on, also with one side."""
     if secret.piece.is_metadata:
         return
     runs = joined_runs(secret.text)
@@ -95,14 +94,14 @@ def beside_others(secret: Secret) -> Iterator[Needle]:
 
 
 def _beside(secret: Secret, words: list[str], step: int) -> list[list[str]]:
-    """Return the words on one side: of the nearest text, and of the nearest that stays in.
+    """Return neighbours on one side: of the nearest text, and the nearest published one.
 
-    step: -1 for the side before, 1 for the side after"""
+    step: -1 before, 1 after"""
     return [near for only_kept in (False, True) if (near := _nearest(secret, step, only_kept, words))]
 
 
 def _nearest(secret: Secret, step: int, only_kept: bool, words: list[str]) -> list[str]:
-    # such words may be a number that a renderer puts there
+    # could be a number added by a renderer
     bare = all(len(word) < 3 or word.isdigit() for word in words)
     near: list[str] = []
     place = secret.place + step
@@ -130,16 +129,16 @@ def _is_paragraph(piece: SourcePiece) -> bool:
 
 
 def names_in(text: Text) -> set[str]:
-    """Return the names that a page has or links to."""
+    """Return the names and links of a page."""
     return {*_NAMED.findall(text.source)} if text.suffix in _WITH_NAMES else set()
 
 
 def elements_of(text: Text) -> Iterator[list[str]]:
-    """Yield the words of each element of a page, or of each value of Quarto's search index."""
+    """Yield the words of each element of a page, or each value of Quarto's search index."""
     if text.suffix == ".json":
         yield from (text_words(value) for value in _values_of(text))
     elif text.suffix in (".html", ".htm", ".xhtml"):
-        has_output = "cell-output" in text.source  # tables that code makes hold whatever the data hold
+        has_output = "cell-output" in text.source  # tables of results contain arbitrary data
         for element in parse_html(text.source).css(",".join(_ELEMENTS)):
             is_own = not _OWN.isdisjoint((element.attributes.get("class") or "").split())
             if not is_own and not (has_output and element.tag in ("td", "th")):
@@ -147,7 +146,7 @@ def elements_of(text: Text) -> Iterator[list[str]]:
 
 
 def _own_text(element: LexborNode) -> str:
-    """Return the text of an element up to the first block in it, without a heading's number."""
+    """Return an element's text before its first block, without heading number."""
     pieces: list[str] = []
     for child in element.iter(include_text=True):
         if child.tag in _BLOCKS or (child.tag != "-text" and child.css_first(_ANY_BLOCK)):
@@ -158,7 +157,7 @@ def _own_text(element: LexborNode) -> str:
 
 
 def _values_of(text: Text) -> Iterator[str]:
-    """Yield the texts in Quarto's search index; nothing for other files."""
+    """Yield the texts of Quarto's search index, none for other files."""
     try:
         found = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):

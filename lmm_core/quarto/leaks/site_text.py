@@ -1,4 +1,4 @@
-"""Read the text of rendered files: HTML, search indexes, markdown, PDF, office documents and archives."""
+"""Extract the text of rendered files: HTML, search indexes, markdown, PDF, office documents and archives."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _COMMAND = re.compile(r"\\[a-zA-Z]+\*?")
 _BETWEEN = re.compile(r"[\s\"'<>()]+")
 _EMBEDDED = re.compile(r"data:(text/[\w.+-]+|application/(?:json|javascript|xml|xhtml\+xml))(?:;[\w=-]+)*;base64,")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]*")
-_CELLS = re.compile(r"<script[^<>]*\bojs-module-contents\b[^<>]*>\s*")  # the code of Observable's cells, as JSON
+_CELLS = re.compile(r"<script[^<>]*\bojs-module-contents\b[^<>]*>\s*")  # Observable's cells as JSON
 
 
 @dataclass(frozen=True)
 class Text:
     """A text in a file.
 
-    member: its path in an archive, else ""
-    suffix: the file's ending in lower case
-    source: the text as it is written"""
+    member: path in an archive, or ""
+    suffix: lower case
+    source: raw text"""
 
     member: str
     suffix: str
@@ -56,14 +56,12 @@ class Text:
 
     @cached_property
     def words(self) -> str:
-        """The text as a reader sees it."""
+        """Text as displayed."""
         return extract_text(self.source, self.suffix)
 
 
 def find_files(output: Path) -> list[Path]:
-    """Return the files of an output that may contain text, sorted, and what cannot be looked at.
-
-    No link to a folder is followed."""
+    """Return files that may contain text, sorted, and inaccessible ones; linked folders are skipped."""
     found, refused = [os.fspath(output)], list[str]()
     if output.is_dir():
         folders = os.walk(output, onerror=lambda error: refused.append(error.filename))
@@ -73,7 +71,7 @@ def find_files(output: Path) -> list[Path]:
 
 
 def _may_be_file(path: str) -> bool:
-    """Return True for a file, links followed, and for what may not be looked at."""
+    """Return True for a file or an inaccessible path."""
     try:
         return S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 (Path.is_file of some versions of Python says no)
     except PermissionError:
@@ -87,7 +85,7 @@ def _place(path: str) -> list[str]:
 
 
 def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
-    """Yield the text of a file, or the texts in an archive. Warn of files that cannot be searched."""
+    """Yield the texts of a file or archive. Warn of unsupported files."""
     if path.suffix.lower() in _ZIPPED and not data.startswith(b"PK"):
         logger.warning(f"{path}: This is no zip file, although its ending says so. It was looked into as plain text.")
     try:
@@ -109,7 +107,7 @@ def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
 
 
 def extract_text(source: str, suffix: str) -> str:
-    """Return the words of a text file, by its suffix."""
+    """Return the words of a text file, by suffix."""
     if suffix == ".pdf":
         return source
     if suffix in (".json", ".ipynb", ".map"):
@@ -135,7 +133,7 @@ def _scripts(source: str) -> Iterator[str]:
 
 
 def unescape_javascript(source: str) -> str:
-    """Return JavaScript with the escapes in its strings decoded."""
+    """Decode escapes in JavaScript strings."""
 
     def character(found: re.Match[str]) -> str:
         code = found[1] or found[2] or found[3]
@@ -162,7 +160,7 @@ def _json_text(source: str) -> str:
 
 
 def _encoded_texts(source: str) -> Iterator[str]:
-    """Yield the texts encoded in addresses (a mail with a text, an embedded page) and in Observable's cells."""
+    """Yield texts encoded in addresses (mailto, data URLs) and in Observable's cells."""
     if "%20" in source:
         yield from (strip_tags(unquote(piece)) for piece in _BETWEEN.split(source) if "%20" in piece)
     for found in _EMBEDDED.finditer(source) if ";base64," in source else ():
@@ -172,7 +170,7 @@ def _encoded_texts(source: str) -> Iterator[str]:
 
 
 def _base64_text(source: str, at: int, suffix: str) -> str:
-    """Return the words of a base64 file at a position of a text, "" if it cannot be decoded."""
+    """Return the words of base64 data at a position, "" if undecodable."""
     code = _BASE64.match(source, at)
     try:
         data = base64.b64decode(code[0]) if code else b""
@@ -185,7 +183,7 @@ def _base64_text(source: str, at: int, suffix: str) -> str:
 
 
 def _decode(data: bytes) -> str:
-    """Decode UTF-8, or UTF-16 or 32 if it looks like it. NULs are removed, since they could split a word."""
+    """Decode UTF-8, or UTF-16 or 32 if detected. NULs are removed, since they could split words."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return data.decode(encoding, "replace").replace("\0", "")
@@ -193,7 +191,7 @@ def _decode(data: bytes) -> str:
 
 
 def _utf16_encoding(data: bytes) -> str:
-    """Return the encoding of UTF-16 without a byte order mark, in which every other byte is NUL; else ""."""
+    """Return the encoding of UTF-16 without byte order mark (every other byte is NUL), else ""."""
     head = data[:4000]
     if not head.count(0) > len(head) * 0.3:
         return ""
@@ -208,7 +206,7 @@ def _has_nuls(data: bytes) -> bool:
 
 
 def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | None:
-    """Return the text of a PDF, None if it cannot be read. packed: its bytes if it is in an archive"""
+    """Return the text of a PDF, None if unreadable. packed: bytes from an archive."""
     command = shutil.which("pdftotext")
     if command is None:
         return None

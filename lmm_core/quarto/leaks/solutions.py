@@ -1,4 +1,4 @@
-"""Find parts that look like solutions, for documents without anything marked as left out."""
+"""Find probable solutions in documents without hidden parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SOLUTION = re.compile(
 
 
 def find_solutions(text: str) -> Iterator[int]:
-    """Yield the lines of headings, divs and summaries that begin a solution."""
+    """Yield lines of headings, divs and summaries that begin a solution."""
     line = 1
     for is_code, piece in split_fences(text):
         for solution in () if is_code else _SOLUTION.finditer(piece):

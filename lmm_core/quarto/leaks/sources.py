@@ -1,4 +1,4 @@
-"""Read the sources of a site: hidden parts, and texts that stay in the notes."""
+"""Read a site's sources: hidden parts and published texts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ...settings.quarto_project import page_rules
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A hidden piece of a source. place: its index among the source's pieces"""
+    """A hidden piece of a source. place: index among all pieces."""
 
     source: Path
     piece: SourcePiece
@@ -37,7 +37,7 @@ class Secret:
 
 @dataclass
 class SourceDocument:
-    """A document and its rules. is_hidden: only hidden parts include it, so nothing of it stays in"""
+    """A document and its rules. is_hidden: included only by hidden parts."""
 
     path: Path
     text: str
@@ -50,19 +50,19 @@ class SourceDocument:
         return [*find_pieces(self.blocks, self.rules)]
 
     def secrets(self) -> list[Secret]:
-        """Return the hidden pieces; all if the document itself is hidden."""
+        """Return the hidden pieces, all of a hidden document."""
         pieces = [replace(piece, is_out=True) for piece in self.pieces] if self.is_hidden else self.pieces
         return [Secret(self.path, piece, pieces, at) for at, piece in enumerate(pieces) if piece.is_out]
 
     def names(self) -> list[str]:
-        """Return the names of the headings that stay in."""
+        """Return the names of published headings."""
         return [] if self.is_hidden else [piece.slug for piece in self.pieces if piece.slug and not piece.is_out]
 
 
 def read_documents(
     paths: Iterable[Path], read: Iterable[MarkdownDocument], project: Project, logger: LoggerBase
 ) -> list[SourceDocument]:
-    """Return the documents that are not empty. read: documents in memory. Unreadable files are reported."""
+    """Return the non-empty documents, logging unreadable files. read: documents in memory."""
     known = {document.file.path: document for document in read}
     documents: list[SourceDocument] = []
     for path in paths:
@@ -81,7 +81,7 @@ def read_documents(
 
 
 def _hide_included(documents: Sequence[SourceDocument], project: Project) -> None:
-    """Hide the documents that only hidden parts include."""
+    """Mark documents included only by hidden parts."""
     elsewhere: set[Path] = set()
     hidden: set[Path] = set()
     for document in documents:
@@ -94,12 +94,12 @@ def _hide_included(documents: Sequence[SourceDocument], project: Project) -> Non
 
 
 def project_texts(project: Project) -> list[str]:
-    """Return the texts of the project's `_quarto.yml` files, such as the site's title."""
+    """Return the texts of `_quarto.yml` files, such as the site's title."""
     return [path.read_text("utf-8", "replace") for path in sorted(project.root.glob("_quarto*.y*ml*"))]
 
 
 def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the texts of a document that knitting keeps."""
+    """Yield the texts that knitting keeps."""
     for block in knit(blocks, rules, ListLogger()):
         if isinstance(block, MetadataBlock):
             yield from texts_in(block.content)
@@ -108,7 +108,7 @@ def stays_in(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
 
 
 def annotation_texts(blocks: Sequence[Block], rules: KnitRules) -> Iterator[str]:
-    """Yield the questions and summaries of the parts that stay in."""
+    """Yield questions and summaries of published parts."""
     tree = blocks_to_tree(restore_originals(blocks).blocks)
     if tree is None:
         return

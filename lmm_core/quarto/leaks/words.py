@@ -1,7 +1,7 @@
-"""Search for runs of words in texts, both read as a stream of letters and digits.
+"""Search for runs of words in texts, both reduced to letters and digits.
 
-In a stream, hyphenation, markup inside words and line breaks make no difference. A run ends where a renderer writes
-something else (math, citations, references, code)."""
+This ignores hyphenation, markup inside words and line breaks. Runs end where renderers substitute text (math,
+citations, references, code)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
-WORDS = 6  # words of a run that is looked for
-LEAST = 3  # words that a part without such a run has to have
-LONG, SHORT = 16, 8  # letters that a run, and a part without one, have to have
+WORDS = 6  # words of a needle
+LEAST = 3  # words required of a shorter part
+LONG, SHORT = 16, 8  # letters required of a run, and of a shorter part
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f](?:[^\x00-\x7f]|[a-zA-Z0-9])*")
-_SIGNS = "’“”—–\u00a0"  # between words, and often the only signs beyond ASCII in a page
+_SIGNS = "’“”—–\u00a0"  # between words, often the only characters beyond ASCII
 _ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else 32 for code in range(128)) + bytes(128)
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
@@ -35,14 +35,14 @@ _MARKUP = re.compile(
 
 
 def text_words(text: str) -> list[str]:
-    """Return the words of a text without case, ligatures, punctuation and soft hyphens."""
+    """Return words without case, ligatures, punctuation and soft hyphens."""
     for sign in _SIGNS:
         text = text.replace(sign, " ")
     if text.isascii():
         return _ascii_words(text)
     found: list[str] = []
     at = 0
-    for beyond in _BEYOND_ASCII.finditer(text):  # scripts and styles have few such characters, and are long
+    for beyond in _BEYOND_ASCII.finditer(text):  # few in scripts and styles, which are long
         start = beyond.start()
         while start > at and text[start - 1].isalnum():
             start -= 1
@@ -57,14 +57,12 @@ def _ascii_words(text: str) -> list[str]:
 
 
 def markdown_runs(text: str) -> list[list[str]]:
-    """Return the runs of words in markdown that a renderer leaves together."""
+    """Return the runs of words that rendering keeps together."""
     return [words for run in joined_runs(text) for words in run if words]
 
 
 def joined_runs(text: str) -> list[list[list[str]]]:
-    """Return the runs of words in markdown, grouped where only markup is between them (items of a list).
-
-    A new group begins at each gap (math, citations, code)."""
+    """Return runs grouped by gaps (math, citations, code); within a group only markup separates them (list items)."""
     found: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
@@ -77,29 +75,28 @@ def joined_runs(text: str) -> list[list[list[str]]]:
 
 
 def strip_markup(text: str) -> str:
-    """Return markdown with a space for each piece of markup."""
+    """Return markdown with markup replaced by spaces."""
     return _MARKUP.sub(" ", text)
 
 
 def markdown_words(text: str) -> list[str]:
-    """Return the words of markdown, without its markup."""
     return [word for run in markdown_runs(text) for word in run]
 
 
 class Stream:
-    """The letters of a text, and the positions where words begin."""
+    """Letters of a text, with word positions."""
 
     def __init__(self, words: list[str]) -> None:
         self.letters = "".join(words)
         self.starts = list(accumulate(map(len, words), initial=0))
 
     def words(self, start: int, end: int) -> list[str]:
-        """Return the words between two positions, the last one cut at the end."""
+        """Return the words between two positions, the last one cut."""
         places = self.starts[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
         return [self.letters[at:to] for at, to in zip(places, [*places[1:], end], strict=True)]
 
     def has(self, needle: Needle) -> bool:
-        """Return True if the text has a needle."""
+        """Return True if the text contains a needle."""
         at = self.letters.find(needle.letters)
         while at >= 0:
             if self.is_between_words(at) and self.fits(needle, at):
@@ -108,35 +105,34 @@ class Stream:
         return False
 
     def fits(self, needle: Needle, at: int) -> bool:
-        """Return True if a needle is at a position where a word begins."""
+        """Return True if a needle matches at a word's start."""
         if not self.letters.startswith(needle.letters, at):
             return False
         return not needle.whole or self.is_between_words(at + len(needle.letters))
 
     def is_between_words(self, at: int) -> bool:
-        """Return True if a word begins or ends at a position."""
+        """Return True if a word starts or ends at a position."""
         place = bisect_left(self.starts, at)
         return place < len(self.starts) and self.starts[place] == at
 
 
 class Needle(NamedTuple):
-    """Letters to search for. whole: only whole words count, as for a part without a long run"""
+    """Letters to search for. whole: whole words only, for parts without a long run."""
 
     letters: str
     whole: bool = False
 
 
 class Index:
-    """An index of needles by their first letters, with the numbers of their secrets."""
+    """Needles indexed by their first letters, with the numbers of their secrets."""
 
     def __init__(self) -> None:
         self.secrets: dict[Needle, list[int]] = {}
-        self._heads: set[str] = set()  # the first letters of all needles, which rule out most places of a text
-        self._needles: dict[str, list[Needle]] = {}  # by their first LONG letters, or all of fewer
-        self._sizes: set[int] = set()  # of these
+        self._heads: set[str] = set()  # first letters, to skip most positions quickly
+        self._needles: dict[str, list[Needle]] = {}  # by first LONG letters, or all if shorter
+        self._sizes: set[int] = set()  # of these keys
 
     def add(self, secret: int, needles: Iterable[Needle]) -> None:
-        """Add the needles of a secret, given by its number."""
         for needle in needles:
             if needle not in self.secrets:
                 self._heads.add(needle.letters[:SHORT])
@@ -145,7 +141,7 @@ class Index:
             self.secrets.setdefault(needle, []).append(secret)
 
     def find(self, stream: Stream) -> Iterator[tuple[int, Needle]]:
-        """Yield the needles in a text, each with its position."""
+        """Yield positions and needles in a text."""
         letters, heads = stream.letters, self._heads
         for at in [at for at in stream.starts if letters[at : at + SHORT] in heads] if heads else ():
             for size in self._sizes:
@@ -155,10 +151,10 @@ class Index:
 
 
 def find_needles(text: str) -> Iterator[Needle]:
-    """Yield the needles of a part: each word with those that follow it, code by itself.
+    """Yield a part's needles: each word with its successors, code separately.
 
-    Without a long run, adjacent runs (short items of a list) count as one, else the longest run as a whole. A part that
-    is too short has no needles."""
+    Without a long run, adjacent runs (short list items) are joined, else the longest run is used whole. Very short
+    parts have none."""
     runs = joined_runs(text)
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]
@@ -170,7 +166,7 @@ def find_needles(text: str) -> Iterator[Needle]:
         if long := dict.fromkeys(letters for run in found for letters in _windows(run)):
             yield from (Needle(letters) for letters in long)
             return
-    # words with the numbers of a list, as they stand in a copy of the source
+    # with list numbers, as in a copy of the source
     yield from (Needle(letters) for letters in _windows(text_words(text)))
     for found in (apart, together):
         longest: list[str] = max(found, key=len, default=[])
@@ -181,7 +177,7 @@ def find_needles(text: str) -> Iterator[Needle]:
 
 
 def _codes(text: str) -> Iterator[list[str]]:
-    """Yield the words of each fenced code block: a page may show a cell without its prose."""
+    """Yield the words of each fenced code block, which may be displayed without its prose."""
     fence, lines = "", list[str]()
     for line in text.split("\n") if "```" in text or "~~~" in text else ():
         marks = _FENCE.match(line)
@@ -195,7 +191,7 @@ def _codes(text: str) -> Iterator[list[str]]:
 
 
 def _windows(run: list[str]) -> Iterable[str]:
-    """Yield the letters of each word in a run, joined with enough words after it."""
+    """Yield joined letters of each word and enough successors."""
     for start in range(len(run) - WORDS + 1):
         end = start + WORDS
         while (size := sum(map(len, run[start:end]))) < LONG and end < len(run):
