@@ -1,5 +1,4 @@
-"""Chat models, embedders and rerankers behind small protocols; names and roles of models; prompts.
+"""Chat models, embedders and rerankers behind protocols; their names, roles and prompts.
 
-Imports `errors`, `logging`, `files` and `markdown`. Clients and libraries of models are
-imported when the first of their models is made.
+Imports `errors`, `logging`, `files` and `markdown`; clients and libraries only with the first model.
 """

@@ -1,7 +1,4 @@
-"""Addresses of servers, compared and displayed.
-
-Hosts are compared as a whole, with their ports.
-"""
+"""Compare and display server addresses, by whole hosts with ports."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ..errors import LmmError, TrustError
 
-# Stricter than any client, so that no client reads another host from an address.
+# Stricter than any client, so that none reads another host.
 _HOST = r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]"
 _ADDRESS = re.compile(rf"(https?)://({_HOST})(?::([0-9]{{1,5}}))?(?:/[!-~]*)?", re.I)
 _HOST_AND_PORT = re.compile(rf"({_HOST})(?::([0-9]{{1,5}}))?")
@@ -29,7 +26,7 @@ _ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 class Address:
     """A server.
 
-    host: with its port unless that is the scheme's default; here: it is this machine."""
+    host: with any non-default port; here: on this machine."""
 
     scheme: str
     host: str
@@ -37,7 +34,7 @@ class Address:
 
 
 def read_host(text: str) -> str:
-    """Return a host as it is compared: lower case, without final dot and port 443. Raise TrustError unless HOST or
+    """Return a normalized host: lower case, without final dot and port 443. Raise TrustError unless HOST or
     HOST:PORT."""
     if not text.isascii():
         raise TrustError(f"a host has to be written in ASCII{_ascii_form(text)}")
@@ -48,7 +45,7 @@ def read_host(text: str) -> str:
 
 
 def address_of(url: str) -> Address:
-    """Return the server of a URL. Raise TrustError if the URL is not written plainly."""
+    """Return the server of a URL. Raise TrustError if the URL is ambiguous."""
     parsed = _ADDRESS.fullmatch(url)
     if not parsed:
         raise TrustError("write an address like https://host:port/path, in ASCII, without user and `\\`")
@@ -58,9 +55,7 @@ def address_of(url: str) -> Address:
 
 
 def _host(text: str) -> str:
-    """Return a name or an IP address as it is compared.
-
-    Raise TrustError if it is ambiguous (`127.1`, or `localhost.`, which a name server may answer)."""
+    """Return a normalized name or IP address. Raise TrustError if ambiguous (`127.1`, `localhost.`)."""
     if _is_ip(text):
         address = ipaddress.ip_address(text.strip("[]"))
         return f"[{address}]" if address.version == 6 else str(address)
@@ -88,7 +83,7 @@ def _with_port(host: str, port: str | None, usual: int) -> str:
 
 
 def _ascii_form(host: str) -> str:
-    """Return a hint with the ASCII form of a name, which exposes lookalikes."""
+    """Return a hint with the ASCII form, which exposes lookalikes."""
     try:
         return f": if you mean it, write {host.encode('idna').decode('ascii')}"
     except UnicodeError:
@@ -96,7 +91,6 @@ def _ascii_form(host: str) -> str:
 
 
 def is_address(url: str) -> bool:
-    """Return True if a URL can be a server's."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -105,19 +99,18 @@ def is_address(url: str) -> bool:
 
 
 def shown_address(url: str) -> str:
-    """Return an address without its secrets: password and query."""
+    """Return an address without password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def server_of(url: str) -> str:
-    """Return scheme, host and port of an address, for display."""
+    """Return scheme, host and port for display."""
     parts = urlsplit(shown_address(url))
     return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def is_loopback(url: str) -> bool:
-    """Return True if a URL leads to this machine."""
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
@@ -128,14 +121,14 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-# The environment's settings for connections
+# Connection settings in the environment
 
 
 @contextlib.contextmanager
 def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
-    """Open an HTTP client in the block. Raise an error if the environment's settings for it are unusable.
+    """Open an HTTP client in the block. Raise an error if environment settings prevent it.
 
-    make_error: makes it of a sentence that names the variables."""
+    make_error: receives a sentence with the variables."""
     try:
         yield
     except (ImportError, ValueError, OSError, *_invalid_urls()) as error:  # type: ignore[misc]
@@ -144,11 +137,11 @@ def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
 
 
 def _invalid_urls() -> tuple[type[Exception], ...]:
-    """Return the errors of the HTTP libraries that are loaded: `openai` 3 uses httpx2."""
+    """Return the URL errors of loaded HTTP libraries: `openai` 3 uses httpx2."""
     return tuple(sys.modules[name].InvalidURL for name in ("httpx", "httpx2") if name in sys.modules)
 
 
 def doubt_environment(otherwise: str = "", variables: Collection[str] = _ROUTES) -> str:
-    """Return a question that names the set ones of some variables, or else another question."""
+    """Return a question that names the variables set, or else `otherwise`."""
     names = [name for name, value in os.environ.items() if value.strip() and name.upper() in variables]
     return f"{'Are' if names[1:] else 'Is'} {', '.join(names)} in the environment right?" if names else otherwise

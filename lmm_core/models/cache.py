@@ -1,7 +1,6 @@
-"""Cache of replies and embeddings, which cost money, in an SQLite file of the user's cache folder.
+"""Cache replies and embeddings in an SQLite file of the user's cache folder.
 
-An interrupted run resumes without paying twice. The keys are hashes of requests; texts and keys of servers are not
-stored.
+Interrupted runs resume without paying twice. Keys are hashes of requests; no prompts or API keys are stored.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from ..errors import CacheError
 from ..files.user import cache_folder
 
 if TYPE_CHECKING:
-    import sqlite3  # loads much; a cache that is not used is not opened
+    import sqlite3  # slow to import, and often not needed
 
 MOST_BYTES = 500_000_000
-PATIENCE = 10.0  # seconds to wait for another process that writes
-_CHECKED_EVERY = 50  # rows; adding up all sizes takes milliseconds
-_ASKED_AT_ONCE = 500  # keys in a statement
-_DAY = 86_400.0  # seconds: precision of the last use, so that runs with nothing new write nothing
+PATIENCE = 10.0  # seconds to wait for another writer
+_CHECKED_EVERY = 50  # rows; summing the sizes takes milliseconds
+_ASKED_AT_ONCE = 500  # keys per statement
+_DAY = 86_400.0  # seconds: precision of the last use, so that repeated runs write nothing
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS cache (key BLOB PRIMARY KEY, reply TEXT, vector BLOB, size INTEGER NOT NULL, "
     "used REAL NOT NULL)",
-    # With this index, adding up sizes and finding the oldest rows reads no replies and vectors.
+    # A covering index for the total size and the oldest rows
     "CREATE INDEX IF NOT EXISTS cache_used ON cache (used, size, key)",
 )
 _EVICT = (
@@ -49,9 +48,10 @@ class CacheSize(NamedTuple):
 
 
 class Cache:
-    """Replies, and vectors of 32-bit numbers, safe for several processes and threads.
+    """The cache, safe for several processes and threads. Vectors are 32-bit.
 
-    Above `most_bytes` the least recently used are removed. All methods raise CacheError if the file cannot be used."""
+    Above `most_bytes` the least recently used rows are evicted. All methods raise CacheError if the file is unusable.
+    """
 
     def __init__(self, folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
         self.path = (folder or cache_folder()) / "cache.sqlite"
@@ -62,32 +62,26 @@ class Cache:
         self._patience = PATIENCE
 
     def find_reply(self, key: bytes) -> str | None:
-        """Return a cached reply, or None."""
         reply = self._find([key], "reply").get(key)
         return reply if isinstance(reply, str) else None
 
     def find_vectors(self, keys: Sequence[bytes]) -> dict[bytes, list[float]]:
-        """Return the cached vectors by key."""
         rows = self._find(keys, "vector")
         return {key: array("f", data).tolist() for key, data in rows.items()
                 if isinstance(data, bytes) and data and len(data) % 4 == 0}  # fmt: skip
 
     def keep_reply(self, key: bytes, reply: str) -> None:
-        """Write a reply to disk."""
         self._keep([(key, reply, None, len(reply.encode()), time.time())])
 
     def keep_vectors(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
-        """Write vectors to disk."""
         now = time.time()
         rows = ((key, array("f", vector).tobytes()) for key, vector in vectors.items())
         self._keep((key, None, data, len(data), now) for key, data in rows)
 
     def forget(self, key: bytes) -> None:
-        """Remove a reply, if it is there."""
         self._run("DELETE FROM cache WHERE key = ?", [(key,)])
 
     def size(self) -> CacheSize:
-        """Return the size of the cache."""
         try:
             self.path.stat()
         except FileNotFoundError:
@@ -98,7 +92,7 @@ class Cache:
         return CacheSize(replies, count - replies, total)
 
     def clear(self) -> CacheSize:
-        """Empty the cache, even if it is unreadable. Return its former size."""
+        """Empty the cache, even if unreadable. Return its former size."""
         try:
             held = self.size()
         except CacheError:
@@ -112,7 +106,7 @@ class Cache:
         return held
 
     def close(self) -> None:
-        """Close the file; it is opened again when needed."""
+        """Close the file; the next use reopens it."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -133,7 +127,7 @@ class Cache:
     def _keep(self, rows: Iterable[Sequence[Any]]) -> None:
         self._run("INSERT OR REPLACE INTO cache VALUES (?, ?, ?, ?, ?)", rows)
         if self._written % _CHECKED_EVERY == 0 and self._ask("SELECT TOTAL(size) FROM cache")[0][0] > self.most_bytes:
-            # Down to nine tenths of the limit, so that the next row does not evict one again.
+            # Leave room, so that the next row does not evict again.
             self._run(_EVICT, [(self.most_bytes * 0.9,)])
         self._written += 1
 
@@ -151,7 +145,7 @@ class Cache:
                 return work(connection)
         except (sqlite3.Error, OSError) as error:
             self.close()
-            self._patience = 0  # a file locked that long may stay so: wait only once
+            self._patience = 0  # the lock may persist: wait only once
             raise CacheError(f"{self.path}: {error}. To start a new cache, run `lmm config cache --clear`.") from None
 
     def _open(self) -> sqlite3.Connection:
@@ -160,7 +154,7 @@ class Cache:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._connection = sqlite3.connect(self.path, timeout=self._patience, check_same_thread=False)
         os.chmod(self.path, 0o600)
-        with suppress(sqlite3.OperationalError):  # another process is switching it right now
+        with suppress(sqlite3.OperationalError):  # another process is switching
             self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         for statement in _SCHEMA:
@@ -169,7 +163,7 @@ class Cache:
 
 
 def request_key(parts: Sequence[Any]) -> bytes:
-    """Return the hash (20 bytes) of a request, given as JSON values."""
+    """Return a 20-byte hash of JSON values."""
     import hashlib
 
     data = json.dumps(parts, ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Requests to chat models, their replies and cost, and the cache in front of them."""
+"""Send requests to chat models through a cache, and count their cost."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Role = Literal["system", "user", "assistant", "tool"]
 Show = Callable[[str], None]
-REPLY_TOKENS = 2_000  # of a reply, where what is asked has no limit of its own
+REPLY_TOKENS = 2_000  # default limit of a reply
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call by a model; `arguments` is JSON as the model wrote it."""
+    """A model's tool call; `arguments` is JSON as received."""
 
     id: str
     name: str
@@ -34,9 +34,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message of a chat.
+    """A chat message.
 
-    calls: tool calls of an assistant's message; answers: the id of the call that a tool's message answers."""
+    calls: tool calls of an assistant's message; answers: the call id that a tool's message answers."""
 
     role: Role
     content: str
@@ -48,8 +48,8 @@ class ChatMessage:
 class Request:
     """A request to a chat model.
 
-    schema: JSON schema of the reply, None for free text; instead: any text that makes the cache miss an unwanted
-    reply; tools: function tools of the OpenAI protocol; max_tokens: of the reply, unless `sampling` says otherwise."""
+    schema: JSON schema of the reply, None for free text; instead: any text, to bypass a cached reply;
+    tools: function tools of the OpenAI protocol; max_tokens: of the reply, unless set in `sampling`."""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply with its tokens sent and received, and tool calls."""
+    """A reply with tool calls, and the tokens sent and received."""
 
     text: str
     tokens_in: int = 0
@@ -76,7 +76,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Usage:
-    """The cost of a run: answered requests, their tokens, and replies from the cache."""
+    """The cost of a run: replies, tokens and cache hits."""
 
     requests: int = 0
     tokens_in: int = 0
@@ -84,7 +84,6 @@ class Usage:
     cached: int = 0
 
     def add(self, reply: Reply) -> None:
-        """Count a reply."""
         self.requests += 1
         self.tokens_in += reply.tokens_in
         self.tokens_out += reply.tokens_out
@@ -108,7 +107,7 @@ _metered: ContextVar[Usage | None] = ContextVar("usage of a part of the work", d
 
 @contextlib.contextmanager
 def metered(usage: Usage) -> Iterator[None]:
-    """Count the replies to requests of the block, and of tasks begun in it, separately."""
+    """Count replies within the block, and its tasks, separately."""
     before = _metered.set(usage)
     try:
         yield
@@ -117,16 +116,16 @@ def metered(usage: Usage) -> Iterator[None]:
 
 
 def count_reply(reply: Reply) -> None:
-    """Count a reply for the block that asked; see `metered`."""
+    """Count a reply in the enclosing `metered` block."""
     if (usage := _metered.get()) is not None:
         usage.add(reply)
 
 
 @dataclass
 class Asker:
-    """A chat model with a cache of replies.
+    """A chat model with a cache.
 
-    warn: called once if the cache cannot be used; sampling: parameters of all requests."""
+    warn: called once if the cache is unusable; sampling: parameters of all requests."""
 
     model: OpenAIChat
     cache: Cache | None = None
@@ -136,12 +135,11 @@ class Asker:
     async def ask(self, request: Request, read: Callable[[str], Answer], show: Show | None = None) -> Answer:
         """Return the answer that `read` finds in the reply.
 
-        `read` raises ModelError for a useless reply, which is not cached. show: called with each part of a reply as
-        it arrives."""
+        `read` raises ModelError for a useless reply, which is not cached. show: called with each part on arrival."""
         key = self._key(request)
         cached = self._find(key)
         if cached is not None:
-            with contextlib.suppress(ModelError):  # cached by a version with other rules
+            with contextlib.suppress(ModelError):  # cached under other rules
                 answer = read(cached)
                 self.model.usage.cached += 1
                 return answer
@@ -155,9 +153,9 @@ class Asker:
         return answer
 
     async def turn(self, request: Request, show: Show | None = None) -> Reply:
-        """Return the reply to a request with tools: a text, or tool calls. It is cached.
+        """Return the reply to a request with tools, cached: a text or tool calls. Raise ModelError.
 
-        show: called with each part as it arrives, or with a cached text. Raise ModelError."""
+        show: called with each part on arrival, or with a cached text."""
         key = self._key(request)
         cached = self._find(key)
         if cached is not None:
@@ -174,7 +172,7 @@ class Asker:
         return reply
 
     def forget(self, request: Request) -> None:
-        """Remove a reply from the cache, so that the model is asked again."""
+        """Remove a reply from the cache."""
         try:
             if self.cache:
                 self.cache.forget(self._key(request))
@@ -182,10 +180,10 @@ class Asker:
             self._go_without(error)
 
     def _key(self, request: Request) -> bytes:
-        """Return the cache key of a request.
+        """Return a cache key of server, model, request and parameters.
 
-        It includes the server, because a `config.toml` may put another one behind a name, and the parameters that
-        change replies. The limit of a reply is not included: cut-off replies are not cached."""
+        The server counts because a `config.toml` may replace it under the same name. The limit of a reply does not,
+        because cut-off replies are not cached."""
         if not self.cache:
             return b""
         from .cache import request_key
@@ -223,14 +221,13 @@ class Asker:
         self.warn(f"The cache is not used: {error}")
 
     async def close(self) -> None:
-        """Close connections and cache."""
         await self.model.close()
         if self.cache:
             self.cache.close()
 
 
 def run(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """Return the result of a coroutine, even within a running event loop (in a notebook)."""
+    """Return the result of a coroutine, even inside a running event loop (notebooks)."""
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 

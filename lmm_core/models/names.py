@@ -1,4 +1,4 @@
-"""Names of models as people write them (`source/model`, or a folder), and the model of each role.
+"""Parse model names (`source/model`, or a folder), and choose the model of each role.
 
 Roles: major (chats and edits), minor (annotations), aux (small tasks), embedding.
 """
@@ -14,7 +14,7 @@ from .sources import FASTEMBED, NONE, STAND_IN, STAND_IN_NAME, ModelSource
 
 DEFAULT = "default"
 SENTENCE_TRANSFORMERS = "sentencetransformers"
-# Sources by the beginnings of models' names, for people who name no source
+# Sources by prefix of a model's name
 _MAKERS = {
     "gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "text-embedding-": "openai",
     "claude-": "anthropic", "gemini-": "gemini", "mistral-": "mistral", "ministral-": "mistral",
@@ -24,7 +24,7 @@ _MAKERS = {
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """The name of a model; its source is in lower case."""
+    """A model's name, with its source in lower case."""
 
     source: str
     model: str
@@ -37,10 +37,9 @@ NO_MODEL = ModelName(NONE, "")
 
 
 def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
-    """Return the name in a text: `OpenAI/gpt-5`, or a source alone for its default model.
+    """Parse `OpenAI/gpt-5`, or a source alone for its default model. Raise ModelError if the source is unknown.
 
-    LM markdown's `SentenceTransformers/all-MiniLM-L6-v2` is a fastembed model. Raise ModelError if the source is
-    unknown."""
+    LM markdown's `SentenceTransformers/all-MiniLM-L6-v2` is a fastembed model."""
     source, _, model = text.strip().partition("/")
     name = source.strip().lower()
     if name == STAND_IN:
@@ -69,12 +68,12 @@ def parse_name(text: str, sources: Mapping[str, ModelSource]) -> ModelName:
 
 
 def is_default(name: str) -> bool:
-    """Return True if a name leaves the choice to LM markdown."""
+    """Return True for the name that leaves the choice to us."""
     return name.strip().lower() == DEFAULT
 
 
 def local_folder(name: ModelName, root: Path) -> Path | None:
-    """Return the folder of a model, or None for a model that fastembed knows by name.
+    """Return a model's folder, or None if fastembed knows it by name.
 
     `fastembed/./models/x` is relative to the root, `fastembed//models/x` absolute."""
     if name.source != FASTEMBED:
@@ -85,7 +84,6 @@ def local_folder(name: ModelName, root: Path) -> Path | None:
 
 
 def leads_outside(name: ModelName, root: Path) -> bool:
-    """Return True if a model is a folder outside the project."""
     try:
         folder = local_folder(name, root)
         return folder is not None and not folder.resolve().is_relative_to(root.resolve())
@@ -95,7 +93,7 @@ def leads_outside(name: ModelName, root: Path) -> bool:
 
 # Roles
 
-# What models are asked for, by the names of the prompts that may be in the writer's own words.
+# Purposes by names of prompts that writers may replace
 PURPOSES = {
     "questions": "which questions a section gets (lmm rag)",
     "summary": "which summary a section gets (lmm rag)",
@@ -108,10 +106,9 @@ _ABOVE = {"minor": "major", "aux": "minor"}
 
 
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
-    """Return the model for a role.
+    """Return the model for a role. Raise ModelError if a source is unknown, or has no default model and none is named.
 
-    names: the configured models by role (`default` leaves the choice to us). Raise ModelError if a source is
-    unknown, or has no default model and none is named."""
+    names: configured models by role (`default` leaves the choice to us)."""
     name = names.get(role, DEFAULT)
     if is_default(name):
         return _default_model(role, names, sources)
@@ -122,9 +119,7 @@ def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mode
 
 
 def _fit_for(role: str, name: ModelName) -> ModelName:
-    """Return the name if the model can have the role; the stand-in embeds nothing.
-
-    Raise ModelError if an embedding model would have to answer requests."""
+    """Return the name if it fits the role. Raise ModelError if an embedding model would have to answer requests."""
     if role == "embedding":
         return NO_MODEL if name.source == STAND_IN else name
     if name.source in (FASTEMBED, NONE):
@@ -148,9 +143,9 @@ def _default_model(role: str, names: Mapping[str, str], sources: Mapping[str, Mo
 def _model_of_source(
     source: ModelSource, role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]
 ) -> ModelName:
-    """Return the model for a role whose source alone is named.
+    """Return the model of a source named alone.
 
-    Aux takes the minor's model from the same source; minor takes the major's if the source has no default."""
+    Aux takes minor's model from the same source; minor takes major's if the source has no default."""
     above = _ABOVE.get(role, "")
     if above and (role == "aux" or not source.chat_model):
         other = choose_model(above, names, sources)

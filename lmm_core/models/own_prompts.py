@@ -1,6 +1,6 @@
-"""Prompts in the writer's own words, one file each.
+"""Read custom prompts, one file each.
 
-`{titles}` and the prompt's other fields are filled in; all other braces are text.
+Fields such as `{titles}` are filled in; all other braces are text.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from .names import PURPOSES
 from .prompts import ANNOTATIONS, ANSWER, CHAT, EDIT, WANTED, Prompt, fields_in
 
 MOST_BYTES = 50_000  # of a file
-# Fields that a text may do without; it has to hold all others that ours holds.
+# Optional fields; all other fields of ours are required
 OPTIONAL = frozenset({"titles", "language"})
 _PROMPTS = {"chat": CHAT, "edit": EDIT, "answer": ANSWER}
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPrompt:
-    """A prompt that may be replaced.
+    """A replaceable prompt.
 
-    text: ours, with fields in braces; fields: those that another text may hold, with their meaning; needed: those that
-    it has to hold."""
+    text: ours, with fields; fields: allowed names and their meaning; needed: required fields."""
 
     name: str
     purpose: str
@@ -34,7 +33,7 @@ class KnownPrompt:
 
     @property
     def needed(self) -> list[str]:
-        """The fields without which the prompt would not do its work."""
+        """The required fields."""
         return [field for field in fields_in(self.text) if field not in OPTIONAL]
 
 
@@ -50,7 +49,7 @@ KNOWN = {name: _known_prompt(name) for name in PURPOSES}
 
 
 def read_prompt(name: str, path: Path) -> str:
-    """Return a file's prompt as a template of `str.format`, "" if it equals ours. Raise PromptError, with the file."""
+    """Return a file's prompt as a `str.format` template, "" if equal to ours. Raise PromptError, with the file."""
     known = KNOWN[name]
     try:
         data = path.read_bytes() if path.is_file() else b""
@@ -72,6 +71,6 @@ def as_written(template: str) -> str:
 
 
 def own_prompt(name: str, own: Mapping[str, str]) -> Prompt:
-    """Return the prompt with a name, with the writer's text (a template) if there is one."""
+    """Return a prompt, with the writer's template if there is one."""
     prompt = _PROMPTS[name]
     return replace(prompt, system=own[name]) if name in own else prompt

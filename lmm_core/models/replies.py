@@ -1,8 +1,7 @@
-"""Read replies: unwrap them, find the JSON object in them, put texts on one line.
+"""Unwrap replies, find their JSON object, and put texts on one line.
 
-Unwrapping takes off the model's thinking and whatever servers and chat templates put round it. Servers that do not
-separate a model's thoughts send them in tags before the answer, often without the first tag, which the chat template
-has put into the prompt. Servers with a wrong template leave its marks in the text.
+Unwrapping removes thoughts, and wrappers of servers and chat templates. Some servers send thoughts in tags before
+the answer, often without the first tag, which the template has put into the prompt. Wrong templates leave marks.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ _MARK = (
     r"|</(?:answer|response)>|\[/?INST\])"
 )
 _HEAD = re.compile(r"(?:<\|[A-Za-z_ ]{2,30}\|>|<start_of_turn>|<(?:answer|response)>)(?:assistant|model|final)?\s*")
-# The marks at the end of a reply. The message of another role that follows them is none of it.
+# Marks at the end of a reply, with any following message of another role
 _END = re.compile(rf"(?P<first>{_MARK})(?:\s*{_MARK})*\s*(?=\Z|(?:user|system|assistant|model|human)\b)")
-# What may become a tag or a mark with the next part of a stream.
+# A possible tag or mark that the stream may complete
 _BEGUN = re.compile(
     rf"(?:(?:(?:{_MARK}|<\|channel>)\s*)+[a-z ]{{0,20}}(?:<[^<>\n]{{0,60}})?"
     r"|<[^<>\n]{0,60}|\[/?[A-Z]{0,6}|◁[^▷\n]{0,8})\Z"
 )
-# A fence of markdown round a whole reply; fences within it that name a language are text.
+# A markdown fence around a whole reply; inner fences with a language are text
 _LINES = r"(?:(?!(?P=fence)).*\n)*"
 _FENCED = re.compile(
     rf"\s*(?P<fence>`{{3,}}|~{{3,}})(?:markdown|md)[ \t]*\n"
     rf"(?P<said>{_LINES}(?:(?P=fence)[ \t]*[\w{{].*\n{_LINES}(?P=fence)[ \t]*\n{_LINES})*)(?P=fence)\s*\Z"
 )
 _MAY_BE_FENCED = re.compile(r"\s*(?:[`~]{1,2}\Z|(?:`{3,}|~{3,})(?:\Z|m(?:\Z|a|d)))")
-# Names of models whose thoughts the template usually begins in the prompt.
+# Models whose template usually opens the thoughts in the prompt
 _THINKERS = re.compile(r"think|reason|qwq|(?<![a-z])r1(?![a-z\d])", re.I)
 _QUOTES = "`\"'“”"
 
 
 def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
-    """Return a reply's text without thoughts and marks; "" if the model only thinks.
+    """Return a reply without thoughts and marks; "" if the model only thinks.
 
-    asked: the request; tags and marks in it may be what the reply is about. whole: False for the beginning of a
-    reply that is still coming; an end that may become a tag or a mark is left out."""
+    asked: the request, whose tags and marks may be the reply's subject. whole: False for a partial reply, without an
+    end that may become a tag or a mark."""
     if not whole and not text.strip():
         return ""
     said = _without_later_thoughts(_without_beginning(text, asked, whole), asked, whole)
@@ -72,28 +71,26 @@ def _thinks_untagged(text: str) -> bool:
 
 
 def may_think_untagged(model: str, text: str = "") -> bool:
-    """Return True if a model's thoughts may lack their first tag, by its name or one of its replies."""
+    """Return True if a model's thoughts may lack their first tag, by name or reply."""
     return bool(_THINKERS.search(model) or (not _OPENER.match(text.lstrip()) and _thinks_untagged(text)))
 
 
 class UnwrappedStream:
-    """Shows an unwrapped reply while it arrives.
-
-    waits: wait for the end of thoughts whose first tag is missing."""
+    """Shows an unwrapped reply on arrival. waits: for the end of thoughts without a first tag."""
 
     def __init__(self, show: Callable[[str], None], asked: str, waits: bool = False) -> None:
         self._show, self._asked, self._waits = show, asked, waits
         self._text = self.shown = ""
 
     def hear(self, part: str, thought: str = "") -> None:
-        """Take a part. thought: sent separately by the server as thoughts."""
+        """Take a part. thought: sent separately as thoughts."""
         self._text += part
         self._waits = self._waits and not thought and not _CLOSER.search(self._text)
         if not self._waits:
             self._show_rest(unwrap(self._text, self._asked, whole=False))
 
     def finish(self) -> None:
-        """Show the rest, which waited for a further part."""
+        """Show the rest."""
         self._show_rest(unwrap(self._text, self._asked))
 
     def _show_rest(self, said: str) -> None:
@@ -103,7 +100,7 @@ class UnwrappedStream:
 
 
 def _without_beginning(text: str, asked: str, whole: bool) -> str:
-    """Return a reply without thoughts and marks before its first word."""
+    """Remove thoughts and marks before the first word."""
     said = text
     while True:
         start = said.lstrip()
@@ -125,7 +122,7 @@ def _without_beginning(text: str, asked: str, whole: bool) -> str:
 
 
 def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
-    """Return a reply without thoughts that begin on a line of their own, outside code."""
+    """Remove thoughts on lines of their own, outside code."""
     parts, done, fenced, at = [], 0, False, 0
     while line := _LATER.search(said, at):
         at, opener = line.end(), line["opener"]
@@ -142,7 +139,7 @@ def _without_later_thoughts(said: str, asked: str, whole: bool) -> str:
 
 
 def _without_fence(said: str, asked: str, whole: bool) -> str:
-    """Return a reply without a fence of markdown round it, once the end has come; code stays fenced."""
+    """Remove a markdown fence around a complete reply; code stays fenced."""
     if not whole:
         return "" if _MAY_BE_FENCED.match(said) else said
     fenced = _FENCED.match(said)
@@ -151,14 +148,14 @@ def _without_fence(said: str, asked: str, whole: bool) -> str:
 
 
 def _closer(opener: str) -> str:
-    """Return the tag that ends thoughts begun by `opener`."""
+    """Return the tag that closes `opener`."""
     if opener.startswith("<|channel"):
         return "<|end|>" if opener.endswith("|>") else "<channel|>"
     return _SPECIAL_CLOSERS.get(opener, f"</{opener[1:]}")
 
 
 def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
-    """Return True if a mark belongs to the text: it is in the request, quoted, or the end of an element."""
+    """Return True if a mark is text: in the request, quoted, or the end of an element."""
     said, at = match.string, match.start()
     line = said[said.rfind("\n", 0, at) + 1 : at]
     around = said[at - 1 : at], said[at + len(mark) :][:1]
@@ -169,12 +166,12 @@ def _is_text(mark: str, match: re.Match[str], asked: str) -> bool:
 # Contents
 
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_MOST_TRIED = 50  # braces at which an object may begin
-_MOST_REPAIRED = 5  # of these, where faults are repaired
+_MOST_TRIED = 50  # braces tried as an object's start
+_MOST_REPAIRED = 5  # of these, with repairs
 _TEXT_OR_COMMA = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.S)
 _BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _SHOWN = 60  # characters of a reply in a message
-# Colours and titles of terminals.
+# Terminal colours and titles
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\))")
 
 
@@ -185,7 +182,7 @@ def one_line(text: str) -> str:
 
 
 def find_object(text: str) -> dict[str, Any]:
-    """Return the first JSON object in a reply, with prose or a fence around it. Raise ModelError if there is none."""
+    """Return the first JSON object in a reply. Raise ModelError if there is none."""
     decoder, at = json.JSONDecoder(strict=False), -1
     for tried in range(_MOST_TRIED):
         at = text.find("{", at + 1)
@@ -199,7 +196,7 @@ def find_object(text: str) -> dict[str, Any]:
 
 
 def _repaired(text: str) -> str:
-    """Return JSON without trailing commas, and with single backslashes (of formulas) doubled."""
+    """Repair JSON: drop trailing commas, double the single backslashes of formulas."""
 
     def repair(fault: re.Match[str]) -> str:
         return _BACKSLASH.sub(lambda escape: escape[0] if escape[1] else "\\\\", fault["text"]) if fault["text"] else ""
@@ -208,7 +205,7 @@ def _repaired(text: str) -> str:
 
 
 def find_value(text: str, key: str) -> Any:
-    """Return the value of a key in a reply's object. Raise ModelError if it has none."""
+    """Return a key's value in a reply's object. Raise ModelError if missing."""
     try:
         return find_object(text)[key]
     except (ModelError, KeyError):
@@ -216,6 +213,6 @@ def find_value(text: str, key: str) -> Any:
 
 
 def shown(text: str) -> str:
-    """Return a model's words for a message: quoted, on one line, at most 60 characters."""
+    """Quote a model's words for a message: one line, at most 60 characters."""
     line = one_line(text[: 4 * _SHOWN])
     return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")

@@ -1,6 +1,6 @@
-"""Sources of models: the server, the variable of its key, and the limits of requests.
+"""Sources of models: server, key variable and request limits.
 
-All speak the OpenAI protocol. A key is read from the environment when a request is made, and never stored.
+All use the OpenAI protocol. Keys are read from the environment per request, and never stored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ STAND_IN = "extractive"
 STAND_IN_NAME = "extractive/default"
 FASTEMBED = "fastembed"
 NONE = "none"
-CHAT_MODEL = "gpt-5.4-mini"  # of OpenAI, where OPENAI_API_KEY is set and no model is named
-ANNOTATION_TOKENS = 1_000  # of a reply with annotations, where nothing else is configured
+CHAT_MODEL = "gpt-5.4-mini"  # default with OPENAI_API_KEY
+ANNOTATION_TOKENS = 1_000  # default limit of a reply with annotations
 
-# Parameters of a provider that settings may set. Others store the request, search the web with it, pass it to other
-# servers, or multiply its cost.
+# Provider parameters allowed in settings. Others store the request, search the web, forward to other servers, or
+# multiply the cost.
 EXTRA_PARAMETERS = frozenset({
     "top_p", "top_k", "min_p", "typical_p", "seed", "stop", "logit_bias", "frequency_penalty", "presence_penalty",
     "repetition_penalty", "repeat_penalty", "repeat_last_n", "reasoning_effort", "reasoning", "verbosity", "think",
@@ -34,9 +34,9 @@ EXTRA_PARAMETERS = frozenset({
 class ModelSource:
     """A server of models.
 
-    key_variable: "" if no key is needed; chat_model, embedding_model: the defaults, or ""; file: the `config.toml`
-    that names the server or the variable, "" for ours and for the person's (environment, code); server_file: the
-    same for the server alone."""
+    key_variable: "" if no key is needed; chat_model, embedding_model: defaults, or ""; file: the `config.toml` that
+    names the server or the variable, "" for ours and the user's (environment, code); server_file: the same, for the
+    server alone."""
 
     name: str
     base_url: str
@@ -48,7 +48,6 @@ class ModelSource:
 
     @property
     def local(self) -> bool:
-        """Return True if the server is on this machine."""
         return is_loopback(self.base_url)
 
     @property
@@ -75,13 +74,13 @@ class ModelSource:
 
     @property
     def needs_key(self) -> bool:
-        """Return True if a key is required: not on this machine, nor by servers that people run themselves (vLLM)."""
+        """Return True if a key is required: not for local or self-hosted (vLLM) servers."""
         own = SOURCES.get(self.name)
         return bool(self.key_variable) and not self.local and not (own and own.local)
 
     @property
     def detour(self) -> str:
-        """Return a warning that a file replaces the server of one of our sources, or "". Show it before anything is
+        """Return a warning if a file replaces the server of one of our sources, or "". Show it before anything is
         sent."""
         own, there = SOURCES.get(self.name), server_of(self.base_url)
         if own is None or not self.server_file or self.local or there == server_of(own.base_url):
@@ -118,7 +117,7 @@ SOURCES: dict[str, ModelSource] = {
 
 
 def known_sources(configured: Mapping[str, ModelSource] | None = None) -> dict[str, ModelSource]:
-    """Return our sources, OpenAI's with the server in `OPENAI_BASE_URL`, and the configured ones."""
+    """Return our sources, OpenAI's at `OPENAI_BASE_URL`, and the configured ones."""
     sources = dict(SOURCES)
     if url := os.environ.get("OPENAI_BASE_URL", "").strip():
         openai = sources["openai"]
@@ -137,8 +136,7 @@ def _homes(variable: str) -> set[str]:
 class Sampling:
     """Parameters of replies.
 
-    max_tokens: of a reply, 0 for the usual number; temperature: None for the server's; extra: further parameters of
-    the provider."""
+    max_tokens: 0 for the default; temperature: None for the server's; extra: provider parameters."""
 
     max_tokens: int = 0
     temperature: float | None = None
@@ -147,10 +145,10 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of requests to a model.
+    """Limits of requests.
 
-    timeout: seconds; max_retries: after a failure; max_concurrency: at the same time; context_tokens: that a chat or
-    an edit may send."""
+    timeout: seconds; max_retries: after a failure; max_concurrency: parallel requests; context_tokens: sent in a chat
+    or an edit."""
 
     timeout: float = 60.0
     max_retries: int = 2

@@ -1,4 +1,4 @@
-"""Estimated numbers of tokens, the same on every machine."""
+"""Estimate numbers of tokens, the same on every machine."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 
 BYTES_A_TOKEN = 6
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_TYPESET = "’‘“”–—…"  # signs of typesetters: most texts hold no others beyond ASCII, and need not be searched for these
+_TYPESET = "’‘“”–—…"  # most texts hold no other signs beyond ASCII
 # The kind of each byte: part of a word (w), a sign (s) or white space.
 _KINDS = re.sub(r"[^\w\s]", "s", re.sub(r"\w", "w", bytes(range(128)).decode()))
 _KINDS_OF_BYTES = re.sub(r"\s", " ", _KINDS).encode().ljust(256)
 
 
 def count_tokens(text: str) -> int:
-    """Return about how many tokens a text has: one for each sign and for every 6 bytes of a word.
+    """Estimate tokens: one for each sign and for every 6 bytes of a word.
 
-    On English prose and lessons with code it is within 7 % of BERT's WordPiece; GPT's encodings make fewer."""
+    Within 7 % of BERT's WordPiece on English prose and lessons with code; GPT's encodings make fewer."""
     if not text.isascii():
         for sign in _TYPESET:
             text = text.replace(sign, ".")
@@ -24,14 +24,13 @@ def count_tokens(text: str) -> int:
 
 
 def _tokens_of_ascii(text: str) -> int:
-    """Return the estimate without a loop over words: every 6 bytes of a word become a sign, the rest a `w` after a
-    blank."""
+    """Estimate without a loop: every 6 bytes of a word become a sign, the rest a `w` after a blank."""
     kinds = text.encode().translate(_KINDS_OF_BYTES).replace(b"w" * BYTES_A_TOKEN, b"s")
     return kinds.count(b"s") + (b" " + kinds.replace(b"s", b" ")).count(b" w")
 
 
 def _in_ascii(text: str) -> str:
-    """Return letters for the bytes of letters beyond ASCII, and a full stop for each sign."""
+    """Replace bytes of letters beyond ASCII by letters, and other signs by full stops."""
     if text.isalnum():
         return "w" * len(text.encode())
     return "".join(["w" * len(char.encode()) if char.isalnum() else " " if char.isspace() else "." for char in text])

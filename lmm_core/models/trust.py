@@ -1,7 +1,7 @@
-"""Hosts that may get a key, as the person at this machine decides.
+"""Decide which hosts may get a key.
 
-A `config.toml` may come with a cloned folder. It can have a key sent only to this machine and to the host of the
-key's own source. Any other host needs consent in LMM_TRUST, in the environment, where the key is too.
+A `config.toml` may come with a cloned folder, so it can send a key only to this machine and the key's own source.
+Other hosts need the user's consent in LMM_TRUST, in the environment.
 """
 
 from __future__ import annotations
@@ -27,22 +27,20 @@ class Pair:
 
     @property
     def setting(self) -> str:
-        """Return LMM_TRUST with this pair added to the current ones."""
+        """Return LMM_TRUST extended by this pair."""
         pairs = [*read_trust_variable(), self]
         return f'{TRUST_VARIABLE}="{", ".join(f"{pair.host} {pair.variable}" for pair in pairs)}"'
 
 
 def read_pair(host: str, variable: str) -> Pair:
-    """Return a pair as a person writes it.
-
-    Raise TrustError if it is wrong, without repeating the text, which may be a key."""
+    """Parse a pair. Raise TrustError, without repeating the text, which may be a key."""
     if not _VARIABLE.fullmatch(variable):
         raise TrustError("give the name of an environment variable (A-Z, 0-9, _), never the key itself")
     return Pair(read_host(host), variable)
 
 
 def read_trust_variable() -> list[Pair]:
-    """Return the pairs in LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
+    """Parse LMM_TRUST: `HOST VARIABLE, HOST VARIABLE`.
 
     Raise TrustError with the number of a wrong pair; its text may be a key."""
     pairs = []
@@ -58,10 +56,11 @@ def read_trust_variable() -> list[Pair]:
 
 
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
-    """Return why the key in a variable is not sent to a server, and the setting that would allow it, or "".
+    """Return why a key is not sent to a server, with the setting to allow it, or "".
 
-    file: the `config.toml` that names the server or the variable; "" if the person does, who may send the key
-    anywhere. home: hosts of the key's own source. otherwise: advice besides https."""
+    file: the `config.toml` that names server or variable; "" if the user does, who may send the key anywhere. home:
+        hosts
+    of the key's own source. otherwise: advice beyond https."""
     if not file:
         return ""
     try:

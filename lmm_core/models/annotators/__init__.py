@@ -1,4 +1,4 @@
-"""Annotators: they write the questions and the summary of a section, with or without a model.
+"""Annotators write a section's questions and summary, with or without a model.
 
-May import `errors`, `logging`, `files`, `markdown` and the other modules of `models`.
+May import `errors`, `logging`, `files`, `markdown` and the rest of `models`.
 """

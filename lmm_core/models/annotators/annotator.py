@@ -1,4 +1,4 @@
-"""The annotator protocol: a section in, questions and a summary out."""
+"""Define the annotator protocol."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from ...errors import ModelError
 
 @dataclass(slots=True, frozen=True)
 class AnnotatorSection:
-    """A section as an annotator sees it.
+    """The section to annotate.
 
-    titles: the path of titles, the document's first; text: the section's own text as markdown, with
-    that of the subsections without a summary; summaries: those of the other subsections, in order;
-    language: a code such as `en` or `de-AT`, "" if unknown; lead: the own text alone, None if
-    `text` is nothing else; types: the section's types, such as `definition`."""
+    titles: from the document's down; text: markdown, including subsections without summary;
+    summaries: of the other subsections; language: code, "" if unknown; lead: the section's own text,
+    None if equal to `text`; types: such as `definition`."""
 
     titles: tuple[str, ...]
     text: str
@@ -27,15 +26,15 @@ class AnnotatorSection:
 
     @property
     def source(self) -> str:
-        """Return the whole material of the annotations: titles, text and summaries, a line each."""
+        """Return titles, text and summaries, one a line."""
         return "\n".join((*self.titles, self.text, *self.summaries))
 
 
 @dataclass(slots=True, frozen=True)
 class Annotation:
-    """The questions and the summary of a section, empty if there are none.
+    """A section's questions and summary, empty if there are none.
 
-    refused: errors by key for replies that were not kept; remarks: on parts left out."""
+    refused: validation errors by key; remarks: on omitted parts."""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""
@@ -45,13 +44,13 @@ class Annotation:
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Anything that annotates sections. name: `source/model`."""
+    """The annotator protocol. name: `source/model`."""
 
     name: str
 
     @property
     def stopped(self) -> ModelError | None:
-        """Return the error after which asking again is useless, or None."""
+        """Return the error that makes retries useless, or None."""
         ...
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
@@ -61,7 +60,7 @@ class Annotator(Protocol):
         ...
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """Return the number of tokens to send; 0 without a model."""
+        """Return the tokens to send; 0 without a model."""
         ...
 
     async def close(self) -> None:

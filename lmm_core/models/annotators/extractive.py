@@ -1,8 +1,7 @@
-"""Annotations without a language model, copied from the text.
+"""Extract annotations from the text without a language model.
 
-The stand-in needs no key and no network, and makes nothing up. A question is a heading that asks it, or asks for a
-term that the text defines; a summary is the first sentence of a section, if it is about the title and can stand
-alone. In doubt, nothing is written.
+A question is a heading that asks it, or asks for a term that the text defines. A summary is a section's first
+sentence if it names the title and needs no context. In doubt, nothing is written.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from .annotator import Annotation, AnnotatorSection
 from .prose import MOST_CHARACTERS, extract_prose, leans, whole_sentences, without_comments
 
 MOST_QUESTIONS = 12
-LEAST_WORDS = 4  # of a title that is a question
+LEAST_WORDS = 4  # words in a title that is a question
 SUMMARY_CHARACTERS = 400
-SHORTEST, LONGEST = 7, 45  # words of a sentence that sums up
-OPENING_CHARACTERS = 80  # of a paragraph, in which its first words stand
-NAMED_WITHIN = 3  # words: a sentence about the title names it at its beginning
-MOST_IN_TERM = 5  # words of a term
-NO_ANSWERS = frozenset({"exercise", "solution"})  # types of sections that do not answer what they ask
+SHORTEST, LONGEST = 7, 45  # words in a summary
+OPENING_CHARACTERS = 80  # searched in a paragraph for its first words
+NAMED_WITHIN = 3  # words from the start of a sentence about the title
+MOST_IN_TERM = 5  # words
+NO_ANSWERS = frozenset({"exercise", "solution"})  # section types that do not answer their questions
 DEFINITION = "definition"
-# The question about a term in each language; in others, none is asked.
+# Other languages get no question about a term.
 _QUESTIONS = {
     "en": "What does “{}” mean?", "de": "Was bedeutet „{}“?", "fr": "Que signifie « {} » ?",
     "es": "¿Qué significa «{}»?", "it": "Che cosa significa «{}»?", "nl": "Wat betekent „{}”?",
     "pt": "O que significa “{}”?",
 }  # fmt: skip
-_BOLD, _LOST = "\ue000", "\ue001"  # stand before and after emphasised words, and where an image or the like was
+_BOLD, _LOST = "\ue000", "\ue001"  # mark emphasis, and lost images and the like
 _ARTICLE = "an?|the|any|eine?r?|der|die|das|une?|l[ae]s?|des|una?|el|los|uno|il|lo|gli|een|het|de|uma?|os?|as?"
 _VERB = "is|are|ist|sind|est|sont|es|son|è|sono|zijn|é|são"
 _INDEFINITE = "an?|eine?|une?|una|uno|een|uma?"
@@ -63,11 +62,9 @@ class ExtractiveAnnotator:
     stopped = None
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`."""
         return extract(section)
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """See `Annotator`."""
         return 0
 
     async def close(self) -> None:
@@ -94,7 +91,7 @@ def extract(section: AnnotatorSection) -> Annotation:
 
 
 def _asks(title: str) -> bool:
-    """Return True if a title is a whole question that needs no other text."""
+    """Return True if a title is a question that needs no context."""
     if leans(title.split()[-1].strip("?？؟").capitalize() if title else ""):
         return False
     return title.endswith(("?", "？", "؟")) and (len(title.split()) >= LEAST_WORDS or count_words(title) > LEAST_WORDS)
@@ -103,8 +100,8 @@ def _asks(title: str) -> bool:
 def _terms(text: str, opening: str, sentences: Sequence[str], title: str, types: Sequence[str]) -> Iterator[str]:
     """Yield the terms that a section defines, as written.
 
-    opening, sentences: see `_telling_sentences`. A term in a sentence is emphasised, in the title, or begins the
-    section ("A residual is …")."""
+    A term in a sentence is emphasised, in the title, or begins the section ("A residual is …").
+    opening, sentences: see `_telling_sentences`."""
     if DEFINITION in types:
         lead = _LEAD.match(text)
         term = extract_prose(lead["lead"]) if lead and _NUMBERED.fullmatch(title) else title
@@ -124,17 +121,17 @@ def _is_term(term: str) -> bool:
 
 
 def _is_in(term: str, title: str) -> bool:
-    """Return True if a title names a term, in singular or plural."""
+    """Return True if a title contains a term, in singular or plural."""
     return set(map(_beginning, find_words(term))) <= set(map(_beginning, find_words(title)))
 
 
 def _beginning(word: str) -> str:
-    """Return the beginning of a word, shared by its forms."""
+    """Return the prefix shared by a word's forms."""
     return word.removesuffix("s")[:5]
 
 
 def _question_in(language: str, text: str) -> str:
-    """Return the question about a term in a text's language, "" if that is unclear or not listed."""
+    """Return the question about a term, "" for an unclear or unlisted language."""
     return _QUESTIONS.get(language_code(language) or recognize_language(text), "")
 
 
@@ -142,7 +139,7 @@ def _question_in(language: str, text: str) -> str:
 
 
 def _summary(opening: str, title: str) -> str:
-    """Return the first sentence if it can stand alone and is about the title, else ""."""
+    """Return the first sentence if it needs no context and names the title, else ""."""
     first = opening.replace(_BOLD, "")
     if not first:
         return ""
@@ -158,10 +155,10 @@ def _subject(title: str) -> set[str]:
 
 
 def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
-    """Return the first sentence of a section if it may be about the title, and the sentences of paragraphs that may
-    define a term, with emphasis marked.
+    """Return the first sentence if it may be about the title, and sentences that may define a term, with marked
+    emphasis.
 
-    Other paragraphs are skipped, because finding sentences takes long."""
+    Other paragraphs are skipped: splitting into sentences is slow."""
     opening, sentences, subject = "", [], _subject(title)
     for number, paragraph in enumerate(_paragraphs(markdown)):
         lower = paragraph.lower()
@@ -176,7 +173,7 @@ def _telling_sentences(markdown: str, title: str) -> tuple[str, list[str]]:
 
 
 def _paragraphs(markdown: str) -> Iterator[str]:
-    """Yield the paragraphs of running prose of a text, each up to a list in it."""
+    """Yield the paragraphs of prose, each up to a list in it."""
     text = "".join("\n\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
     text = _HEADING.sub("", without_comments(text[:MOST_CHARACTERS]))
     for part in re.split(r"\n[ \t]*\n", _without_divs(text) if ":::" in text else text):

@@ -1,4 +1,4 @@
-"""Annotators that are made when first asked: loading a model takes time, and most runs have nothing to ask."""
+"""Create annotators on first use, because loading a model is slow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .annotator import Annotation, Annotator, AnnotatorSection
 
 @dataclass
 class LazyAnnotator:
-    """An annotator made by `make` when first asked. `make` may raise ModelError."""
+    """An annotator created by `make` on first use. `make` may raise ModelError."""
 
     name: str
     make: Callable[[], Annotator]
@@ -21,19 +21,15 @@ class LazyAnnotator:
 
     @property
     def stopped(self) -> ModelError | None:
-        """See `Annotator`."""
         return self._failed or (self._made.stopped if self._made else None)
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`."""
         return await self._get().annotate(section, wanted, instead)
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """See `Annotator`."""
         return self._get().cost(section, wanted)
 
     async def close(self) -> None:
-        """See `Annotator`."""
         if self._made:
             await self._made.close()
 
@@ -50,19 +46,15 @@ class LazyAnnotator:
 
 @dataclass
 class UnaskedAnnotator:
-    """A placeholder for a model that is not asked, which annotates everything, to tell what the model would be asked.
-
-    Its annotations are not for writing."""
+    """A placeholder that annotates everything, for dry runs. Never write its annotations."""
 
     name: str
     stopped: ModelError | None = None
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`."""
         return Annotation(["?"], "?")
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """See `Annotator`."""
         return 0
 
     async def close(self) -> None:
@@ -70,8 +62,6 @@ class UnaskedAnnotator:
 
 
 def stand_in() -> Annotator:
-    """Return the annotator that needs no model."""
-
     def make() -> Annotator:
         from .extractive import ExtractiveAnnotator
 

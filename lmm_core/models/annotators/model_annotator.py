@@ -1,4 +1,4 @@
-"""Annotations by a chat model: one request for each section, and a second if the reply is bad."""
+"""Annotate with a chat model: one request per section, and a retry after a bad reply."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..validation.annotations import CheckedReply, check_reply, described
 from ..validation.faults import repeated_in, repetition_fault
 from .annotator import Annotation, AnnotatorSection
 
-MOST_REPEATED = 1_000  # characters of a bad reply shown to the model
+MOST_REPEATED = 1_000  # characters of a bad reply in the retry
 
 
 class ModelAnnotator:
-    """The annotator that asks a chat model. own: templates in place of our prompts, by name."""
+    """The annotator with a chat model. own: custom templates by prompt name."""
 
     def __init__(self, asker: Asker, own: Mapping[str, str] = NOTHING_OWN) -> None:
         self.asker, self.own = asker, own
@@ -25,11 +25,10 @@ class ModelAnnotator:
 
     @property
     def stopped(self) -> ModelError | None:
-        """See `Annotator`."""
         return self.asker.model.stopped
 
     async def annotate(self, section: AnnotatorSection, wanted: Sequence[str], instead: str = "") -> Annotation:
-        """See `Annotator`. Bad parts of the reply are asked for once more, with the reasons."""
+        """See `Annotator`. Bad parts are requested once more, with the reasons."""
         request = make_request(section, wanted, instead, self.own)
         first = await self._ask(request, section, wanted)
         if not first.refused:
@@ -44,7 +43,7 @@ class ModelAnnotator:
         return Annotation(questions, summary, refused, first.remarks + second.remarks)
 
     async def _ask(self, request: Request, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
-        """Return the checked reply to a request. A wholly bad one is not cached."""
+        """Return the checked reply; one without any good part is not cached."""
 
         def read(text: str) -> CheckedReply:
             checked = check_reply(text, section, wanted)
@@ -62,11 +61,9 @@ class ModelAnnotator:
             raise
 
     def cost(self, section: AnnotatorSection, wanted: Sequence[str]) -> int:
-        """See `Annotator`."""
         return count_tokens(make_request(section, wanted, own=self.own).text)
 
     async def close(self) -> None:
-        """See `Annotator`."""
         await self.asker.close()
 
 
@@ -88,7 +85,7 @@ def reasons(checked: CheckedReply, only: str = "") -> str:
 def make_request(
     section: AnnotatorSection, wanted: Sequence[str], instead: str = "", own: Mapping[str, str] = NOTHING_OWN
 ) -> Request:
-    """Return the request for the annotations of a section. own: see `ModelAnnotator`."""
+    """Return the request for a section's annotations. own: see `ModelAnnotator`."""
     items = "\n".join(f"- {summary}" for summary in section.summaries)
     values = {
         "language": language_of(section.language),
@@ -100,9 +97,9 @@ def make_request(
 
 
 def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:
-    """Return the request for missing parts, with the first reply and its faults.
+    """Return the retry for missing parts, with the first reply and its faults.
 
-    before: the first request; request: the one for the missing parts alone."""
+    before: the first request; request: for the missing parts."""
     answered = ChatMessage("assistant", reply.said[:MOST_REPEATED] or "{}")
     corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
     return replace(request, messages=(request.messages[0], before.messages[1], answered, corrected))

@@ -1,4 +1,4 @@
-"""Plain prose of markdown, and its sentences."""
+"""Extract plain prose and sentences from markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...markdown.regions import split_fences
 from ..languages.words import count_words
 
 MOST_CHARACTERS = 100_000
-# Markup to remove, in this order, each with signs of which a text has one if it contains the markup
+# Markup to remove, in order; a text without any of the signs cannot contain it
 _REMOVED = (
     (("$$",), re.compile(r"\$\$.*?\$\$(?:[ \t]*\{[^}\n]*\})?", re.S)),
     (("\\begin",), re.compile(r"^[ \t]*\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.M | re.S)),
@@ -20,7 +20,7 @@ _REMOVED = (
     (("]:",), re.compile(r"^\[\^?[^\]\n]+\]:.*$", re.M)),
     (("#",), re.compile(r"^#{1,6}[ \t].*$", re.M)),
 )
-_LOST = (  # without these, a sentence may lose its meaning
+_LOST = (  # a sentence without these may lose its meaning
     (("{{<",), re.compile(r"\{\{<.*?>\}\}", re.S)),
     (("<",), re.compile(r"<[A-Za-z][\w+.-]*:[^<>\s]*>|<[^<>\s@]+@[^<>\s@]+>")),
     (("![",), re.compile(r"!\[[^\]]*\](?:\([^)\n]*\)|\[[^\]]*\])?(?:\{[^}\n]*\})?")),
@@ -41,14 +41,13 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?…])[\"”’»)\]\ue000]?\s+(?=\ue000?[\"“„«(\[¿¡]?[A-ZÀ-ÖØ-Þ\u0400-\u042f\u0386-\u03ab\d])"
     r"|(?<=[。！？])\s+|(?<=[。！？][”’」』）])\s+"
 )
-# Chinese and Japanese sentences end without a blank.
 _WIDE_END = re.compile(r"([。！？][”’」』）]?)(?=[^\s。！？”’」』）])")
 _ABBREVIATION = re.compile(
     r"\b(?:[A-Za-z]|e\.g|i\.e|cf|vs|etc|Dr|Prof|Mr|Mrs|Fig|Eq|No|Nr|vol|pp|approx|bzw|ca|vgl|usw|d\.h|z\.\s?B)\.$"
 )
 
 
-# The first words of sentences that refer to what stands before them.
+# First words of sentences that need the previous one
 _LEANING = frozenset(
     """again also and another besides both but consequently conversely either finally first furthermore he hence here
     his however indeed instead it its likewise meanwhile moreover neither nevertheless next now or otherwise rather
@@ -68,7 +67,7 @@ _OPENING = "\"“„«‘'([ "
 
 
 def leans(sentence: str) -> bool:
-    """Return True if a sentence begins in its middle, or needs the sentence before it."""
+    """Return True if a sentence is a fragment or needs the one before it."""
     start = sentence.lstrip(_OPENING)
     first = _FIRST_WORD.match(start)
     connects = first is not None and (first[2] == "," or first[1].lower() in _LEANING)
@@ -78,9 +77,9 @@ def leans(sentence: str) -> bool:
 def extract_prose(markdown: str, lost: str = "", emphasis: str = "") -> str:
     """Return the prose of the first 100,000 characters of markdown, one paragraph a line.
 
-    lost: stands for images, citations, addresses and shortcodes; emphasis: marks emphasised words. Code, equations,
-    tables, notes and other markup are left out."""
-    if _PLAIN.fullmatch(markdown):  # as most titles
+    Code, equations, tables, notes and other markup are dropped.
+    lost: replaces images, citations, addresses and shortcodes; emphasis: marks emphasised words."""
+    if _PLAIN.fullmatch(markdown):  # most titles
         return " ".join(markdown.split())
     prose = "".join("\n" if code else part for code, part in split_fences(markdown.replace("\r\n", "\n")))
     text = _ESCAPE.sub(lambda m: m[1].translate(_HIDE), without_comments(prose[:MOST_CHARACTERS]))
@@ -108,7 +107,7 @@ def without_comments(text: str) -> str:
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Return the sentences of a plain paragraph; the rest without a full stop counts as one."""
+    """Return the sentences of a plain paragraph, including a last one without full stop."""
     sentences: list[str] = []
     open_parts: list[str] = []
     for part in _SENTENCE_END.split(_WIDE_END.sub(r"\1 ", paragraph)):
@@ -120,8 +119,7 @@ def split_sentences(paragraph: str) -> list[str]:
 
 
 def whole_sentences(text: str) -> list[str]:
-    """Return the whole sentences of plain text, one paragraph a line; fragments (list items, labels) only if there
-    is nothing else."""
+    """Return the whole sentences of plain text with one paragraph a line; fragments only if there is nothing else."""
     sentences = [sentence for paragraph in text.split("\n") for sentence in split_sentences(paragraph)]
     whole = [s for s in sentences if s[-1:] in ".!?…”。！？" and not s[:1].islower() and count_words(s) > 3]
     return whole or [s for s in sentences if count_words(s) > 3]

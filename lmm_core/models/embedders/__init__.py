@@ -1,4 +1,4 @@
-"""Models that turn texts into vectors, and cross-encoders, which rank texts.
+"""Embedding models, and cross-encoders for ranking.
 
-May import `errors`, `logging`, `files`, `markdown` and the other modules of `models`.
+May import `errors`, `logging`, `files`, `markdown` and the rest of `models`.
 """

@@ -1,6 +1,6 @@
-"""BM25 as sparse vectors: weighted words of a text. Qdrant adds how rare each word is.
+"""Encode texts as sparse BM25 vectors; Qdrant adds the inverse document frequency.
 
-The weights equal those of fastembed's `Qdrant/bm25`; importing fastembed takes longer than a search may.
+The weights equal fastembed's `Qdrant/bm25`, whose import takes longer than a search.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from ..languages.stemming import Stemmer, Stemmers
 from ..languages.words import WordCache, find_words
 from .embedder import Sparse
 
-USUAL_LANGUAGE = "en"  # of texts that do not say theirs
-# fastembed's defaults: how quickly repetitions of a word stop counting, how much the length
-# of a text counts, the usual length in words, and the longest word in characters.
+USUAL_LANGUAGE = "en"  # default
+# fastembed's defaults: saturation of repeated words, weight of the length, average length in words, and longest word
+# in characters
 _K, _B, _USUAL_LENGTH, _LONGEST_WORD = 1.2, 0.75, 256.0, 40
-_LEFT_OUT = -1  # the number of stop words and of words that are too long
+_LEFT_OUT = -1  # number of stop words and overlong words
 
 
 class Bm25Encoder:
-    """An encoder of texts as BM25 vectors.
-
-    language: of texts without one, by code or name; English by default."""
+    """A BM25 encoder. language: default code or name."""
 
     name = "bm25"
 
@@ -32,19 +30,19 @@ class Bm25Encoder:
 
         self._hash = mmh3.hash
         self._stemmers = Stemmers(language.strip() or USUAL_LANGUAGE)
-        self._numbers: dict[str, WordCache[int]] = {}  # of the words of each language
+        self._numbers: dict[str, WordCache[int]] = {}  # by language
         self.language = self._stemmers.of("").language
 
     def __reduce__(self) -> tuple[Callable[[str], Bm25Encoder], tuple[str]]:
-        """Return what `pickle` writes: another process makes one encoder for each language."""
+        """Pickle so that another process reuses one encoder per language."""
         return _of_language, (self.language,)
 
     def encode(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Sparse]:
-        """Return a vector for each text to be stored. languages: their codes, "" if unknown."""
+        """Return a vector for each stored text. languages: codes, "" if unknown."""
         return [self._encode(text, lang) for text, lang in zip(texts, languages or [""] * len(texts), strict=True)]
 
     def encode_query(self, text: str, languages: Sequence[str] = ()) -> Sparse:
-        """Return the vector of a query. languages: of the texts searched."""
+        """Return a query's vector. languages: of the texts searched."""
         numbers = [self._numbers_of(language) for language in languages or ("",)]
         indices = list(dict.fromkeys(number_of[word] for word in find_words(text) for number_of in numbers))
         indices = [number for number in indices if number != _LEFT_OUT]
@@ -58,7 +56,7 @@ class Bm25Encoder:
         return Sparse(list(counts), list(map(weight.__getitem__, counts.values())))
 
     def _numbers_of(self, language: str) -> WordCache[int]:
-        """Return the numbers of a language's words: of the stem, or `_LEFT_OUT`."""
+        """Return a cache of word numbers: hashed stems, or `_LEFT_OUT`."""
         if language not in self._numbers:
             self._numbers[language] = WordCache(partial(self._number, self._stemmers.of(language)))
         return self._numbers[language]

@@ -1,4 +1,4 @@
-"""An embedder with a cache: unchanged texts are not embedded again, interrupted runs resume."""
+"""Cache embeddings, so that interrupted runs resume."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from ...errors import CacheError, ModelError
 from ..cache import Cache
 from .embedder import Embedder, batches
 
-# Texts are embedded and cached in groups of this size; an interrupted run repeats those that were running
+# Texts per group; an interrupted run repeats unfinished groups
 MOST_TEXTS = 64
 MOST_CHARACTERS = 200_000
-AT_ONCE = 8  # groups; a model on this machine takes one at a time
+AT_ONCE = 8  # groups; local models take one at a time
 
 
 class CachedEmbedder:
-    """An embedder that embeds each text once.
+    """An embedder with a cache. All vectors are 32-bit.
 
-    warn: called once if the cache cannot be used; at_once: groups of texts embedded at the same time; hits,
-    embedded: texts from the cache and from the embedder so far. All vectors have 32-bit numbers, cached or not."""
+    warn: called once if the cache is unusable; at_once: parallel groups; hits, embedded: texts so far."""
 
     def __init__(
         self,
@@ -33,17 +32,15 @@ class CachedEmbedder:
         self.embedder, self.cache, self.warn = embedder, cache, warn
         self.name = embedder.name
         self.hits = self.embedded = 0
-        # The server or the files, because vectors of another model under the same name must not be mixed in
+        # Server or files: never mix vectors of another model under the same name
         self._space = str(getattr(embedder, "space", embedder.name))
         self._at_once = at_once
 
     @property
     def window(self) -> int:
-        """See `Embedder`."""
         return self.embedder.window
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """See `Embedder`."""
         keys = [self._key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         vectors = self._find(list(wanted))
@@ -57,13 +54,12 @@ class CachedEmbedder:
         return [vectors[key] for key in keys]
 
     async def close(self) -> None:
-        """Close the embedder and the cache."""
         await self.embedder.close()
         if self.cache:
             self.cache.close()
 
     async def _fill(self, vectors: dict[bytes, list[float]], wanted: Mapping[bytes, str]) -> None:
-        """Embed the missing texts. After an error no further group is begun; running ones are finished and cached."""
+        """Embed the missing texts. After an error, running groups finish and no other starts."""
         slots = asyncio.Semaphore(self._at_once)
         failed: list[ModelError] = []
 

@@ -1,7 +1,4 @@
-"""Cross-encoders on this machine, by fastembed: they score how well texts answer a question.
-
-No server, no key; `lmm models get` downloads them.
-"""
+"""Score texts against a question with local cross-encoders of fastembed."""
 
 from __future__ import annotations
 
@@ -21,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class CrossEncoder:
-    """A cross-encoder on this machine: downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`), or in a folder
-    (`fastembed/./models/x`, relative to `root`). Raise ModelError if it is missing."""
+    """A local cross-encoder, downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`) or in a folder
+    (`fastembed/./models/x`,
+    relative to `root`). Raise ModelError if it is missing."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -31,7 +29,7 @@ class CrossEncoder:
         self._model: TextCrossEncoder | None = None
 
     async def score(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return a score for each text, higher for better answers, without unit. Raise ModelError."""
+        """Return a unitless score per text, higher is better. Raise ModelError."""
         return await asyncio.to_thread(self._score, question, list(texts))
 
     def _score(self, question: str, texts: list[str]) -> list[float]:

@@ -1,4 +1,4 @@
-"""Vectors of texts, and the protocol of embedding models."""
+"""Define the protocol of embedding models."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ WORDS_ALONE = (
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """A sparse vector: indices and values of its numbers that are not 0."""
+    """A sparse vector: indices and values of non-zero components."""
 
     indices: list[int]
     values: list[float]
 
     def __reduce__(self) -> tuple[type[Sparse], tuple[list[int], list[float]]]:
-        """Return what `pickle` writes, quicker than for a dataclass with slots."""
+        """Pickle faster than a dataclass with slots."""
         return Sparse, (self.indices, self.values)
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Anything that makes dense vectors of texts. name: `source/model`."""
+    """The protocol of dense embedding models. name: `source/model`."""
 
     name: str
 
     @property
     def window(self) -> int:
-        """The number of tokens of a text that count; more are cut off or refused."""
+        """The tokens of a text that are read; more are cut off or refused."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, all of one length. Raise ModelError."""
+        """Return a vector per text, all of one length. Raise ModelError."""
         ...
 
     async def close(self) -> None:
-        """Close all connections; they are opened again when needed."""
+        """Close all connections; the next use reopens them."""
         ...
 
 
 class AbsentEmbedder:
-    """A placeholder for an unavailable embedding model: searches go by words.
+    """A placeholder for an unavailable embedding model: search is lexical.
 
-    name: the other model's; error: why it is unavailable."""
+    name: of that model; error: why it is unavailable."""
 
     window = 0
 
@@ -57,7 +57,6 @@ class AbsentEmbedder:
         self.name, self._error = name, error
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Raise ModelError."""
         raise self._error
 
     async def close(self) -> None:
@@ -65,9 +64,7 @@ class AbsentEmbedder:
 
 
 def batches(texts: Sequence[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """Yield the texts in order, in groups of limited number and total length in characters.
-
-    A longer text makes its own group."""
+    """Yield the texts in batches limited by number and total characters; an overlong text is a batch of its own."""
     group: list[str] = []
     size = 0
     for text in texts:

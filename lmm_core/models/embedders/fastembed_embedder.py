@@ -1,7 +1,4 @@
-"""Embedding models on this machine, by fastembed; no server and no key.
-
-Loading a model downloads nothing: see `fastembed_models.get_model`.
-"""
+"""Embed texts locally with fastembed. Nothing is downloaded: see `fastembed_models.get_model`."""
 
 from __future__ import annotations
 
@@ -21,16 +18,16 @@ if TYPE_CHECKING:
     from fastembed import TextEmbedding
     from tokenizers import Tokenizer
 
-# Texts given to the thread at a time: an interrupted program waits for these only
+# Texts per thread call: an interrupt waits for these
 TEXTS_AT_ONCE = 16
-UNKNOWN_WINDOW = 512  # tokens, if a model does not say
+UNKNOWN_WINDOW = 512  # default, in tokens
 
 
 class FastEmbedder:
-    """An embedding model on this machine. Raise ModelError if it is missing.
+    """A local embedding model with unit vectors. Raise ModelError if it is missing.
 
-    space: changes with the model's files, because their vectors must not be mixed. Vectors have length 1. Texts go
-    to the model one at a time: vectors of int8 models depend on the rest of a batch, and batches are no faster."""
+    Texts are embedded one at a time: int8 models depend on the rest of the batch, and batches are no faster.
+    space: changes with the model's files, whose vectors must not be mixed."""
 
     def __init__(self, name: ModelName, root: Path | None = None) -> None:
         self.name = str(name)
@@ -43,12 +40,12 @@ class FastEmbedder:
 
     @property
     def window(self) -> int:
-        """The number of tokens that the model reads, without those that it adds."""
+        """The tokens that the model reads, special ones excluded."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return _window(self._files.folder) - self._load_tokenizer().num_special_tokens_to_add(False)
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text, to compare with `window`."""
+        """Return a text's tokens, comparable with `window`."""
         with self._lock, fastembed_errors(f"{self.name} cannot be used"):
             return len(self._load_tokenizer().encode(replace_surrogates(text), add_special_tokens=False).ids)
 
@@ -62,7 +59,6 @@ class FastEmbedder:
         return self._tokenizer
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """See `Embedder`."""
         vectors: list[list[float]] = []
         for group in batches(texts, TEXTS_AT_ONCE, 10**9):
             vectors += await asyncio.to_thread(self._embed, group)
@@ -85,7 +81,7 @@ class FastEmbedder:
 
 
 def _window(folder: Path) -> int:
-    """Return the number of tokens that a model takes, added ones included, as fastembed reads it."""
+    """Return the model's limit in tokens, special ones included, as fastembed reads it."""
     config = read_json(folder / "tokenizer_config.json")
     lengths = [config.get("model_max_length"), config.get("max_length")]
     sizes = [size for size in lengths if type(size) is int and 0 < size < 2**31]
@@ -93,7 +89,7 @@ def _window(folder: Path) -> int:
 
 
 def _unit(vector: Any) -> list[float]:
-    """Return a vector scaled to length 1, in 32-bit precision."""
+    """Return a vector of length 1, in 32-bit precision."""
     import numpy as np
 
     array = np.asarray(vector, dtype=np.float32).ravel()

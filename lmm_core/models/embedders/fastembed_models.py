@@ -1,8 +1,8 @@
-"""Models of fastembed on this machine: listed, downloaded, and found.
+"""List, download and find fastembed models.
 
-A model is one that fastembed knows (`fastembed/BAAI/bge-small-en-v1.5`), downloaded once to
-the user's cache folder, or a folder (`fastembed/./models/x`) with an ONNX file and its
-tokenizer. Only `get_model` downloads.
+A model is one of fastembed's (`fastembed/BAAI/bge-small-en-v1.5`), downloaded to the user's cache
+folder, or a folder (`fastembed/./models/x`) with an ONNX file and its tokenizer. Only `get_model`
+downloads.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from fastembed.common.model_description import BaseModelDescription, PoolingType
 
 Kind = Literal["dense", "cross-encoder"]
-RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"  # small, and as good as larger ones beside words
+RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"  # small, and as good as larger ones in hybrid search
 SECONDS_TO_THE_HUB = 5.0
 _ONNX = ("model.onnx", "onnx/model.onnx", "model_optimized.onnx", "onnx/model_quantized.onnx")
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
-_LOCAL = "lmm-local/"  # begins the names under which folders are made known to fastembed
+_LOCAL = "lmm-local/"  # prefix under which folders are registered with fastembed
 
 
 class ListedModel(NamedTuple):
@@ -47,8 +47,7 @@ class ListedModel(NamedTuple):
 class ModelFiles:
     """The files of a model.
 
-    onnx: the ONNX file in the folder; known: fastembed's name, "" for the user's own folder; dimensions: 0 if only
-    running the model tells."""
+    onnx: in the folder; known: fastembed's name, "" for a user's folder; dimensions: 0 if unknown until run."""
 
     folder: Path
     onnx: str
@@ -57,12 +56,11 @@ class ModelFiles:
 
 
 def models_folder() -> Path:
-    """Return the folder of downloaded models."""
     return cache_folder() / "fastembed"
 
 
 def list_models() -> list[ListedModel]:
-    """Return the text embedding models that fastembed knows, the recommended one first, then by name."""
+    """Return fastembed's text embedding models, the recommended one first, then by name."""
     models = [model for model in _descriptions("dense") if "text&image" not in model.description]
     models.sort(key=lambda model: (model.model != RECOMMENDED, model.model.lower()))
     return [
@@ -80,7 +78,7 @@ def list_models() -> list[ListedModel]:
 def get_model(name: str = RECOMMENDED) -> str:
     """Download an embedding model or a cross-encoder, unless present. Return its name for `config.toml`.
 
-    Raise ModelError if there is no such model, or the download fails."""
+    Raise ModelError if it does not exist or the download fails."""
     known = [*_descriptions("dense"), *_descriptions("cross-encoder")]
     model = _describe(name.strip().removeprefix(f"{FASTEMBED}/"), known)
     if _find(model) is None:
@@ -89,9 +87,7 @@ def get_model(name: str = RECOMMENDED) -> str:
 
 
 def _download(model: BaseModelDescription) -> None:
-    """Download a model.
-
-    Raise ModelError within seconds if the hub is unreachable; fastembed itself tries for 39 seconds."""
+    """Download a model. Raise ModelError at once if the hub is unreachable; fastembed would retry for 39 seconds."""
     from fastembed import TextEmbedding
     from huggingface_hub import HfApi
 
@@ -106,7 +102,7 @@ def _download(model: BaseModelDescription) -> None:
 
 
 def _class_of(kind: Kind) -> Any:
-    """Return fastembed's class for a kind of models, with its own log off."""
+    """Return fastembed's class, with its log off."""
     from loguru import logger
 
     logger.disable("fastembed")
@@ -120,7 +116,6 @@ def _class_of(kind: Kind) -> Any:
 
 
 def _descriptions(kind: Kind) -> list[BaseModelDescription]:
-    """Return fastembed's descriptions of models on the hub."""
     models = _class_of(kind)._list_supported_models()
     return [model for model in models if model.sources.hf and not model.model.startswith(_LOCAL)]
 
@@ -139,7 +134,7 @@ def _describe(name: str, models: list[BaseModelDescription]) -> BaseModelDescrip
 
 
 def _find(model: BaseModelDescription) -> Path | None:
-    """Return the folder of a completely downloaded model, or None."""
+    """Return the folder of a complete download, or None."""
     if not (models_folder() / f"models--{_repository_name(model).replace('/', '--')}").is_dir():
         return None
     from fastembed import TextEmbedding
@@ -154,7 +149,7 @@ def _repository_name(model: BaseModelDescription) -> str:
 
 
 def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
-    """Return the files of a model, in a folder from the root or downloaded. Raise ModelError if missing."""
+    """Return a model's files, relative to the root or downloaded. Raise ModelError if missing."""
     if folder := local_folder(name, root or Path.cwd()):
         return _local_files(str(name), folder)
     model = _describe(name.model, _descriptions(kind))
@@ -168,23 +163,22 @@ def find_files(name: ModelName, root: Path | None, kind: Kind) -> ModelFiles:
 
 
 def load_model(files: ModelFiles, kind: Kind) -> Any:
-    """Return fastembed's model with these files."""
     model, name = _class_of(kind), files.known
-    if not name:  # a folder becomes known to fastembed by a name of its own
+    if not name:  # register a folder under its own name
         from fastembed.common.model_description import ModelSource
 
         name = f"{_LOCAL}{fingerprint(files)}"
         if name not in {listed.model for listed in model._list_supported_models()}:
-            source = ModelSource(hf=name)  # required, but not used if a folder is given
+            source = ModelSource(hf=name)  # required but unused
             vectors = (_pooling(files.folder), True) if kind == "dense" else ()
             sizes = (files.dimensions,) if kind == "dense" else ()
             model.add_custom_model(name, *vectors, source, *sizes, files.onnx)
-    # The cache folder is not needed, but fastembed would create it: so name one that exists.
+    # fastembed would create the unused cache folder: name one that exists.
     return model(name, cache_dir=str(files.folder), specific_model_path=str(files.folder))
 
 
 def _pooling(folder: Path) -> PoolingType:
-    """Return how a folder says to pool the vectors of tokens (a convention of sentence-transformers), or the mean."""
+    """Return the folder's pooling (a convention of sentence-transformers), the mean by default."""
     from fastembed.common.model_description import PoolingType
 
     config = read_json(folder / "1_Pooling" / "config.json")
@@ -194,7 +188,7 @@ def _pooling(folder: Path) -> PoolingType:
 
 
 def _local_files(name: str, folder: Path) -> ModelFiles:
-    """Return the files of a model in a folder. Raise ModelError if some are missing."""
+    """Return the files of a model folder. Raise ModelError if some are missing."""
     onnx = next((file for file in _ONNX if (folder / file).is_file()), "")
     missing = [file for file in _TOKENIZER if not (folder / file).is_file()]
     if not onnx:
@@ -217,7 +211,7 @@ def fingerprint(files: ModelFiles) -> str:
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, {} if it cannot be read."""
+    """Return the object in a JSON file, {} if unreadable."""
     with suppress(OSError, ValueError, RecursionError):
         content = json.loads(file.read_text(encoding="utf-8"))
         return content if isinstance(content, dict) else {}
@@ -225,7 +219,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return a text without lone surrogates, which tokenizers reject."""
+    """Replace lone surrogates, which tokenizers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Embedding models over the OpenAI protocol."""
+"""Embed texts over the OpenAI protocol."""
 
 from __future__ import annotations
 
@@ -18,29 +18,26 @@ from .embedder import WORDS_ALONE, batches
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-# OpenAI takes up to 2,048 texts and 300,000 tokens a request; a smaller one costs less if it fails
+# OpenAI takes up to 2,048 texts and 300,000 tokens; a small request costs less if it fails
 MOST_TEXTS = 256
 MOST_CHARACTERS = 200_000
 WINDOW = 8191
 
 
 class OpenAIEmbedder:
-    """An embedding model on a server, asked for several batches at once.
-
-    Raise ModelError if a key is needed and not set."""
+    """A remote embedding model, with parallel batches. Raise ModelError if a required key is not set."""
 
     window = WINDOW
 
     def __init__(self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None) -> None:
         self.name = str(name)
-        self.space = f"{name}@{source.base_url}"  # one name may be another model on another server
+        self.space = f"{name}@{source.base_url}"  # the same name may be another model elsewhere
         self.usage = Usage()
         self._model, self._source, self._limits = name.model, source, limits or RequestLimits()
         self._key = require_key(name, source, WORDS_ALONE)
         self._client: AsyncOpenAI | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """See `Embedder`."""
         slots = asyncio.Semaphore(self._limits.max_concurrency)
         groups = batches(texts, MOST_TEXTS, MOST_CHARACTERS)
         embedded = await asyncio.gather(*(self._embed(group, slots) for group in groups))
@@ -80,7 +77,6 @@ class OpenAIEmbedder:
         return vectors
 
     async def close(self) -> None:
-        """See `Embedder`."""
         if self._client is not None:
             await self._client.close()
             self._client = None

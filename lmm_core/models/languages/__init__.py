@@ -1,1 +1,1 @@
-"""The languages of texts: their words in any script, their stems and stop words, and which language a text is in."""
+"""Languages of texts: words in any script, stems, stop words and recognition."""

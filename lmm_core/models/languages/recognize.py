@@ -1,4 +1,4 @@
-"""Recognize the language of a text by its script, else by its stop words."""
+"""Recognize a text's language by script or stop words."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from itertools import chain
 from .stemming import WITH_STOP_WORDS, stop_words
 from .words import WordCache, find_words, fold
 
-MOST_CHARACTERS = 20_000  # of a text that are looked at
-_MANY = 12  # that are enough to count stop words
-_SHARE = 0.2  # of its words are stop words of its language
-_AHEAD = 1.5  # times as many as of the language with the second most
-# Code, formulas, addresses and markup, which are in no language. (What starts a line is one alternative, since each
-# that begins with `^` is tried at every character.)
+MOST_CHARACTERS = 20_000  # examined
+_MANY = 12  # words needed to count stop words
+_SHARE = 0.2  # minimum of stop words
+_AHEAD = 1.5  # times the second language
+# Code, formulas, addresses and markup. (One alternative for line starts: each `^` is tried at every character.)
 _ASIDE = re.compile(
     r"^(?:(`{3,}|~{3,}).*?^\1|---\n.*?^---$|:::.*?$|    .*?$)|\$\$.*?\$\$|`[^`\n]*`|\$[^$\n]+\$|<[^<>\n]*>"
     r"|\]\([^()\n]*\)|https?://\S+|\{[^{}\n]*\}|[@\\][\w.:-]+",
     re.M | re.S,
 )
-# Scripts that are of one language, nearly always: Hangul, kana, Han, Thai, Lao, Burmese, Khmer, Greek, …
+# Scripts of nearly one language: Hangul, kana, Han, Thai, Lao, Burmese, Khmer, Greek, …
 _SCRIPTS = {
     "ko": "\uac00-\ud7a3", "ja": "\u3041-\u30fa", "zh": "\u3400-\u9fff", "th": "\u0e01-\u0e4e", "lo": "\u0e81-\u0edf",
     "my": "\u1000-\u109f", "km": "\u1780-\u17d3", "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u05d0-\u05ea",
     "ta": "\u0b80-\u0bff", "hy": "\u0530-\u058f", "ka": "\u10a0-\u10ff",
 }  # fmt: skip
-_ANY_SCRIPT = f"[{''.join(_SCRIPTS.values())}]"  # compiled when first needed, as the ones above
+_ANY_SCRIPT = f"[{''.join(_SCRIPTS.values())}]"  # compiled on first use
 _LETTER = re.compile(r"[^\W\d_]")
-_KANA = 0.05  # of the letters of a Japanese text, at least
-_PLAIN = 0.3  # of the letters of a text, beside code and foreign words
+_KANA = 0.05  # minimum in a Japanese text's letters
+_PLAIN = 0.3  # minimum in a text's letters, beside code and foreign words
 
 
 def recognize_language(text: str) -> str:
-    """Return the code of a text's language, "" if unclear or without a list of stop words."""
+    """Return a language code, "" if unclear or without stop words."""
     prose = _ASIDE.sub(" ", text[:MOST_CHARACTERS])
     return _by_script(prose) or _by_words([word for word in find_words(prose) if "." not in word])
 
@@ -52,7 +51,7 @@ def _by_script(text: str) -> str:
 
 
 def _by_words(words: list[str]) -> str:
-    """Return the language that clearly has most of the words as stop words, or ""."""
+    """Return the clear winner by stop words, or ""."""
     count = len(words) - sum(map(str.isdigit, words))
     if count < _MANY:
         return ""
@@ -63,7 +62,7 @@ def _by_words(words: list[str]) -> str:
 
 @cache
 def _having() -> WordCache[tuple[str, ...]]:
-    """Return for words the languages that have them as stop words."""
+    """Return the languages in which a word is a stop word, cached."""
     return WordCache(lambda word: () if word.isdigit() else _languages().get(fold(word), ()))
 
 

@@ -1,4 +1,4 @@
-"""Stems and stop words of each language, by which words are compared."""
+"""Stem words and list stop words, by language."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...errors import ModelError
 from .words import WordCache, find_words, fold
 
 LISTS = Path(__file__).parents[1] / "stopword_lists"
-# The languages that the stemmers of Snowball know, by their codes.
+# Snowball's languages by code
 LANGUAGES = {
     "en": "english", "de": "german", "fr": "french", "it": "italian", "es": "spanish", "ar": "arabic", "da": "danish",
     "el": "greek", "fi": "finnish", "hu": "hungarian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
     "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
-# The names of further languages, for people and prompts.
+# Names of further languages, for messages and prompts
 _NAMES = {
     "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "th": "Thai", "lo": "Lao", "my": "Burmese", "km": "Khmer",
     "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovenian", "hr": "Croatian", "sr": "Serbian",
@@ -27,8 +27,8 @@ _NAMES = {
     "hy": "Armenian", "ka": "Georgian",
 }  # fmt: skip
 _SAME = {"nb": "no", "nn": "no"}
-# Spellings that are compared as one, as expressions that Python and JavaScript read alike: British English as
-# American, and letters of formulas by their names.
+# Spellings to unify, in regular expressions that Python and JavaScript read alike: British as American, and letters of
+# formulas by name.
 _ENGLISH = [
     ("(?<=[a-z]{2})our(?=(?:s|ed|ing|er|ers|able|ful|less|ite|ites|hood|hoods)?$)", "or"),  # colour
     ("(?<=[a-z]{2}[bt])re(?=s?$)", "er"),  # centre
@@ -45,27 +45,27 @@ _GREEK = dict(
     )
 )
 SPELLINGS = {"": [(f"^{letter}$", name) for letter, name in _GREEK.items()], "en": _ENGLISH}
-# Words are stemmed without accents, as they may be typed; other stemmers need the accents
+# Stemmed without accents, as often typed; other stemmers need them
 _TYPED_WITHOUT_ACCENTS = frozenset({"en", "de", "fr", "it", "es"})
 
 
 def language_code(lang: str) -> str:
-    """Return the first part of a language's code (`de` of `de-AT`), the code of its name (`german`), or ""."""
+    """Return the first part of a code (`de` of `de-AT`), the code of a name (`german`), or ""."""
     code = re.split(r"[-_.]", lang.strip().lower())[0]
     short = next((short for short, name in LANGUAGES.items() if name == code), code)
     return _SAME.get(short, short)
 
 
 def language_name(code: str) -> str:
-    """Return the English name of a language, or its code."""
+    """Return a language's English name, or its code."""
     return _NAMES.get(code) or (LANGUAGES[code].capitalize() if code in LANGUAGES else code)
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language; none where there is no list.
+    """Return the stop words of a language, none without a list.
 
-    Raise ModelError if a list is missing, because a search would give other results."""
+    Raise ModelError if a list is missing, because results would differ."""
     code = language_code(language)
     if code not in WITH_STOP_WORDS:
         return frozenset()
@@ -78,7 +78,7 @@ def stop_words(language: str) -> frozenset[str]:
 
 @cache
 def further_stop_words(language: str) -> frozenset[str]:
-    """Return further frequent words of a language, given by its code; none where there is no list."""
+    """Return further frequent words of a language code, none without a list."""
     file = LISTS / "more" / f"{language}.txt"
     return frozenset(file.read_text(encoding="utf-8").split()) if file.is_file() else frozenset()
 
@@ -87,16 +87,16 @@ WITH_STOP_WORDS = tuple(code for code in LANGUAGES if code not in ("ar", "el", "
 
 
 class Stemmer:
-    """Reduces words of a language to stems. Without a stemmer, words only lose their accents."""
+    """The stemmer of a language; by default it only strips accents."""
 
     def __init__(self, language: str) -> None:
         self.language = language_code(language)
         self._stem = make_stemmer(self.language)
         self._left_out = frozenset(map(fold, stop_words(self.language)))
-        self.stem = WordCache(self.find_stem).__getitem__  # returns the stem of a word, or "" if it is a stop word
+        self.stem = WordCache(self.find_stem).__getitem__  # cached; "" for a stop word
 
     def find_stem(self, word: str) -> str:
-        """Return the same as `stem`, without its cache."""
+        """Return `stem` uncached."""
         folded = fold(word)
         if folded in self._left_out:
             return ""
@@ -109,38 +109,38 @@ class Stemmer:
         return self._stem(folded)
 
     def stems(self, text: str) -> list[str]:
-        """Return the stems of a text's words in order, without stop words."""
+        """Return the stems of a text in order, without stop words."""
         return [stem for stem in map(self.stem, find_words(text)) if stem]
 
 
 class Stemmers:
-    """The stemmers of several languages, made when first needed."""
+    """The stemmers of several languages, created on first use."""
 
     def __init__(self, language: str = "") -> None:
         self.language = language_code(language)
         self._stemmers: dict[str, Stemmer] = {}
 
     def of(self, language: str) -> Stemmer:
-        """Return the stemmer for a code; "" is the usual language."""
+        """Return the stemmer for a code; "" is the default language."""
         code = language or self.language
         if code not in self._stemmers:
             self._stemmers[code] = Stemmer(code)
         return self._stemmers[code]
 
     def stems_of(self, word: str) -> set[str]:
-        """Return the stems of a word in each language met so far; none for a stop word."""
+        """Return a word's stems in each language met so far; none for a stop word."""
         return {stem for stemmer in self._stemmers.values() if (stem := stemmer.stem(word))}
 
     def meant(self, word: str, languages: Iterable[str] = ()) -> list[str]:
-        """Return the stems of a question's word in some languages, by default those met so far.
+        """Return the stems of a query word in some languages, by default those met so far.
 
-        A stop word in all of them stands for itself."""
+        A stop word in all of them is returned unchanged."""
         codes = tuple(languages) or tuple(self._stemmers) or (self.language,)
         return list(dict.fromkeys(filter(None, (self.of(code).stem(word) for code in codes)))) or [fold(word)]
 
 
 def make_stemmer(language: str) -> Callable[[str], str]:
-    """Return a function that stems words of a language, given by its code."""
+    """Return the stemming function of a language code."""
     if language not in LANGUAGES:
         return str
     from py_rust_stemmers import SnowballStemmer

@@ -1,11 +1,9 @@
-"""The words of a text in any script.
+"""Tokenize text into words, in any script.
 
-Scripts without blanks between words, and Korean, whose particles follow the word directly, are cut into
-overlapping pairs of signs: `統計学` becomes `統計` and `計学`. A number with points (`equation 2.8`) is a word, and
-so is each of its parts. A run of code signs that stands alone (`!!!`, `==`), or with the word that it begins (`-u`,
-`.git`), is a word after those of the text. A word with one
-hyphen is also a word without it, after those: `e-mail` is also `email`. The ask box cuts by the same rule (`words` in
-search.js).
+Korean, and scripts without blanks, become overlapping pairs: `統計学` becomes `統計` and `計学`. A number with points
+(`equation 2.8`) is a word, and so is each part. Isolated code signs (`!!!`, `==`), and prefixes with their word
+(`-u`, `.git`), follow the text's words. A hyphenated word is also added without its hyphen: `e-mail`, `email`.
+The ask box uses the same rule (`words` in search.js).
 """
 
 from __future__ import annotations
@@ -24,27 +22,27 @@ PAIRED = (
     "\u17dc\u17dd\u3005\u3007\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003fffd"
 )
-# Signs that belong to the letter before: of all scripts, Hebrew, Arabic, of India, Tibetan.
+# Combining signs: of all scripts, Hebrew, Arabic, of India, Tibetan.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963"
     "\u0971-\u0df3\u0f71-\u0f84\u0f8d-\u0fbc"
 )
 _POINT = re.compile(r"\.(?<=[0-9]\.)(?=[0-9])")  # in a number
-_HELD = "\x02"  # in place of such a point while a text is cut
+_HELD = "\x02"  # replaces such a point during cutting
 _WORD = rf"[\w{_MARKS}{PAIRED}{_HELD}]+"
 _PAIRED = f"[{PAIRED}]"
 _PARTS = rf"[{PAIRED}]+|[^{PAIRED}]+"
-_compiled = cache(re.compile)  # these take long to compile, and a text in ASCII needs none of them
-# `don't` becomes `do`, `l'erreur` becomes `erreur`; a letter in quotation marks stays.
+_compiled = cache(re.compile)  # slow to compile, and not needed for ASCII
+# `don't` becomes `do`, `l'erreur` `erreur`; a quoted letter stays.
 _CONTRACTION = re.compile(
     r"(?<=\w)(?<!\bca)n['’]t\b|(?<=\bcan)['’]t\b|(?<=[^\W_])['’](?:s|re|ve|ll|d|m)\b|(?<!\w)[cdjlmnst]['’](?=\w)"
 )
-# An apostrophe in a word, as in all of the above: quotation marks are many. (A single sign is found more quickly.)
+# An apostrophe in a word, unlike quotation marks. (A single sign is searched for faster.)
 _APOSTROPHE, _TYPESET_APOSTROPHE = (re.compile(rf"{sign}(?<=\w{sign})(?=\w)") for sign in ("'", "['’]"))
-# Signs of typesetters, each with one of ASCII that words are cut at alike: most texts hold no others beyond it.
+# Typesetters' signs and their ASCII equivalents: most texts hold no others.
 _TYPESET = {"’": "'", "‘": "`", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
 _BETWEEN_WORDS = bytes(sign if chr(sign).isalnum() or chr(sign) == _HELD else 32 for sign in range(128)).ljust(256)
-_RUN = r"\-+.!=<>/\\@#$%&~|?:^"  # signs of code, as a class of an expression
+_RUN = r"\-+.!=<>/\\@#$%&~|?:^"  # code signs, for a character class
 _SIGNS = re.compile(rf"(?<![\w*_{_RUN}])([{_RUN}]{{1,10}})(\w+|(?=[\s`'\"),;]|$))")
 _OF_MARKDOWN = "-|:#."  # headings, lists, tables, fences
 _COMPOUND = re.compile(r"(?<![\w-])([^\W\d_]+)-([^\W\d_]+)(?![\w-])")
@@ -53,7 +51,7 @@ _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "
 
 
 def find_words(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case, then words with a hyphen as one, then its signs of code."""
+    """Return the words of a text in lower case, then hyphenated ones as one, then code signs."""
     return _letters_in(text) + [one + other for one, other in find_compounds(text)] + _signs_in(text)
 
 
@@ -86,7 +84,7 @@ def _with_held_points(text: str) -> str:
 
 
 def _with_parts(word: str) -> list[str]:
-    """Return a word, and after a number with points its parts: 2.8, 2, 8."""
+    """Return a word, and the parts of a number with points: 2.8, 2, 8."""
     return [word.replace(_HELD, "."), *word.split(_HELD)] if _HELD in word else [word]
 
 
@@ -97,7 +95,7 @@ def _without_typeset(text: str) -> str:
 
 
 def _without_contractions(text: str) -> str:
-    """Return a text without matches of `_CONTRACTION`, searched for at apostrophes alone, to be quick."""
+    """Remove matches of `_CONTRACTION`, searched only at apostrophes for speed."""
     parts, at = [], 0
     for mark in (_APOSTROPHE if text.isascii() else _TYPESET_APOSTROPHE).finditer(text):
         contraction = _CONTRACTION.match(text, max(at, mark.start() - 1)) or _CONTRACTION.match(text, mark.start())
@@ -122,12 +120,12 @@ def _count_pairs(run: str) -> int:
 
 
 def is_paired(sign: str) -> bool:
-    """Return True for a sign of a script that is cut into pairs."""
+    """Return True if a sign's script is cut into pairs."""
     return _compiled(_PAIRED).match(sign) is not None
 
 
 def count_words(text: str) -> int:
-    """Return the number of words between blanks, or of pairs of signs in scripts without blanks."""
+    """Count words between blanks, or pairs in scripts without blanks."""
     count = len(text.split())
     if text.isascii() or not _compiled(_PAIRED).search(text):
         return count
@@ -137,7 +135,7 @@ def count_words(text: str) -> int:
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents."""
+    """Fold case and accents."""
     lower = text.lower()
     if lower.isascii():
         return lower
@@ -146,7 +144,7 @@ def fold(text: str) -> str:
 
 
 class WordCache(dict[str, Value]):
-    """Cache of a function's results by word; `map(cache.__getitem__, words)` is the quickest way to look up many."""
+    """Cache of a function by word; `map(cache.__getitem__, words)` is the fastest bulk lookup."""
 
     def __init__(self, find: Callable[[str], Value]) -> None:
         self._find = find

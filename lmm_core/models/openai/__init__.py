@@ -1,5 +1,4 @@
-"""The OpenAI protocol: clients, requests and completions of chat models.
+"""The OpenAI protocol: clients, requests and completions.
 
-May import `errors`, `logging` and the other modules of `models`. The `openai` package itself
-is imported when the first client is opened.
+May import `errors`, `logging` and the rest of `models`. `openai` is imported with the first client.
 """

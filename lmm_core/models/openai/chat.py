@@ -1,4 +1,4 @@
-"""Chat models on servers that speak the OpenAI protocol (OpenAI, Ollama, vLLM, llama.cpp, Mistral, …)."""
+"""Chat over the OpenAI protocol (OpenAI, Ollama, vLLM, llama.cpp, Mistral, …)."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
 
 class OpenAIChat:
-    """A chat model on a server, with at most `limits.max_concurrency` requests at once.
+    """A remote chat model, with at most `limits.max_concurrency` parallel requests.
 
-    name: `source/model`; usage: the cost so far; stopped: the error after which nothing more is asked, or None;
-    warn: called if a configured parameter cannot be sent. Raise ModelError if a key is needed and not set."""
+    Raise ModelError if a required key is not set. name: `source/model`; usage: cost so far; stopped: the error that
+    ended
+    requests, or None; warn: called for a parameter that cannot be sent."""
 
     def __init__(
         self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,
@@ -59,8 +60,7 @@ class OpenAIChat:
     async def reply(self, request: Request, show: Show | None = None) -> Reply:
         """Return the reply to a request. Raise ModelError.
 
-        show: called with each part as it arrives. The client retries after time-outs, 429 and 5xx, with increasing
-        waits."""
+        The client retries with backoff after time-outs, 429 and 5xx. show: called with each part on arrival."""
         self._slots = self._slots or asyncio.Semaphore(self._limits.max_concurrency)
         async with self._slots:
             if self.stopped:
@@ -72,7 +72,7 @@ class OpenAIChat:
                 raise
 
     async def _complete(self, request: Request, show: Show | None, limited: bool = True) -> Reply:
-        """Return the reply to a request, sent again without what the server refuses."""
+        """Return the reply, retrying without refused parameters."""
         import openai
 
         body = self._body(request, self._schemas, limited)
@@ -84,17 +84,17 @@ class OpenAIChat:
                 return await self._complete(request, show, limited and again)
             if is_too_long(error):
                 raise self._explain(error) from None
-            if request.tools and "tool" in message_in(error):  # the model, or its server, calls none
+            if request.tools and "tool" in message_in(error):  # model or server without tool calls
                 return await self._complete(replace(request, tools=()), show, limited)
-            if show:  # the server may not be able to stream
+            if show:  # the server may not stream
                 return await self._complete(request, None, limited)
-            if request.tools:  # or to call tools
+            if request.tools:  # or call tools
                 return await self._complete(replace(request, tools=()), None, limited)
             if not (request.schema and self._schemas):
                 raise self._explain(error) from None
         except openai.APIError as error:
             raise self._explain(error) from None
-        try:  # the server may not support schemas; the prompt asks for JSON in words, too
+        try:  # the server may not support schemas; the prompt requests JSON, too
             reply = await self._send(request, self._body(request, False, limited), show)
         except openai.APIError as error:
             raise self._explain(error) from None
@@ -119,7 +119,7 @@ class OpenAIChat:
         except CutOffError as error:  # stopped by the viewer, but paid for
             self._count(Reply("", count_tokens(request.text), count_tokens(error.text)))
             raise
-        except (ValueError, RecursionError) as error:  # the body is not JSON
+        except (ValueError, RecursionError) as error:  # not JSON
             raise ModelError(
                 f"{self.name}: the reply does not follow the OpenAI protocol ({type(error).__name__})"
             ) from None
@@ -133,7 +133,7 @@ class OpenAIChat:
         return await self._complete(request, show)
 
     def _needs_room(self, completion: Any, request: Request) -> bool:
-        """Return True if the model spent its tokens on thoughts, and more could help."""
+        """Return True if thoughts used up the tokens, and more could help."""
         return not request.sampling.max_tokens and not self._parameters.thinks and _thought_in(completion)
 
     def _body(self, request: Request, with_schema: bool, limited: bool) -> dict[str, Any]:
@@ -145,9 +145,7 @@ class OpenAIChat:
         return body | ({"tools": request.tools} if request.tools else {})
 
     def _read(self, completion: Any, request: Request) -> Reply:
-        """Return the reply in a completion; servers may omit any part.
-
-        Its tokens are counted even if the reply is useless."""
+        """Return the reply in a completion, of which servers may omit any part. Useless replies count tokens, too."""
         choice = first_item(value_at(completion, "choices"))
         message = value_at(choice, "message")
         if message is None:
@@ -183,7 +181,7 @@ class OpenAIChat:
             raise ModelError(f"{self.name}: the reply was cut short ({ended})")
 
     async def close(self) -> None:
-        """Close connections, and drop what belongs to the running event loop."""
+        """Close connections and drop state of the running event loop."""
         client, self._client, self._slots = self._client, None, None
         if client:
             await client.close()
@@ -198,7 +196,7 @@ class OpenAIChat:
 
 
 def _thought_in(completion: Any) -> bool:
-    """Return True if a completion shows that the model thought before it answered."""
+    """Return True if a completion contains thoughts."""
     message = value_at(first_item(value_at(completion, "choices")), "message")
     details = value_at(value_at(completion, "usage"), "completion_tokens_details")
     thoughts = any(value_at(message, key) for key in THOUGHT_KEYS) or number_in(details, "reasoning_tokens")
@@ -206,14 +204,14 @@ def _thought_in(completion: Any) -> bool:
 
 
 def _beside(completion: Any, reply: Reply) -> str:
-    """Return what an empty reply has instead of a text."""
+    """Describe the content of a reply without text."""
     if reply.calls:
         return " but called a tool, of which it has none"
     return ": it sent nothing but its thoughts" if _thought_in(completion) else ""
 
 
 def _mend(error: APIError) -> str:
-    """Return what the user can do about an error, or ""."""
+    """Return the user's remedy for an error, or ""."""
     import openai
 
     if isinstance(error, openai.APITimeoutError):

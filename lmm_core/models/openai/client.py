@@ -1,4 +1,4 @@
-"""Clients of the OpenAI protocol: opening, checks of requests, errors as sentences without the key."""
+"""Open OpenAI clients, check their requests, and explain errors without the key."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..sources import ModelSource, RequestLimits
 if TYPE_CHECKING:
     from openai import APIError, AsyncOpenAI
 
-# The only headers that a server other than OpenAI's gets.
+# The only headers for servers other than OpenAI's
 HEADERS = frozenset({
     "accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"
 })  # fmt: skip
-# Messages about a request that exceeds the model's context
+# Messages about an exceeded context
 _TOO_LONG = re.compile(
     "exceed_context_size|context_length_exceeded|context (length|size|window)|prompt is too long|too large for model"
 )
@@ -28,7 +28,7 @@ NO_CHAT_MODEL = "use --model extractive/default, which needs no key and no netwo
 
 
 def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MODEL) -> str:
-    """Return the key of a source, "" if it needs none. Raise ModelError if it is missing or malformed.
+    """Return a source's key, "" if not needed. Raise ModelError if missing or malformed.
 
     instead: what works without a key."""
     key = source.key()
@@ -47,15 +47,14 @@ def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MOD
 
 
 def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOpenAI:
-    """Return a client that sends to the host of a source and to no other.
-
-    Raise ModelError if the source's address is not a server's, or the environment names a proxy that cannot be used."""
+    """Return a client that sends to a source's host only. Raise ModelError for an invalid address or an unusable
+    proxy."""
     from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
     if not is_address(source.base_url):
         raise ModelError(f"{source.name}: {source.base_url} is not the address of a server (http://…)", stop=True)
     with usable_environment(partial(ModelError, stop=True)):
-        # What stays on this machine does not go through a proxy.
+        # Local requests bypass proxies.
         http = DefaultAsyncHttpxClient(trust_env=not source.local)
     client = AsyncOpenAI(
         api_key=key or "none",
@@ -69,15 +68,15 @@ def open_client(source: ModelSource, key: str, limits: RequestLimits) -> AsyncOp
 
 
 def _server(url: Any) -> tuple[str, str, int | None]:
-    """Return the part of a URL that decides where a request goes."""
+    """Return the part of a URL that decides the destination."""
     return url.scheme, url.host, url.port
 
 
 async def _check_request(source: ModelSource, key: str, home: tuple[str, str, int | None], request: Any) -> None:
     """Check a request before it is sent.
 
-    A redirect may not lead to another server. Headers from OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like go to
-    OpenAI's source only, as named by the person."""
+    Redirects may not lead to another server. Headers from OPENAI_ORG_ID, OPENAI_CUSTOM_HEADERS and the like reach only
+    OpenAI's own source."""
     if _server(request.url) != home:
         there = f"{request.url.scheme}://{request.url.netloc.decode('ascii')}"
         raise ModelError(
@@ -94,13 +93,13 @@ async def _check_request(source: ModelSource, key: str, home: tuple[str, str, in
 def explain(
     error: APIError, name: str, source: ModelSource, key: str, timeout: float, answered: bool
 ) -> ModelError:  # fmt: skip
-    """Return an error of the client as a sentence, without the key.
+    """Explain a client error in a sentence without the key.
 
     answered: the server has answered before; otherwise an unreachable one stops the run."""
     import openai
 
     address = shown_address(source.base_url)
-    if isinstance(error.__cause__, ModelError):  # from `_check_request`; some versions of the client wrap it
+    if isinstance(error.__cause__, ModelError):  # from `_check_request`; some client versions wrap it
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):
         return ModelError(f"{name}: the server has not answered within {timeout:g} s")
@@ -123,19 +122,18 @@ def explain(
 
 
 def is_too_long(error: APIError) -> bool:
-    """Return True if a server says that a request exceeds the model's context."""
+    """Return True if a request exceeds the model's context."""
     kinds = f"{error.type} {error.code} {message_in(error)}"
     return getattr(error, "status_code", 0) in (400, 413, 422) and _TOO_LONG.search(kinds) is not None
 
 
 def message_in(error: Any) -> str:
-    """Return a server's message in an error."""
     return sentence_in(error.body) or str(error.message)
 
 
 def sentence_in(error: Any) -> str:
-    """Return the message in an error: a text, or in nested objects or lists, as servers write it."""
-    for _ in range(4):  # objects in one another
+    """Return an error's message: a text, or in nested objects or lists."""
+    for _ in range(4):  # nesting
         if isinstance(error, list):
             error = error[0] if error else None
         elif isinstance(error, dict):
@@ -144,6 +142,6 @@ def sentence_in(error: Any) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """Return a text on one line of at most 300 characters, with the key removed."""
+    """Return a text of at most 300 characters on one line, with the key removed."""
     line = " ".join((text.replace(key, "(key)") if key else text).split())
     return line if len(line) <= 300 else line[:299] + "…"

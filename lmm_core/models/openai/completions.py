@@ -1,4 +1,4 @@
-"""Requests and completions of the OpenAI protocol as JSON. Servers leave out various parts, so nothing is assumed."""
+"""Build and read JSON of the OpenAI protocol, of which servers omit various parts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
     from ..replies import UnwrappedStream
 
-# The client's `post` with plain JSON: `chat.completions` checks request and reply in full, a third of a call's
-# processor time
+# Plain `post`: `chat.completions` validates in full, a third of a call's processor time
 PATH = "/chat/completions"
-THOUGHT_KEYS = ("reasoning_content", "reasoning")  # where servers put what a model thinks before it answers
-_THOUGHT_PARTS = ("thinking", "reasoning")  # and their types where a message's content has parts
+THOUGHT_KEYS = ("reasoning_content", "reasoning")  # keys of thoughts
+_THOUGHT_PARTS = ("thinking", "reasoning")  # types of content parts
 
 
 def value_at(value: Any, key: str) -> Any:
-    """Return the value of a key; None if it is missing or the value is no object."""
+    """Return a key's value; None if missing or no object."""
     return value.get(key) if isinstance(value, dict) else None
 
 
@@ -34,10 +33,9 @@ def first_item(value: Any) -> Any:
 async def stream_completion(
     client: AsyncOpenAI, body: dict[str, Any], shown: UnwrappedStream, name: str
 ) -> dict[str, Any] | None:
-    """Return a completion joined from its parts, showing the text as it arrives.
+    """Return a completion joined from its parts, shown on arrival; None if the server does not stream or end properly.
 
-    Return None if the server does not stream, or marks no last part. Raise ModelError if the connection breaks off,
-    APITimeoutError if nothing comes in time; a CutOffError of the viewer ends the stream."""
+    Raise ModelError if the connection breaks, APITimeoutError on a timeout; a viewer's CutOffError ends the stream."""
     texts: list[str] = []
     thoughts: list[str] = []
     refusals: list[str] = []
@@ -59,7 +57,7 @@ async def stream_completion(
             shown.finish()
     except _transport_errors() as error:
         raise _stream_error(error, stream, name, any(texts)) from None
-    except CutOffError:  # by the viewer: the server need not go on
+    except CutOffError:  # by the viewer: stop the server
         await stream.close()
         raise
     called = [calls[at] for at in sorted(calls)]
@@ -76,10 +74,10 @@ async def _open_stream(client: AsyncOpenAI, body: dict[str, Any]) -> AsyncStream
 
 
 def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begun: bool) -> Exception:
-    """Return the error of a stream that ended early. begun: some of its text has come."""
+    """Return the error of a broken stream. begun: some text has arrived."""
     from openai import APITimeoutError
 
-    late = "Timeout" in type(error).__name__  # the client's own error, or one of the library below it
+    late = "Timeout" in type(error).__name__  # of the client, or a library below it
     if late and not begun:
         return APITimeoutError(request=stream.response.request)
     why = "nothing more of the answer came in time" if late else "the connection broke off in the middle of the answer"
@@ -87,7 +85,7 @@ def _stream_error(error: Exception, stream: AsyncStream[object], name: str, begu
 
 
 def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
-    """Add parts of tool calls to the calls so far, by their numbers."""
+    """Merge partial tool calls by number."""
     parts = value_at(delta, "tool_calls")
     for number, part in enumerate(parts if isinstance(parts, list) else []):
         at, function = value_at(part, "index"), value_at(part, "function")
@@ -98,7 +96,7 @@ def _gather_calls(calls: dict[int, dict[str, Any]], delta: Any) -> None:
 
 
 def calls_in(message: Any) -> tuple[ToolCall, ...]:
-    """Return the tool calls of a message; some servers give no ids."""
+    """Return a message's tool calls; some servers give no ids."""
     parts = value_at(message, "tool_calls")
     calls = []
     for number, call in enumerate(parts if isinstance(parts, list) else []):
@@ -109,7 +107,7 @@ def calls_in(message: Any) -> tuple[ToolCall, ...]:
 
 
 def message_data(message: ChatMessage) -> dict[str, Any]:
-    """Return a message as the protocol writes it."""
+    """Return a message in the protocol's form."""
     data: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
         data["tool_calls"] = [
@@ -122,20 +120,20 @@ def message_data(message: ChatMessage) -> dict[str, Any]:
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of a broken stream, from the client and from httpx (httpx2 since its version 3)."""
+    """Return the stream errors of the client and httpx (httpx2 since its version 3)."""
     from openai import APIConnectionError
 
     return (APIConnectionError, *(sys.modules[name].HTTPError for name in ("httpx", "httpx2") if name in sys.modules))
 
 
 def no_choices(completion: Any) -> str:
-    """Return why a completion holds no reply; some servers send errors in this form."""
+    """Explain a completion without a reply; some servers report errors this way."""
     message = sentence_in(completion) if isinstance(completion, dict) else ""
     return message or "the reply does not follow the OpenAI protocol (no choices)"
 
 
 def text_in(content: Any) -> str:
-    """Return the text of a message's content, which reasoning models may send in parts."""
+    """Return the text of a message's content, perhaps in parts."""
     if isinstance(content, list):
         texts = [value_at(part, "text") for part in content if value_at(part, "type") not in _THOUGHT_PARTS]
         return "".join(text for text in texts if isinstance(text, str))
@@ -143,6 +141,6 @@ def text_in(content: Any) -> str:
 
 
 def number_in(used: Any, key: str) -> int:
-    """Return a number of tokens from a report of usage, or 0."""
+    """Return a number of tokens from a usage report, or 0."""
     value = value_at(used, key) if isinstance(used, dict) else getattr(used, key, None)
     return value if isinstance(value, int) else 0

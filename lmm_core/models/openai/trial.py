@@ -1,4 +1,4 @@
-"""Ask a model once, for one token or one vector, to see whether it works."""
+"""Try a model with one token or vector."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from ..names import ModelName
 from ..sources import ModelSource, RequestLimits, Sampling
 from .chat import OpenAIChat
 
-# Models that think first say this when one token is too little, which is an answer
+# Of models that think first: a valid answer
 _CUT_OFF = "output limit was reached"
 _REQUEST = Request((ChatMessage("user", "Say: yes"),), sampling=Sampling(max_tokens=1))
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of asking once. said: a sentence without the key."""
+    """The outcome of a trial. said: a sentence without the key."""
 
     answered: bool
     said: str
 
 
 async def try_model(name: ModelName, source: ModelSource, limits: RequestLimits, embeds: bool = False) -> Trial:
-    """Ask a model for one token, or an embedding model for one vector, without retries."""
+    """Request one token, or one vector of an embedding model, without retries."""
     limits, began = replace(limits, max_retries=0), time.monotonic()
     try:
         await (_embed if embeds else _complete)(name, source, limits)
     except CutOffError:
-        pass  # it has answered, with the one token
+        pass  # answered with the one token
     except ModelError as error:
         if _CUT_OFF not in str(error):
             return Trial(False, str(error))

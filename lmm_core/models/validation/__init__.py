@@ -1,6 +1,5 @@
-"""Validation of replies: what a model says is checked before it is written or shown.
+"""Validate replies before they are written or shown.
 
-May import `errors`, `logging` and the other modules of `models`. It asks for what the schema says, no
-blanks, labels, repetitions nor echoes of the prompt. Where it is unsure, it lets a reply pass: a good
-one that is refused cannot be got back.
+May import `errors`, `logging` and the rest of `models`. Checks the schema, blanks, labels, repetitions and echoes of
+the prompt. In doubt a reply passes: a good one that is refused is lost.
 """

@@ -1,4 +1,4 @@
-"""Read and check replies with a section's annotations."""
+"""Validate replies with a section's annotations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .faults import MARKS, TAGS, echoes_instructions, repeated_in
 
 MOST_QUESTIONS = 12
 MOST_IN_QUESTION, MOST_IN_SUMMARY = 600, 2_500  # characters
-_ECHO = 8  # words of our instructions, one after the other, that no short text has by chance
+_ECHO = 8  # consecutive words of our instructions that no short text has by chance
 _LABEL = re.compile(r"\W{0,4}(?:question|q|summary)\s*\d{0,3}\s*[*_]{0,2}[.:)][*_]{0,2}\s+(?=\S)", re.I)
 _NUMBER = re.compile(r"\(?\d{1,3}[.):]\s+(?=\D)")
 _ASKS = re.compile("[?？؟⁇‽⸮՞፧]|[;\u037e]\\s*\\Z")  # the semicolon asks in Greek
-_LEAST = 4  # words of a summary, and of a task, which has no question mark ("Explain why residuals scatter.")
+_LEAST = 4  # words of a summary, and of a task without question mark ("Explain why residuals scatter.")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 
 
@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 class CheckedReply:
     """A checked reply: the good parts of the wanted keys.
 
-    said: the reply; refused: the fault of each key without a good part; remarks: on parts left out."""
+    said: the reply; refused: faults by key without a good part; remarks: on omitted parts."""
 
     said: str
     questions: list[str] = field(default_factory=list)
@@ -38,7 +38,6 @@ class CheckedReply:
 
 
 def check_reply(text: str, section: AnnotatorSection, wanted: Sequence[str]) -> CheckedReply:
-    """Return the checked parts of a reply."""
     checked = CheckedReply(text)
     try:
         values = {key.lower().strip(): value for key, value in find_object(text).items()}
@@ -90,13 +89,13 @@ def _check_summary(value: Any, section: AnnotatorSection, checked: CheckedReply)
 
 
 def without_labels(texts: Sequence[str]) -> list[str]:
-    """Return texts without labels (`Question 2:`), or without numbers (`1.`) if each has one."""
+    """Remove labels (`Question 2:`), or numbers (`1.`) if all texts have one."""
     pattern = _NUMBER if len(texts) > 1 and all(map(_NUMBER.match, texts)) else _LABEL
     return [pattern.sub("", text, count=1) if pattern.match(text) else text for text in texts]
 
 
 def _question_fault(question: str, source: str) -> str:
-    """Return the fault of a question, or "". source: the section."""
+    """Return a question's fault, or "". source: the section."""
     lettered = sum(not word.isdigit() for word in find_words(question))
     if lettered < (2 if _ASKS.search(question) else _LEAST):
         return "is not a question"
@@ -111,7 +110,7 @@ def _summary_fault(summary: str, source: str) -> str:
 
 
 def _fault(text: str, source: str, most: int) -> str:
-    """Return why a text is no annotation, or "". source: the section; marks in it may be its subject."""
+    """Return an annotation's fault, or "". source: the section, whose subject may be marks."""
     if len(text) > most:
         return f"has {len(text):,} characters"
     if mark := next((match[0] for match in MARKS.finditer(text) if match[0] not in source), ""):

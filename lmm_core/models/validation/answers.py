@@ -10,14 +10,12 @@ from ..chat import Request, Show
 from .faults import MARKS, TAGS, echoes_instructions, repeated_in, repetition_fault
 
 _ECHO = 12  # consecutive words of our instructions that no answer has by chance
-_STEP = 200  # characters, and a quarter of its length, after which an answer is checked again
+_STEP = 200  # characters, and a quarter of the length, between checks
 _CODE_AND_TABLES = re.compile(r"^(`{3,}|~{3,}).*?(?:^\1|\Z)|`[^`\n]*`?|^(?: {4}|\t|\|)[^\n]*", re.M | re.S)
 
 
 class AnswerWatch:
-    """Watches the answer to a request while it arrives.
-
-    tags: False for replies that may be enclosed in the prompt's tags."""
+    """Watches an answer on arrival. tags: False if the prompt's tags may enclose it."""
 
     def __init__(self, request: Request, tags: bool = True) -> None:
         self._shown = "\n".join(message.content for message in request.messages if message.role != "system")
@@ -26,7 +24,7 @@ class AnswerWatch:
         self._next = _STEP
 
     def around(self, show: Show | None) -> Callable[[str], None] | None:
-        """Return a function that shows parts of the answer and raises CutOffError when it goes wrong."""
+        """Wrap `show`, raising CutOffError when the answer goes wrong."""
         if show is None:
             return None
 
@@ -55,6 +53,5 @@ class AnswerWatch:
         return "it repeats what the model was told to do" if echoes_instructions(prose, _ECHO) else ""
 
     def _is_known(self, tag: str) -> bool:
-        """Return True if a tag is in the texts shown to the model, not only around them; `<text>` encloses texts
-        that are not escaped."""
+        """Return True if a tag occurs in the texts shown, not only around them; `<text>` encloses unescaped texts."""
         return tag.replace("<", "<\\", 1) in self._shown or ("text" in tag and self._shown.count(tag) > 1)

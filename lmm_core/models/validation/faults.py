@@ -1,4 +1,4 @@
-"""Faults of a model's text: parts of the prompt, marks of chat templates, and repetitions."""
+"""Find faults in a model's text: prompt parts, chat template marks and repetitions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from ..languages.words import PAIRED, find_words
 from ..prompts import instructions
 from ..replies import one_line
 
-# Marks between a chat's messages. A model writes them as text if the server uses a wrong template, or if the model
-# is not made for chats.
+# Marks between a chat's messages, written by models with a wrong template or not made for chats
 MARKS = re.compile(
     r"<\|[a-z_ ]{2,30}\|>|<\uff5c[^<>\n]{2,40}\uff5c>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|</?s>(?=\s|\Z)"
 )
-# The tags as our prompts write them, at the beginning of a line.
+# Our prompts' tags, at the beginning of a line
 TAGS = re.compile(
     r"^[ \t]{0,3}(?:</?(?:notes|outline|earlier|question|text|subsections|document|teacher)>|</(?:source|passage)>"
     r"|<(?:source|passage) n=)",
@@ -41,20 +40,18 @@ def _runs(text: str, length: int) -> set[tuple[str, ...]]:
 # Repetitions
 
 _WORD = re.compile(rf"[{PAIRED}]|[^\W_]+")
-_START = 4  # words by which a repetition is found
-_COPIES = 4  # times that the same words follow each other before it is a loop
-_LEAST = 24  # words in these copies, numbers aside
+_START = 4  # words of a first match
+_COPIES = 4  # consecutive copies that make a loop
+_LEAST = 24  # words in the copies, without numbers
 _SHOWN = 60  # characters of a repetition in a message
 
 
 def repeated_in(text: str, known: str = "") -> str:
-    """Return the words that a text repeats over and over, or "".
-
-    known: the request, whose own repetitions do not count."""
+    """Return words repeated over and over, or "". known: the request, whose repetitions do not count."""
     words = _words(text)
-    last: dict[tuple[str, ...], int] = {}  # where the words before a place stood last
+    last: dict[tuple[str, ...], int] = {}  # last position of the words before a place
     lettered = [0, *accumulate(not word.isdigit() for word in words)]  # words before a place, without numbers
-    period = run = 0  # the words from there on, and how many have followed each other as there
+    period = run = 0  # distance to the earlier copy, and length of the match
     for at, word in enumerate(words):
         start = tuple(words[max(at - _START + 1, 0) : at + 1])
         if period and words[at - period] == word:
@@ -76,5 +73,4 @@ def _words(text: str) -> list[str]:
 
 
 def repetition_fault(repeated: str) -> str:
-    """Return the fault of an answer that repeats some words."""
     return f"it repeats itself: “{one_line(repeated)[:_SHOWN]}…”"
