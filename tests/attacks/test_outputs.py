@@ -139,7 +139,7 @@ def test_there_is_a_folder_to_write_into(command, ending):
     if command.startswith("asked -o"):
         run("index notes.md")
     if not command.startswith("knit"):
-        refused(command.format(f"none/out{ending}"), "there is no folder none")
+        refused(command.format(f"none/out{ending}"), "the folder none does not exist")
 
 
 @TRIED

@@ -262,7 +262,7 @@ def test_a_run_without_a_model_says_so_and_what_it_left_out(monkeypatch):
     done = lmm("lmm rag notes.md")
     assert done.stderr == (
         "annotated: notes.md\n"
-        "1 of 1 files annotated by extractive/default; no model was asked: set OPENAI_API_KEY or see docs/models.md\n"
+        "1 of 1 files annotated by extractive/default; no model was asked: set OPENAI_API_KEY, or name a model in config.toml\n"
         "2 of 5 sections: nothing written without a model\n"
     )
     once = text("notes.md")

@@ -233,9 +233,9 @@ def test_recover_leaves_alone_what_is_whole():
     torn(AFTER.encode())
     done = run("lmm recover notes.md")
     assert done.returncode == 0
-    assert b"is whole" in done.stderr
+    assert b"is complete" in done.stderr
     write("plain.md", BEFORE)
-    assert b"nothing is known" in run("lmm recover plain.md").stderr
+    assert b"there is nothing to recover" in run("lmm recover plain.md").stderr
 
 
 def test_recover_writes_nothing_over_an_edit():

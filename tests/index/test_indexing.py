@@ -216,7 +216,7 @@ def test_an_index_below_is_searched_where_there_is_none_here():
     assert "one/notes.md:7-7" in printed
     counts("two")
     _, told = lmm("search one", status=2)
-    assert "several below (one, two)" in told
+    assert "several folders below: one, two" in told
 
 
 # Annotations

@@ -673,7 +673,7 @@ def test_no_documents_are_an_error(output):
     write("site/notes.md", NOTES)
     done = run(f"lmm leak-check {output}")
     assert done.returncode == 2
-    assert "no documents outside of it" in done.stderr.decode()
+    assert "no documents were found outside it" in done.stderr.decode()
 
 
 def test_nothing_to_look_into_is_an_error():

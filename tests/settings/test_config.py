@@ -514,7 +514,7 @@ def test_a_default_file_is_written_once():
     file = write_default(Path())
     assert file.read_text(encoding="utf-8") == default_text()
     file.write_text("spelling = 'native'\n")
-    with pytest.raises(OutputError, match=r"config\.toml: exists already"):
+    with pytest.raises(OutputError, match=r"config\.toml: already exists"):
         write_default(Path())
     assert file.read_text() == "spelling = 'native'\n"
 

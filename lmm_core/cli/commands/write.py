@@ -147,7 +147,8 @@ def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, 
     except ModelError as error:
         raise click.UsageError(str(error)) from None
     if not as_json and any(plan.requests for plan in plans.values()) and _asks_nobody(plans.values()):
-        say("Nothing would be asked, because no model is configured: set OPENAI_API_KEY, or see docs/models.md.")
+        advice = "set OPENAI_API_KEY, or name a model in config.toml"
+        say(f"Nothing would be asked, because no model is configured: {advice}.")
     elif as_json:
         print_json([row for path, plan in plans.items() for row in _plan_as_rows(path, plan)])
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...logging import counted
 from ...models.sources import STAND_IN_NAME
 
-NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY or see docs/models.md"
+NO_MODEL_ASKED = "no model was asked: set OPENAI_API_KEY, or name a model in config.toml"
 
 
 @dataclass
