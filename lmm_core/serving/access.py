@@ -1,4 +1,4 @@
-"""Limit who may ask, how much, and from where: host names, sites, tokens, a rate."""
+"""Check requests by host, origin, token and rate."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ from ..settings.tables import ServeOptions
 from .log import REQUESTS, Log
 from .tokens import TokenFile
 
-DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # what a request counts, in questions: an answer; without a model; a file
-ANSWERS = ("/ask", "/judge")  # that cost a whole question, if they are let in or not
-OPEN = ("/about",)  # paths that need no token
-SITE = "/site"  # the path of the course's site, of which the log names no page
-PASSWORD = 'Basic realm="Access token", charset="UTF-8"'  # has a browser ask for it
+DEAR, CHEAP, CHEAPEST = 1.0, 0.1, 0.02  # cost in questions: an answer, a search without a model, a file
+ANSWERS = ("/ask", "/judge")  # paths that cost a whole question even when refused
+OPEN = ("/about",)  # need no token
+SITE = "/site"  # path of the course's site, whose pages the log does not name
+PASSWORD = 'Basic realm="Access token", charset="UTF-8"'  # makes browsers prompt for it
 POLICY = "default-src 'self'; img-src 'self' blob:; base-uri 'none'; form-action 'self'; object-src 'none'"
-ELSEWHERE = ("cross-site", "same-site")  # what a browser says about a request caused by another site
-METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # methods that the log may name
+ELSEWHERE = ("cross-site", "same-site")  # Sec-Fetch-Site of requests from other sites
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})  # names allowed in the log
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ADDRESSES = 10_000  # that are counted: about 2 MB
+ADDRESSES = 10_000  # tracked, in about 2 MB
 MINUTE = 60.0
 NO_TOKEN = "This server needs an access token."
 UNKNOWN = "Who may ask cannot be checked just now. Tell your teacher."
 
 
 def refusal(status: int, error: str, wait: float = 0.0, challenge: str = "") -> Response:
-    """Return an error response. wait: seconds before asking again"""
+    """Return an error response. wait: seconds until a retry."""
     headers = {"Retry-After": str(math.ceil(wait))} if wait else {}
     return JSONResponse({"error": error}, status, headers | ({"WWW-Authenticate": challenge} if challenge else {}))
 
 
 class Rates:
-    """A token bucket for each address, which holds the questions of a minute and refills evenly.
+    """Token buckets by address, each refilled evenly up to a minute's questions.
 
-    rate: questions a minute"""
+    rate: questions per minute"""
 
     def __init__(self, rate: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate, self.clock = rate, clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, who: str, cost: float = DEAR) -> float:
-        """Take from a bucket. Return 0, or the seconds to wait if it holds too little."""
+        """Take from a bucket. Return 0, or the seconds to wait if it is short."""
         key, now = network_of(who), self.clock()
         left, then = self._buckets.pop(key, (float(self.rate), now))
         left = min(float(self.rate), left + (now - then) * self.rate / MINUTE)
@@ -65,7 +65,7 @@ class Rates:
 
 
 def network_of(address: str) -> str:
-    """Return the address that counts as one client: for IPv6, the /64 of a line."""
+    """Return the network that counts as one client: the /64 for IPv6."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -74,13 +74,11 @@ def network_of(address: str) -> str:
 
 
 class Guard:
-    """Middleware that checks who may ask, adds security headers, and logs requests without personal data.
+    """Middleware that checks access, adds security headers, and logs requests without personal data.
 
-    host: where the server listens
-    token: one for all, "" for none
-    tokens: of courses and groups
-    free: paths that need no token
-    paths: all paths that the log may name"""
+    host: listening address
+    token: shared token, "" for none; tokens: of courses and groups
+    free: paths without token; paths: names allowed in the log"""
 
     def __init__(
         self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, free: Collection[str],
@@ -111,7 +109,7 @@ class Guard:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in self.headers.items():
-                    headers.setdefault(name, value)  # a page may have a stricter policy of its own
+                    headers.setdefault(name, value)  # a page may set a stricter policy
             await send(message)
 
         try:
@@ -127,7 +125,7 @@ class Guard:
             self.log(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {kind} {took} ms", kind, REQUESTS)
 
     def _stranger(self, headers: Headers, scope: Scope) -> Response | None:
-        """Refuse requests to names that are not the server's (DNS rebinding), and those of other sites' pages."""
+        """Refuse foreign host names (DNS rebinding) and requests from other sites."""
         host, origin = headers.get("host", ""), headers.get("origin")
         try:
             name = urlsplit(f"//{host}").hostname or ""
@@ -145,7 +143,7 @@ class Guard:
         return None
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Refuse clients that may not ask, or ask too often."""
+        """Refuse invalid tokens and excessive rates."""
         path, client = scope["path"], scope.get("client")
         address, given = client[0] if client else "", _given_token(scope)
         try:
@@ -153,7 +151,7 @@ class Guard:
         except TokenError as error:
             self.log(f"the tokens: {error}")
             return None if path in OPEN else refusal(503, UNKNOWN)
-        is_try = name is None and given and path not in OPEN  # a wrong token counts as a question
+        is_try = name is None and given and path not in OPEN  # a wrong token costs a question
         cost = DEAR if path in ANSWERS or is_try else CHEAPEST if _is_site(scope) else CHEAP
         if wait := self.rates.take(f"token {name} {network_of(address)}" if name else address, cost):
             return refusal(429, "Too many questions at once.", wait)
@@ -162,7 +160,7 @@ class Guard:
         return None
 
     def _token_name(self, given: bytes) -> str | None:
-        """Return a token's name, "" for that of all or if none is needed, None for a wrong one."""
+        """Return a token's name, "" for the shared one or if none is required, None for an invalid one."""
         tokens = self.tokens.read()
         if tokens is None and not self.token:
             return ""
@@ -172,7 +170,7 @@ class Guard:
 
 
 def needs_token(token: str, tokens: TokenFile) -> bool:
-    """Return True if readers have to send a token."""
+    """Return True if readers need a token."""
     try:
         return bool(token) or tokens.read() is not None
     except TokenError:
@@ -187,7 +185,7 @@ def _is_address(name: str) -> bool:
 
 
 def _given_token(scope: Scope) -> bytes:
-    """Return the bearer token or password in the header `Authorization`, b"" for none."""
+    """Return the bearer token or password of the header `Authorization`, b"" for none."""
     given: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
     if scheme.lower() == b"bearer":
@@ -205,6 +203,6 @@ def _is_site(scope: Scope) -> bool:
 
 
 def _opens_page(scope: Scope, headers: Headers) -> bool:
-    """Return True if a reader follows another site's link to a page of the course."""
+    """Return True for navigation from another site to a page of the course."""
     navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
     return navigates and scope["method"] == "GET" and _is_site(scope)

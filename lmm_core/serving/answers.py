@@ -1,4 +1,4 @@
-"""Answers as events: the passages found, and the model's words as they come."""
+"""Answer questions as a stream of events."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from .log import Log
 from .questions import Question
 from .recorder import Judgement, RecordedAnswer, Recorder, outcome_of
 
-WAIT = 10.0  # seconds to wait for an index that another process has (`lmm index` writes to it)
+WAIT = 10.0  # seconds to wait for an index locked by another process (`lmm index`)
 AGAIN = 0.2  # seconds between attempts
-RETRY = 5.0  # seconds after which a reader may try again
+RETRY = 5.0  # seconds, in the header Retry-After
 SHOWN = 1_200  # characters of a source's text
 MOST_HITS = 20
 NO_MODEL = "The model cannot be asked just now. Try again later."
@@ -48,19 +48,17 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 
 class ServedModels(Models):
-    """The models of a server.
-
-    Their replies are not cached, because students' questions led to them, and an error does not end them."""
+    """A server's models, without cache, because replies contain students' questions, and surviving errors."""
 
     def asker(self, project: Project, role: str) -> Asker:
-        """Return the chat model for a role, without a cache; see `Models`."""
+        """Return an uncached chat model, see `Models`."""
         asker = super().asker(project, role)
         asker.cache = None
         asker.model.stopped = None
         return asker
 
     def check(self, project: Project) -> str:
-        """Return the name of the answering model. Raise ModelError if a configured model cannot be asked."""
+        """Return the answering model's name. Raise ModelError if it is unavailable."""
         name = self.name(project, "major")
         if name.source == STAND_IN:
             return "no model: the best matches are shown"
@@ -71,7 +69,7 @@ class ServedModels(Models):
 
 @dataclass(frozen=True)
 class Looked:
-    """A question's search results, and the conversation that continues from them."""
+    """Search results of a question, and its conversation."""
 
     talk: Conversation
     found: Retrieval
@@ -79,18 +77,16 @@ class Looked:
 
     @property
     def by(self) -> str:
-        """The name of the answering model."""
+        """Name of the answering model."""
         return self.talk.asker.model.name if self.talk.asker else STAND_IN_NAME
 
 
 @dataclass
 class Answers:
-    """Answers to questions from a project's index.
+    """Answers from a project's index, which is open only while reading, so that `lmm index` can write.
 
-    The index is open only while it is read, so that `lmm index` can write to it in between.
-
-    log: gets errors, for the teacher; readers learn only what they can do
-    recorder: records questions and answers, None for nothing"""
+    log: errors for the teacher; readers see only advice
+    recorder: None to record nothing"""
 
     project: Project
     models: Models
@@ -102,7 +98,7 @@ class Answers:
         self._tools = Tools(self.library)
 
     async def read(self, work: Callable[[Library], Awaitable[Result]], wait: float = WAIT) -> Result:
-        """Read from the library within `search_timeout`, waiting if another process has it. Raise HTTPException."""
+        """Read from the library within `search_timeout`, waiting for its lock. Raise HTTPException."""
         seconds = self.project.serve.search_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -146,7 +142,7 @@ class Answers:
         return await self.read(work)
 
     async def answer(self, looked: Looked, question: Question, tell: Tell) -> None:
-        """Send the events of an answer: sources, its parts, and its end."""
+        """Send an answer's events: sources, parts, end."""
         found, shown = looked.found, looked.context.sources
         recorded = RecordedAnswer(self.recorder, question, found, looked.by)
         tell("sources", sources_data(shown, found.type))
@@ -175,7 +171,7 @@ class Answers:
         recorded.end(outcome_of(answer), answer)
 
     async def judge(self, judgement: Judgement) -> None:
-        """Record a student's judgement of an answer. Raise HTTPException if it is not recorded."""
+        """Record a student's rating. Raise HTTPException if that fails."""
         if self.recorder is None:
             raise HTTPException(404, "Nothing is recorded here.")
         try:
@@ -188,7 +184,7 @@ class Answers:
     # Without a model
 
     async def search(self, query: str, type: str, limit: int) -> dict[str, Any]:
-        """Return the best passages for a query, each with its best span as text. Raise HTTPException."""
+        """Return the best passages for a query with their best spans. Raise HTTPException."""
 
         async def work(library: Library) -> Retrieval:
             return await Retriever(library, warn=self.log).retrieve(query, type)
@@ -207,7 +203,7 @@ class Answers:
         return {"sections": [asdict(entry) for entry in entries], "types": dict(sorted(material.types.items()))}
 
     async def health(self) -> dict[str, Any]:
-        """Return the size and the time of the index. Raise HTTPException."""
+        """Return the size and time of the index. Raise HTTPException."""
 
         async def work(library: Library) -> tuple[Material, float | None]:
             info = await asyncio.to_thread(index_info, self.project, library.store)
@@ -228,34 +224,33 @@ def _unavailable(error: str) -> HTTPException:
     return HTTPException(503, error, {"Retry-After": f"{RETRY:.0f}"})
 
 
-# As JSON
+# JSON
 
 
 def event_bytes(event: str, data: dict[str, Any]) -> bytes:
-    """Return a server-sent event.
-
-    Its data is ASCII: a character may arrive in two halves, which are no UTF-8."""
+    """Return a server-sent event, in ASCII because clients may split other characters."""
     return f"event: {event}\ndata: {json.dumps(data)}\n\n".encode("ascii")
 
 
 def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
-    """Return what a reader is told about sources; type: the type asked for, "" for none."""
+    """Return sources for a reader. type: requested type, "" for any."""
     return {"sources": [{"number": source.number, **hit_data(source, type)} for source in sources]}
 
 
 def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
-    """Return what a reader is told about a hit; type: the type asked for, "" for none.
+    """Return a hit for a reader. type: requested type, "" for any.
 
-    Text of a type that was not asked for is left out, since it may solve an exercise."""
+    Text of other types is omitted, since it may solve an exercise."""
     open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
 
 
 def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
-    """Return how an answer ended.
+    """Return the final event of an answer.
 
-    missed: the help that the search did without; off_topic: what is said of a question about something else."""
+    missed: search features that were unavailable
+    off_topic: message for an off-topic question"""
     return {
         "answered": answer.answered,
         "off_topic": off_topic,

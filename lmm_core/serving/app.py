@@ -1,4 +1,4 @@
-"""The web application: its routes and their responses."""
+"""Define the web application's routes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from .questions import Question, checked_text, read_body, read_judgement, read_q
 from .recorder import make_recorder
 from .tokens import TokenFile
 
-BUSY = 2.0  # seconds to wait before asking again when too many ask
-PATIENCE = 1.0  # seconds to wait for a place
+BUSY = 2.0  # seconds to wait when the server is busy
+PATIENCE = 1.0  # seconds to wait for a slot
 HITS = 6
 SITE_POLICY = "base-uri 'self'; object-src 'self'; frame-ancestors 'self'"
 API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
@@ -41,14 +41,13 @@ API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
 
 @dataclass(frozen=True)
 class Served:
-    """Everything that a server needs to start.
+    """A server's parameters.
 
-    project: with the texts that readers see
-    host: where it listens
-    model: replaces the configured one, "" for that
-    token: required of readers, "" for none
-    files: of the box, by path
-    site: of the course, if there is one"""
+    project: with texts for readers
+    host: listening address
+    model: overrides the configured one
+    token: required from readers, "" for none
+    files: the box's, by path"""
 
     project: Project
     host: str
@@ -58,7 +57,6 @@ class Served:
     site: ServedSite | None = None
 
     def make_app(self, log: Log) -> ASGIApp:
-        """Return the application."""
         options = self.project.serve
         models = ServedModels(self.model, options.concurrency, log)
         library = Library(self.project, models, options.patience)
@@ -69,7 +67,7 @@ class Served:
 
 
 class _Routes:
-    """The routes. They raise HTTPException."""
+    """The routes, which raise HTTPException."""
 
     def __init__(self, served: Served, answers: Answers) -> None:
         self.served, self.answers = served, answers
@@ -78,7 +76,7 @@ class _Routes:
         self.tokens = TokenFile(answers.project.root)
 
     def application(self) -> Starlette:
-        """Return the application with its middleware."""
+        """Return the application with middleware."""
         guard = Middleware(
             Guard, options=self.options, host=self.served.host, token=self.served.token, tokens=self.tokens,
             free={"/", *self.served.files}, paths={*API, *self.served.files}, log=self.answers.log,
@@ -124,11 +122,11 @@ class _Routes:
     # Pages
 
     async def home(self, request: Request) -> Response:
-        """Show the server's own page, without the notes' contents if readers need a token."""
+        """Return the server's page, without contents of the notes if a token is required."""
         if needs_token(self.served.token, self.tokens):
             return home_page(self.options, None, None)
         material: Material | None = None
-        with suppress(HTTPException):  # the log says why
+        with suppress(HTTPException):  # already logged
             material = await self.answers.read(Library.material, 0.0)
         return home_page(self.options, material, self.served.site)
 
@@ -161,7 +159,7 @@ class _Routes:
     # Answers
 
     async def ask(self, request: Request) -> Response:
-        """Answer by server-sent events. If the reader leaves, the work ends."""
+        """Answer with server-sent events, cancelled if the reader disconnects."""
         question = read_question(await read_body(request), self.options)
         until = asyncio.get_running_loop().time() + self.options.timeout
         try:
@@ -180,7 +178,7 @@ class _Routes:
             return _AnswerStream(self._events(looked, question, until), place.pop_all())
 
     async def _events(self, looked: Looked, question: Question, until: float) -> AsyncGenerator[bytes]:
-        """Yield the events of an answer until it ends, or its time is up."""
+        """Yield the events of an answer until its end or timeout."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
 
         async def work() -> None:
@@ -205,17 +203,16 @@ class _Routes:
 
 
 class _SiteFiles(StaticFiles):
-    """Files of the course's site, which may have scripts and styles of their own, as Quarto's pages do."""
+    """Files of the course's site, which may have scripts and styles of their own."""
 
     def file_response(self, *given: Any, **named: Any) -> Response:
-        """Return the response with a file."""
         response = super().file_response(*given, **named)
         response.headers.update({"Content-Security-Policy": SITE_POLICY, "Cache-Control": "private, no-cache"})
         return response
 
 
 class _AnswerStream(StreamingResponse):
-    """A stream of events. place: released at its end, whether it began or not"""
+    """A stream of events. place: released at its end, even if never started."""
 
     def __init__(self, events: AsyncGenerator[bytes], place: AsyncExitStack) -> None:
         super().__init__(events, 200, {"X-Accel-Buffering": "no"}, "text/event-stream")
@@ -245,5 +242,5 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """Return the response for an error of our own, which the server's log has."""
+    """Return the response for an internal error, which the log contains."""
     return refusal(500, "Something went wrong here. Try again later.")

@@ -1,6 +1,6 @@
-"""The server's log, which limits each kind of message.
+"""Log messages with a rate limit per kind.
 
-Messages that anybody can cause must not fill a disk, so the rest are counted."""
+Clients must not be able to fill a disk, so excess messages are only counted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from ..logging import printable
 
-EVERY = 60.0  # seconds after which messages of a kind are printed again
+EVERY = 60.0  # seconds of a rate limit's window
 LONGEST = 4_000  # characters of a message
-REQUESTS = 30  # lines for one kind of request in that time
+REQUESTS = 30  # lines per kind of request and window
 
 
 @dataclass
 class _Tally:
-    """The messages of a kind: counted since when, and how many were printed and left out."""
+    """Counts of a kind's messages since the window began."""
 
     since: float
     printed: int = 0
@@ -28,7 +28,7 @@ class _Tally:
 
 
 class Log:
-    """A log of messages. say: prints one; clock: returns seconds"""
+    """A rate-limited log. say: prints a message; clock: in seconds."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say, self._clock = say, clock
@@ -36,10 +36,10 @@ class Log:
         self._lock = threading.Lock()
 
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
-        """Print a message, or count it.
+        """Print or count a message.
 
-        kind: groups messages; by default, their text before the first colon
-        most: messages of a kind printed a minute"""
+        kind: default: text before the first colon
+        most: messages of this kind per minute"""
         with self._lock:
             self._start_anew()
             kind = kind or message.partition(": ")[0]
@@ -51,23 +51,23 @@ class Log:
                 tally.left_out += 1
 
     def _start_anew(self) -> None:
-        """Print how many messages of the kinds whose minute is over were left out."""
+        """Report omitted messages of expired windows."""
         for kind in [kind for kind, tally in self._tallies.items() if self._clock() - tally.since >= EVERY]:
             if left_out := self._tallies.pop(kind).left_out:
                 self._say(f"{_one_entry(kind)[:100]} … and {left_out:,} more like this in the last minute")
 
 
 class LibraryHandler(logging.Handler):
-    """A handler for warnings and errors of libraries.
+    """A handler for libraries' warnings and errors.
 
-    Our own errors are logged with their traceback, those that strangers or the machine cause as a message only."""
+    Only internal errors are logged with a traceback, not those caused by clients or the system."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log a record; its kind is a line of a library with a type of error."""
+        """Log a record; its kind is the logging line and the type of error."""
         error = record.exc_info[1] if record.exc_info else None
         message = record.getMessage().strip()
         if error is not None:
@@ -79,5 +79,5 @@ class LibraryHandler(logging.Handler):
 
 
 def _one_entry(message: str) -> str:
-    """Return a message with its later lines indented, so that no text can look like another entry."""
+    """Return a message with indented continuation lines, so that it cannot imitate another entry."""
     return printable(message[:LONGEST]).strip().replace("\n", "\n    ")

@@ -1,6 +1,4 @@
-"""A server of the Model Context Protocol, which offers the tools of `Tools` to any agent.
-
-It needs the package `mcp` (the extra `mcp`)."""
+"""Serve `Tools` to agents by the Model Context Protocol. Needs the extra `mcp`."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ CHANGES = types.ToolAnnotations(
 
 
 def make_server(tools: Tools, instructions: str) -> Server[Any]:
-    """Return a server of the tools. instructions: sent to clients when they connect"""
+    """Return a server for the tools. instructions: sent to clients on connection."""
 
     async def list_tools(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(map(_offered, tools.offered())))
@@ -57,7 +55,7 @@ def _offered(tool: Tool) -> types.Tool:
 
 
 async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
-    """Return the result of a tool; a ToolError becomes the agent's error."""
+    """Return the result of a tool, with a ToolError as the agent's error."""
     try:
         result = await tools.call(name, arguments)
     except ToolError as error:
@@ -67,17 +65,16 @@ async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> 
 
 
 async def serve_stdio(tools: Tools) -> None:
-    """Serve the process that started this one, until it closes its output."""
+    """Serve the parent process until it closes its output."""
     server = make_server(tools, await tools.greeting())
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serve by streamable HTTP until the process ends. Raise OSError if the port is not available.
+    """Serve streamable HTTP until terminated. Raise OSError if the port is unavailable.
 
-    port: 0 for any free one
-    say: prints the address, and errors"""
+    port: 0 for any free one; say: prints the address, and errors"""
     from uvicorn import Server as HttpServer
 
     from . import server as http
@@ -95,7 +92,7 @@ async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], No
 
 
 def http_app(server: Server[Any], host: str) -> Starlette:
-    """Return the server as a web application that answers only to this machine's names, against DNS rebinding."""
+    """Return the web application, restricted to this machine's host names against DNS rebinding."""
     names = [*LOOPBACK, f"[{host}]" if ":" in host else host, socket.gethostname()]
     security = TransportSecuritySettings(
         allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],

@@ -1,4 +1,4 @@
-"""The server's own page: greeting, field, example questions and contents; and the texts that readers see."""
+"""Render the server's own page, and supply its texts."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class ServedSite:
-    """The site of a course. folder: of its files; box: the path of the ask box in it"""
+    """A course's site. box: path of its ask box."""
 
     folder: Path
     box: str
 
     def page_of(self, source: str) -> str:
-        """Return the address of a document's page, or ""."""
+        """Return the URL of a document's page, or ""."""
         page = Path(source).with_suffix(".html").as_posix()
         return f"{SITE[1:]}/{quote(page)}" if (self.folder / page).is_file() else ""
 
     @property
     def has_data(self) -> bool:
-        """True if its box has data, which lead to its pages."""
+        """True if its box has data."""
         return (self.folder / self.box / "data.js").is_file()
 
 
@@ -53,18 +53,15 @@ def _all_texts() -> dict[str, dict[str, str]]:
 
 
 def our_texts(language: str) -> dict[str, str]:
-    """Return our texts in a language, or in English."""
+    """Return our texts in a language, by default English."""
     return _all_texts().get(language_code(language), _all_texts()["en"])
 
 
 def with_our_texts(options: ServeOptions, language: str = "", course: str = "") -> ServeOptions:
-    (
-        """Return the options with our texts in place of missing ones.
+    """Return options completed with our texts.
 
-    language: of the course, "" if unknown; the options may name another one
-    course: its title, or """
-        ""
-    )
+    language: of the course, unless the options name one
+    course: default title"""
     language = options.language or language or "en"
     ours = our_texts(language)
     return replace(
@@ -78,14 +75,14 @@ def with_our_texts(options: ServeOptions, language: str = "", course: str = "") 
 
 
 def about_data(options: ServeOptions) -> dict[str, Any]:
-    """Return the server's description of itself, for anybody who can reach it."""
+    """Return the server's public description."""
     return {name: getattr(options, name) for name in ABOUT}
 
 
 def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
-    """Return the files of box and page by path, read in advance, so that no request leads to a file.
+    """Return files of box and page by path, loaded in advance, so that requests read no files.
 
-    style: the style sheet of the course's pages"""
+    style: style sheet of the course's pages"""
     own = {path.name: path.read_bytes() for path in (style, _FOLDER / "home.js", _FOLDER / "home.css")}
     return {
         f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
@@ -95,10 +92,9 @@ def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
 
 
 def home_page(options: ServeOptions, material: Material | None, site: ServedSite | None) -> Response:
-    """Return the page. Its addresses are relative, so that a proxy can put the server under any path.
+    """Return the page, with relative links, so that a proxy may use any path.
 
-    material: its questions and documents are shown; None for nothing of the notes
-    site: to which the page links"""
+    material: for example questions and contents, None to hide the notes"""
     ours = our_texts(options.language)
     values = {name: escape(getattr(options, name)) for name in ("title", "language")}
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}
@@ -114,7 +110,7 @@ def home_page(options: ServeOptions, material: Material | None, site: ServedSite
 
 
 def example_questions(material: Material | None) -> list[str]:
-    """Return annotated questions from all parts of the course."""
+    """Return annotated questions from across the course."""
     if material is None:
         return []
     asked = [

@@ -1,4 +1,4 @@
-"""Read and check the questions and judgements that arrive."""
+"""Parse and validate incoming questions and ratings."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..models.chat import Usage
 from ..settings.tables import ServeOptions
 from .recorder import Judgement
 
-MOST_BYTES = 256 * 1024  # in a request's body
+MOST_BYTES = 256 * 1024  # of a request body
 CLOSE = {"Connection": "close"}  # because the rest of the request is not read
-TURNS = 6  # the last turns of the history that count
+TURNS = 6  # turns of the history that are used
 MOST_ANSWER = 8_000  # characters of an earlier answer
-RANDOM = re.compile("[0-9a-f]{32}")  # the ids of answers, and of conversations as the page makes them
+RANDOM = re.compile("[0-9a-f]{32}")  # ids of answers and conversations
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and the questions and answers before it.
+    """A question with its history.
 
-    type: of the material asked for, "" for any
-    conversation: a random id made by the page, or ""
-    asked: its time of arrival, by `perf_counter`
-    cost: of the requests to models for it"""
+    type: requested type, "" for any
+    conversation: random id from the page, or ""
+    asked: arrival, by `perf_counter`
+    cost: of requests to models"""
 
     text: str
     history: tuple[tuple[str, str], ...] = ()
@@ -40,7 +40,7 @@ class Question:
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raise HTTPException if it is too long."""
+    """Return a request's body. Raise HTTPException if it is too long."""
     data = bytearray()
     try:
         async for part in request.stream():
@@ -53,7 +53,7 @@ async def read_body(request: Request) -> bytes:
 
 
 def read_question(data: bytes, options: ServeOptions) -> Question:
-    """Return the question in a body. Raise HTTPException."""
+    """Parse a question. Raise HTTPException."""
     said = _read_object(data, '{"question": …, "history": […], "type": …, "conversation": …}')
     history = said.get("history") or []
     if not isinstance(history, list):
@@ -65,7 +65,7 @@ def read_question(data: bytes, options: ServeOptions) -> Question:
 
 
 def read_judgement(data: bytes, most: int) -> Judgement:
-    """Return the judgement in a body. most: characters of its comment. Raise HTTPException."""
+    """Parse a rating. most: characters of its comment. Raise HTTPException."""
     said = _read_object(data, '{"id": …, "thumb": 1, "comment": …}')
     thumb, comment = said.get("thumb", 0), _text(said.get("comment") or "", "comment").strip()
     if type(thumb) is not int or thumb not in (-1, 0, 1):
@@ -76,7 +76,7 @@ def read_judgement(data: bytes, most: int) -> Judgement:
 
 
 def _read_object(data: bytes, form: str) -> dict[str, Any]:
-    """Return the JSON object in a body. Raise HTTPException, which shows its form."""
+    """Parse a JSON object. Raise HTTPException showing the expected form."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -87,14 +87,14 @@ def _read_object(data: bytes, form: str) -> dict[str, Any]:
 
 
 def _random(value: Any, name: str) -> str:
-    """Return a random id. Raise HTTPException for other values, which could say who asks."""
+    """Return a random id. Raise HTTPException for other values, which could identify a person."""
     if not isinstance(value, str) or not RANDOM.fullmatch(value):
         raise HTTPException(400, f"{name} should be 32 random hexadecimal digits.")
     return value
 
 
 def checked_text(value: Any, options: ServeOptions) -> str:
-    """Return a question that is not empty and not too long. Raise HTTPException otherwise."""
+    """Return a valid question. Raise HTTPException if it is empty or too long."""
     text = _text(value, "question").strip()
     if not text:
         raise HTTPException(400, options.empty)
@@ -110,7 +110,7 @@ def _turn(value: Any, most: int) -> tuple[str, str]:
 
 
 def _text(value: Any, name: str) -> str:
-    """Return a text with lone surrogates replaced."""
+    """Return text with lone surrogates replaced."""
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} should be a text.")
     return value.encode("utf-8", "replace").decode("utf-8")

@@ -24,13 +24,13 @@ from .log import Log
 if TYPE_CHECKING:
     from .questions import Question
 
-DAY = 86_400.0  # seconds between looks at what has expired
-SECTIONS = 10  # found sections that are recorded, beside those that are cited
+DAY = 86_400.0  # seconds between deletions of expired records
+SECTIONS = 10  # uncited sections to record
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A student's rating of an answer. thumb: 1 up, -1 down, 0 none"""
+    """A student's rating of an answer. thumb: 1 up, -1 down, 0 none."""
 
     id: str
     thumb: int
@@ -38,36 +38,35 @@ class Judgement:
 
 
 class Recorder:
-    """Writes turns and judgements in order, in a thread of its own. Failures are logged, without the text.
+    """Writes turns and ratings in order, in its own thread. Failures are logged, without texts.
 
-    conversations: record conversations and answers, not questions alone
-    keep_days: days after which records are deleted"""
+    conversations: record conversation ids and answers as well
+    keep_days: days until records are deleted"""
 
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
         self._thread = ThreadPoolExecutor(1, "recorder")
 
     def add(self, turn: RecordedTurn) -> None:
-        """Record a turn in the thread."""
         recorded = turn if self.conversations else replace(turn, conversation="", answer="")
         self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, judgement: Judgement) -> bool:
-        """Record a judgement, and return False if there is no such answer. Raise RecordingError.
+        """Record a rating; return False for an unknown answer. Raise RecordingError.
 
-        With questions alone, no comment is recorded: it would say more than the question."""
+        Without `conversations`, comments are dropped, since they reveal more than questions."""
         comment = judgement.comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
         return bool(await asyncio.wrap_future(future))
 
     async def expire_daily(self) -> None:
-        """Delete expired records, now and each day."""
+        """Delete expired records now and daily."""
         while True:
             self._submit(self._expire)
             await asyncio.sleep(DAY)
 
     def close(self) -> None:
-        """Finish writing, and stop the thread."""
+        """Finish writing and stop the thread."""
         self._thread.shutdown()
         self.recordings.close()
 
@@ -76,7 +75,7 @@ class Recorder:
             self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
 
     def _submit(self, job: Callable[[], object]) -> Future[object]:
-        """Run a job in the thread; failures are logged."""
+        """Run a job in the thread, logging failures."""
 
         def work() -> object:
             try:
@@ -89,7 +88,7 @@ class Recorder:
 
 
 def make_recorder(project: Project, log: Log) -> Recorder | None:
-    """Return the recorder of a project's server, None if recording is off."""
+    """Return a project's recorder, None if recording is off."""
     options = project.serve
     if options.record == "off":
         return None
@@ -98,7 +97,7 @@ def make_recorder(project: Project, log: Log) -> Recorder | None:
 
 
 def describe_recording(options: ServeOptions) -> str:
-    """Return a description of what a server records."""
+    """Describe the recording settings."""
     if options.record == "off":
         return "recording: off (record in the section [serve])"
     where = "/".join(PLACE)
@@ -106,13 +105,13 @@ def describe_recording(options: ServeOptions) -> str:
     return f"recording: {options.record}, without who asked, {kept}"
 
 
-# What is recorded of an answer
+# Answers
 
 
 class RecordedAnswer:
-    """An answer in progress, recorded when it ends if there is a recorder.
+    """An answer in progress, recorded at its end if there is a recorder.
 
-    id: of the turn, for judgements; "" if it is not recorded"""
+    id: for ratings, "" if not recorded"""
 
     def __init__(self, recorder: Recorder | None, question: Question, found: Retrieval, by: str) -> None:
         self.recorder, self.question, self.found, self.by = recorder, question, found, by
@@ -121,13 +120,12 @@ class RecordedAnswer:
         self._first: float | None = None
 
     def hear(self, part: str) -> None:
-        """Add a part of the answer as it arrives."""
         if self._first is None:
             self._first = self._seconds()
         self.said.append(part)
 
     def end(self, outcome: Outcome, answer: Answer | None = None) -> None:
-        """Record the end of the answer. answer: as a whole, if it came to its end"""
+        """Record the end. answer: if complete."""
         if self.recorder is None:
             return
         asked, cost = self.question, self.question.cost
@@ -140,12 +138,11 @@ class RecordedAnswer:
         )  # fmt: skip
 
     def _seconds(self) -> float:
-        """Return the seconds since the question arrived."""
+        """Return seconds since the question arrived."""
         return round(time.perf_counter() - self.question.asked, 3)
 
 
 def outcome_of(answer: Answer) -> Outcome:
-    """Return the outcome of a complete answer."""
     if answer.answered:
         return "answered"
     if answer.off_topic:
@@ -154,7 +151,7 @@ def outcome_of(answer: Answer) -> Outcome:
 
 
 def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[RecordedSource, ...]:
-    """Return the best sections of a search, and those that an answer cites."""
+    """Return the best sections found, and those cited."""
     used = [source for source in answer.sources if source.number in answer.cited] if answer else []
     cited = {section_address(source): source.titles for source in used}
     sources = []
@@ -165,6 +162,6 @@ def found_sources(found: Retrieval, answer: Answer | None = None) -> tuple[Recor
             sources.append(
                 RecordedSource(address, tuple(ranked.section.titles), rank, round(ranked.score, 4), is_cited)
             )
-    after = len(found.sections) + 1  # a tool of the model found them
+    after = len(found.sections) + 1  # found by a tool of the model
     more = [RecordedSource(address, tuple(titles), after, 0.0, True) for address, titles in cited.items()]
     return (*sources, *more)

@@ -17,16 +17,16 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-GRACE = 10  # seconds that running answers have when the server is to stop
-CONNECTIONS = 500  # at the same time; further requests get 503
+GRACE = 10  # seconds for running answers at shutdown
+CONNECTIONS = 500  # concurrent; more requests get 503
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if a request does not arrive in time; uvicorn limits only idle ones.
+    """A connection closed if a request takes too long to arrive; uvicorn limits only idle ones.
 
-    A reverse proxy protects against other slow or numerous clients."""
+    Other slow or numerous clients need a reverse proxy."""
 
-    asking = 15.0  # seconds until a request has arrived
+    asking = 15.0  # seconds for a request to arrive
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -35,7 +35,7 @@ class Connection(H11Protocol):
         self._limit()
 
     def handle_events(self) -> None:
-        """Handle received data, and update the timer."""
+        """Handle data and update the timer."""
         super().handle_events()
         self._limit()
 
@@ -45,14 +45,14 @@ class Connection(H11Protocol):
         self._limit()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer an invalid first request; abort in the middle of an answer."""
+        """Answer an invalid first request, but abort during an answer."""
         if self.cycle is None:
             super().send_400_response(msg)
         else:
             self.transport.abort()
 
     def _limit(self) -> None:
-        """Start or stop the timer of a request that is awaited."""
+        """Start or stop the timer."""
         waits = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         if waits and self._timer is None:
             self._timer = self.loop.call_later(self.asking, self.transport.abort)
@@ -67,7 +67,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Return the address of a listening socket for a browser."""
+    """Return a listening socket's URL."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
@@ -75,7 +75,7 @@ def address_of(listening: socket.socket) -> str:
 def server_config(
     app: ASGIApp | Callable[[], ASGIApp], workers: int = 1, connections: int = CONNECTIONS
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration. app: the application; with several workers, its factory"""
+    """Return uvicorn's configuration. app: a factory if there are several workers."""
     http: Any = Connection
     return uvicorn.Config(
         app, http=http, factory=workers > 1, workers=workers, limit_concurrency=connections, log_config=None,
@@ -85,12 +85,12 @@ def server_config(
 
 
 def run_workers(config: uvicorn.Config, listening: socket.socket) -> None:
-    """Serve with several processes until this one ends; failed ones are replaced."""
+    """Serve with worker processes until terminated, replacing failed ones."""
     Multiprocess(config, sockets=[listening]).run()
 
 
 def end_with_parent() -> None:
-    """Have this worker end with the process that started it."""
+    """Make this worker exit with its parent."""
 
     def watch() -> None:
         if (parent := parent_process()) is not None:

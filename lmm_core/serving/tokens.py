@@ -1,4 +1,4 @@
-"""Access tokens of courses and groups: a file of their hashes."""
+"""Store the hashes of access tokens for courses and groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..files.writing import replace_file
 
 PLACE = (".lmm", "tokens.json")
 FORMAT = 1
-BYTES = 24  # of chance in a token; so many need no slow hash
+BYTES = 24  # of entropy, enough for a fast hash
 LARGEST = 1_000_000  # bytes of the file
 _NAME = re.compile(r"\w[\w .+-]{0,59}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -29,7 +29,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token. name: of a course or group; sha256: of the token, which is not stored; made: the day"""
+    """A token of a course or group, stored as a hash. made: day."""
 
     name: str
     sha256: str
@@ -37,14 +37,13 @@ class Token:
 
 
 def tokens_path(root: Path) -> Path:
-    """Return the file of a project's tokens."""
     return root.joinpath(*PLACE)
 
 
 def read_tokens(path: Path) -> list[Token] | None:
-    """Return the tokens in a file, None without one.
+    """Return the tokens in a file, None if missing.
 
-    Raise TokenError for a file that is unreadable, damaged or a link, or that others may read or change."""
+    Raise TokenError for a file that is unreadable, damaged, a link, or accessible to others."""
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode):
@@ -72,7 +71,7 @@ def _tokens_in(data: bytes, path: Path) -> list[Token]:
 
 
 def add_token(root: Path, name: str) -> str:
-    """Create a token and return it; only its hash is stored. Raise TokenError and OSError."""
+    """Create a token, store its hash, and return it. Raise TokenError and OSError."""
     if not _NAME.fullmatch(name):
         raise TokenError("The name of a token has up to 60 letters, digits, blanks and . _ + -, and begins with one.")
     path = tokens_path(root)
@@ -86,7 +85,7 @@ def add_token(root: Path, name: str) -> str:
 
 
 def revoke_token(root: Path, name: str) -> None:
-    """Remove a token, also from running servers. Raise TokenError and OSError."""
+    """Revoke a token, effective immediately. Raise TokenError and OSError."""
     tokens = read_tokens(tokens_path(root))
     kept = [token for token in tokens or () if token.name != name]
     if len(kept) == len(tokens or ()):
@@ -102,7 +101,7 @@ def _write(root: Path, before: Sequence[Token] | None, tokens: Sequence[Token]) 
     except FolderError as error:
         raise TokenError(str(error)) from None
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if before is None:  # so that its successor has the same rights
+    if before is None:  # a replaced file keeps its permissions
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
     def check() -> None:
@@ -118,7 +117,7 @@ def _hash(token: bytes) -> str:
 
 
 class TokenFile:
-    """The tokens of a project, read at each request."""
+    """A project's tokens, read for each request."""
 
     def __init__(self, root: Path) -> None:
         self.path = tokens_path(root)
@@ -127,7 +126,7 @@ class TokenFile:
     def read(self) -> list[Token] | None:
         """Return the tokens, None if there never was a file. Raise TokenError.
 
-        A file that disappears while the server runs lets nobody in."""
+        If the file disappears while the server runs, nobody gets access."""
         tokens = read_tokens(self.path)
         if tokens is None and self._was_there:
             raise TokenError(f"{self.path}: gone. Start the server anew to let all in, or make tokens")
@@ -135,7 +134,7 @@ class TokenFile:
         return tokens
 
     def name_of(self, given: bytes) -> str | None:
-        """Return the name of a token, None for a wrong one. Raise TokenError."""
+        """Return a token's name, None if invalid. Raise TokenError."""
         digest = _hash(given)
         names = [token.name for token in self.read() or () if hmac.compare_digest(token.sha256, digest)]
         return names[0] if names else None
