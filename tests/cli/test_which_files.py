@@ -143,7 +143,7 @@ def test_indexing_at_every_save_excludes_what_ends(options):
 @pytest.mark.slow
 def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
     terminal = Terminal("lmm rag . --watch")
-    wait_for(lambda: "waiting" in terminal.read())
+    wait_for(lambda: "Waiting" in terminal.read())
     assert "~docid" in text("oak.md") and text("README.md") == chapter("README")
     write("config.toml", "[files")
     write("oak.md", f"# Oak\n\n## What is an oak?\n\nAn oak is a tree {LONG}\n")
@@ -169,7 +169,7 @@ def test_rag_annotates_at_every_save_and_errors_do_not_end_it(book):
 def test_rag_names_the_mistakes_in_what_was_saved(quiet):
     write("notes.md", f"# What is an oak?\n\n{LONG}\n")
     terminal = Terminal(f"lmm rag . --watch {quiet}")
-    wait_for(lambda: "waiting" in terminal.read())
+    wait_for(lambda: "Waiting" in terminal.read())
     write("notes.md", f"{text('notes.md')}\n::: exercise\nWhat is left out\n\n::: {{.lmm\n")
     write("other.md", f"# What is a birch?\n\n{LONG}\n")
     wait_for(lambda: terminal.read() and "~docid" in text("other.md"))
@@ -185,7 +185,7 @@ def _settled(*names):
 @pytest.mark.slow
 def test_index_indexes_at_every_save(book):
     terminal = Terminal("lmm index . --watch")
-    wait_for(lambda: "waiting" in terminal.read())
+    wait_for(lambda: "Waiting" in terminal.read())
     assert sources() == {"index.md", "oak.md"}  # between saves, others can have the index
     write("oak.md", section("birch"))
     wait_for(lambda: "1 document, 1 chunk written, 2 removed" in terminal.read())

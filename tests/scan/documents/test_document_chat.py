@@ -478,7 +478,7 @@ def test_a_stream_that_breaks_off_is_an_error_and_nothing_is_written(model):
 def test_watch_answers_at_every_save(model):
     write("notes.md", "# A\n\nText.\n")
     terminal = Terminal("lmm chat --watch notes.md")
-    wait_for(lambda: "waiting" in terminal.read())
+    wait_for(lambda: "Waiting" in terminal.read())
     for question in ("One?", "Two?"):
         write("notes.md", f"# A\n\n{block('?: ' + question)}\n\nText.\n")
         wait_for(lambda: "~chat" in text("notes.md") or terminal.read(0) is None)
