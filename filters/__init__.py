@@ -1,3 +1,4 @@
-"""The Pandoc filters: each reads the document, runs a pass on it and writes it.
+"""Pandoc filters, which run passes on Pandoc's JSON.
 
-They may import all of `lmm_core` but `cli`; nothing imports them."""
+They may import all of `lmm_core` but `cli`; nothing imports them.
+"""

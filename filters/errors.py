@@ -6,4 +6,4 @@ from lmm_core.errors import LmmError
 
 
 class FilterError(LmmError):
-    """A reason to stop pandoc, which then writes nothing. The text says what to do."""
+    """An error that stops pandoc before it writes. The text says what to do."""

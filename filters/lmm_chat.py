@@ -1,4 +1,4 @@
-"""`lmm-chat`: answers to questions and messages, and proposals for the edits that are asked for."""
+"""`lmm-chat`: answers to questions, and proposed edits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .process import run_filter
 
 
 def talk(document: FilterDocument) -> FilterOutput:
-    """Ask the model what the document asks, and return the document with the replies."""
+    """Ask the document's questions, and return it with the replies."""
     models = Models(document.options.model, warn=document.logger.warning)
     started: list[DocumentChat] = []
     output = apply_pass(document, lambda blocks: _talk(document, blocks, models, started), "answers")
-    for chat in started:  # nothing can go wrong with the document any more
+    for chat in started:  # all errors are past
         chat.delivered()
     return output
 
@@ -27,7 +27,7 @@ def _talk(document: FilterDocument, blocks: list[Block], models: Models, started
     project = document.project_for(blocks)
     if project is None:
         return blocks
-    # an edit adds text, which only a source text can take up
+    # edits add text, which needs a source
     chat = DocumentChat(models, project, document.logger, edits=document.source is not None)
     if not chat.start(blocks):
         return blocks
@@ -48,7 +48,7 @@ async def _ask(chat: DocumentChat, models: Models) -> None:
 
 
 def main() -> None:
-    """Run the command `lmm-chat`, which pandoc starts."""
+    """Run the command `lmm-chat`."""
     sys.exit(run_filter("lmm-chat", talk))
 
 

@@ -1,4 +1,4 @@
-"""`lmm-index`: the document's chunks sent to the index. The document itself stays as it is."""
+"""`lmm-index`: indexing of the document, which stays unchanged."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .process import run_filter
 def index(document: FilterDocument) -> FilterOutput:
     """Send a document to the index, and return it unchanged.
 
-    Failures of the store or a model are reported. Raise FilterError if the document is knitted already, or has no
-    identity."""
+    Failures of store or model are reported. Raise FilterError if it is already knitted, or has no id.
+    """
     _refuse_knitted(document)
     blocks = _blocks(document)
     docid = _identity(document, blocks)
@@ -44,7 +44,7 @@ def _refuse_knitted(document: FilterDocument) -> None:
 
 
 def _blocks(document: FilterDocument) -> list[Block]:
-    """Return the document's blocks: from an earlier filter's text, else the source, the file, or Pandoc's elements."""
+    """Return the blocks of an earlier filter's text, else of the source, the file, or Pandoc's elements."""
     if (text := left_text(document)) is not None:
         return parse_markdown_text(text)
     if document.source is not None:
@@ -64,7 +64,6 @@ def _hand_on(document: FilterDocument) -> FilterOutput:
 
 
 def _identity(document: FilterDocument, blocks: list[Block]) -> str:
-    """Return the id of a document: its path, else the `docid` in its header."""
     if document.path is not None:
         return docid_of(document.path)
     header = blocks[0] if blocks else None
@@ -94,7 +93,7 @@ def _send(document: FilterDocument, project: Project, blocks: list[Block], docid
 
 
 def main() -> None:
-    """Run the command `lmm-index`, which pandoc starts."""
+    """Run the command `lmm-index`."""
     sys.exit(run_filter("lmm-index", index))
 
 

@@ -1,4 +1,4 @@
-"""`lmm-knit`: the lecture notes, without metadata and RAG-only material."""
+"""`lmm-knit`: lecture notes without metadata and RAG-only material."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .process import run_filter
 
 
 def main() -> None:
-    """Run the command `lmm-knit`, which pandoc starts."""
+    """Run the command `lmm-knit`."""
     if os.environ.get("QUARTO_DOCUMENT_FILE"):
         limit_time("lmm-knit")
     sys.exit(run_filter("lmm-knit", knit_document))

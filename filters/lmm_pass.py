@@ -1,4 +1,4 @@
-"""`lmm-pass`: a pass of the user's own, named by `-M lmm-pass=module:function`."""
+"""`lmm-pass`: a custom pass, named by `-M lmm-pass=module:function`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from .process import run_filter
 
 
 def apply_own_pass(document: FilterDocument) -> FilterOutput:
-    """Run the user's pass on a document, and return the output.
-
-    Raise FilterError if no pass is named, or if it cannot be loaded or fails."""
+    """Run the custom pass on a document. Raise FilterError if none is named, or it fails."""
     name = document.options.own_pass
     if not name:
         raise FilterError("Name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")
@@ -28,7 +26,7 @@ def apply_own_pass(document: FilterDocument) -> FilterOutput:
 
 
 def main() -> None:
-    """Run the command `lmm-pass`, which pandoc starts."""
+    """Run the command `lmm-pass`."""
     sys.exit(run_filter("lmm-pass", apply_own_pass))
 
 

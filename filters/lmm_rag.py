@@ -18,7 +18,7 @@ from .process import run_filter
 
 
 def annotate(document: FilterDocument) -> FilterOutput:
-    """Run the header and RAG passes on a document, and return the output."""
+    """Run the header and RAG passes on a document."""
     return apply_pass(document, lambda blocks: _work(document, blocks), "annotations")
 
 
@@ -55,7 +55,7 @@ def _say_who(document: FilterDocument, tally: Tally) -> None:
 
 
 def main() -> None:
-    """Run the command `lmm-rag`, which pandoc starts."""
+    """Run the command `lmm-rag`."""
     sys.exit(run_filter("lmm-rag", annotate))
 
 

@@ -1,4 +1,4 @@
-"""Run a pass in a filter: on the source text if that is at hand, else on Pandoc's elements."""
+"""Passes in filters, on the source text or else on Pandoc's elements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Pass = Callable[[list[Block]], list[Block]]
 
 
 def apply_pass(document: FilterDocument, work: Pass, result: str) -> FilterOutput:
-    """Run a pass on a document and return the output, unless nothing would keep the result.
+    """Run a pass on a document, unless the result would be lost.
 
-    result: a noun for it (`annotations`)."""
+    result: a noun for messages (`annotations`)
+    """
     if document.source is None:
         return _apply_to_elements(document, work)
     call = document.call

@@ -1,4 +1,4 @@
-"""The process of a filter: Pandoc's JSON on standard input, the filter's work, JSON on standard output."""
+"""The process of a filter: Pandoc's JSON on standard input and output."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def run_filter(name: str, work: Work) -> int:
-    """Run a filter on standard input, and return its exit status: 1 if pandoc has to stop and write nothing.
+    """Run a filter, and return its exit status: 1 stops pandoc before it writes.
 
-    name: of the command, for messages."""
+    name: of the command, for messages
+    """
     end_quickly()
-    gc.disable()  # a document's elements are needed to the end, and looking through them takes a third of the time
+    gc.disable()  # elements live until the end, and collection would take a third of the time
     data = sys.stdin.buffer.read()
-    if os.environ.get("LMM_INNER"):  # a run that another filter of ours has started: see `PandocRun`
+    if os.environ.get("LMM_INNER"):  # an inner run, see `run_pandoc`
         sys.stdout.buffer.write(data)
         return 0
     import threading
 
-    # JSON and panflute go down into nested divs and lists by recursion: a deep
-    # document needs a larger stack than the main thread has.
+    # JSON and panflute are recursive: deeply nested documents exceed the main thread's stack
     sys.setrecursionlimit(1_000_000)
     threading.stack_size(512 << 20)
     status: list[int] = []
     thread = threading.Thread(target=lambda: status.append(_run(name, work, data)))
     try:
         thread.start()
-    except RuntimeError:  # the system gives no stack of this size
+    except RuntimeError:  # no stack of this size
         return _run(name, work, data)
     thread.join()
     return status[0] if status else 1

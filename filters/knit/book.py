@@ -1,7 +1,7 @@
-"""Knit a book in one file: Quarto joins the chapters for Word, PDF and EPUB.
+"""Knitting of books, whose chapters Quarto joins for Word, PDF and EPUB.
 
-Each chapter's header is then in a code block of class `quarto-title-block`, after a mark with the chapter's file name.
-Its settings hold for its chapter."""
+Each chapter has a mark with its file name, and its header in a code block of class `quarto-title-block`.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _MARK = "<!-- quarto-file-metadata:"
 def knit_book(
     elements: Sequence[pf.Element], rules: KnitRules, header: HeaderBlock | None = None
 ) -> tuple[list[pf.Element], list[pf.Element]]:
-    """Return the elements of the notes, and those that are left out, chapter by chapter.
+    """Return the elements of the notes, and those left out.
 
-    A chapter with `knit: false` in its header keeps only Quarto's marks. header: of the whole document."""
+    Of a chapter with `knit: false` only Quarto's marks stay. header: of the document
+    """
     notes, left_out = list[pf.Element](), list[pf.Element]()
     for chapter in _chapters(elements):
         own = _header_of(chapter)
@@ -39,7 +40,6 @@ def knit_book(
 
 
 def _chapters(elements: Sequence[pf.Element]) -> Iterator[list[pf.Element]]:
-    """Yield the elements from one mark to the next."""
     chapter: list[pf.Element] = []
     for element in elements:
         if _is_mark(element) and not (chapter and _is_mark(chapter[-1])):
@@ -58,7 +58,7 @@ def _header_of(chapter: Sequence[pf.Element]) -> HeaderBlock | None:
 
 
 def _is_mark(element: pf.Element) -> bool:
-    """Return True for Quarto's mark of a chapter, and for the page between two parts."""
+    """Return True for Quarto's mark of a chapter or page between parts."""
     if isinstance(element, pf.Div):
         return "quarto-book-part" in element.classes
     inside = element.content if isinstance(element, pf.Para) else [element]

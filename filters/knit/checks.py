@@ -1,4 +1,4 @@
-"""Checks before a document is knitted, which report something or stop the filter."""
+"""Checks before knitting."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from ..pandoc.document import FilterDocument
 from ..pandoc.outputs import holds_markdown
 from ..pandoc.source import Source, needs_text
 
-# What divs and blocks of ours leave among the elements of a reader that does not know them
+# Traces of our divs and blocks in elements of readers that do not parse them
 _UNSEEN_MARKS = (":::", "HorizontalRule", "<div", "<section", "<!--")
 
 
 def refuse_annotated_output(document: FilterDocument) -> None:
-    """Raise FilterError if the output is somebody's source, because it holds annotations or
-    RAG-only parts."""
+    """Raise FilterError if the output has annotations or RAG-only parts, so is a source."""
     output = document.call.output
     if output is None or not holds_markdown(output):
         return
@@ -42,7 +41,7 @@ def refuse_annotated_output(document: FilterDocument) -> None:
 
 
 def require_reader(document: FilterDocument) -> None:
-    """Raise FilterError if pandoc's reader may not have seen the divs and blocks in a document without a text."""
+    """Raise FilterError if pandoc's reader may miss divs or blocks of a document without a source."""
     run = document.call.run
     if run is None or not document.call.reads_markdown or not needs_text(document.call):
         return
@@ -55,24 +54,19 @@ def require_reader(document: FilterDocument) -> None:
 
 
 def report_near_misses(document: FilterDocument) -> None:
-    """Warn of words that are nearly ours."""
+    """Warn of misspelled words."""
     for problem in find_near_misses(document.blocks, document.rules):
         document.logger.warning(problem.message, problem.line)
 
 
 def report_dangling(document: FilterDocument) -> None:
-    """Warn of blocks that stand before nothing."""
+    """Warn of references to parts left out."""
     for line, message in find_dangling(document.blocks, document.rules):
         document.logger.warning(message, line)
 
 
-# In Quarto
-
-
 def check_quarto_file(document: FilterDocument, text: Source) -> None:
-    """Check the file of a page, for which Quarto hands over elements only.
-
-    Report its errors. Raise FilterError, which stops the render, for faults in the file or in what it includes."""
+    """Report errors in a page's file; raise FilterError, which stops the render, for serious ones."""
     _refuse_faults(document)
     logger = LocatedLogger(document.logger, text.locate)
     report_errors(text.blocks, logger)
@@ -84,8 +78,7 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
 
 
 def _refuse_faults(document: FilterDocument) -> None:
-    """Raise FilterError for unreadable or lost blocks, misspelled words, and a reader that sees no divs, in the file
-    and in what it includes: without a project, nothing has been checked before."""
+    """Raise FilterError for serious errors in a file and its includes, unchecked outside of projects."""
     from lmm_core.quarto.leaks.causes import explain_reader
     from lmm_core.quarto.native_blocks import find_native
     from lmm_core.settings.quarto_inputs import with_included

@@ -1,4 +1,4 @@
-"""The lecture notes of a document: what `lmm-knit` makes."""
+"""The lecture notes by `lmm-knit`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from .checks import (
 )
 
 if TYPE_CHECKING:
-    import panflute as pf  # a text that is knitted as text needs none
+    import panflute as pf  # not needed for knitting text
 
 
 def knit_document(document: FilterDocument) -> FilterOutput:
-    """Return the lecture notes of a document.
+    """Return the lecture notes.
 
-    Raise FilterError if the output is a source, or if the places of metadata blocks are lost."""
+    Raise FilterError if the output is a source, or metadata blocks have lost their places.
+    """
     refuse_annotated_output(document)
     return _knit_source(document) if document.source is not None else _knit_without_source(document)
 
@@ -40,7 +41,7 @@ def _knit_source(document: FilterDocument) -> FilterOutput:
     report_near_misses(document)
     if document.call.to_markdown:
         return write_text(document, _knitted_text(document))
-    # Old pandocs take a div that is not closed for text.
+    # old pandocs read an unclosed div as text
     ast = as_divs(document, document.blocks) if find_unclosed_div(document.blocks, document.rules) is None else None
     if ast is None:
         return _knit_as_text(document)
@@ -53,7 +54,7 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text and let pandoc read the result, because pandoc does not see the same blocks."""
+    """Knit the text and parse the result with pandoc, whose elements differ from our blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))

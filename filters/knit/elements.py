@@ -1,4 +1,4 @@
-"""Knit Pandoc's elements: leave out metadata and RAG-only parts at any depth."""
+"""Knitting of Pandoc's elements, at any depth."""
 
 from __future__ import annotations
 
@@ -15,23 +15,21 @@ from ..pandoc.elements import attributes_of, find_containers, is_metadata, metad
 
 
 class Knitting:
-    """The knitting of elements by some rules. left_out: those that have been left out so far."""
+    """A run of knitting; `left_out` collects the removed elements."""
 
     def __init__(self, rules: KnitRules) -> None:
         self.rules = rules
         self.left_out: list[pf.Element] = []
 
     def knit(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
-        """Return the elements of the notes; those that lose something inside are changed. header: of the whole
-        document."""
+        """Return the elements of the notes, changing them in place. header: of the document."""
         return self._knit_each(self._staying(elements, header))
 
     def _knit_each(self, elements: Sequence[pf.Element]) -> list[pf.Element]:
-        """Return elements without their left-out content, and without boxes that become empty."""
         return [element for element in elements if not self._knit_inside(element)]
 
     def _knit_inside(self, element: pf.Element) -> bool:
-        """Knit the content of an element. Return True if it is a box that becomes empty."""
+        """Knit the content of an element; return True if it is a box that becomes empty."""
         is_left_empty = False
         for holder in find_containers(element):
             before = list(holder.content)
@@ -44,12 +42,11 @@ class Knitting:
         return is_left_empty
 
     def _staying(self, elements: Sequence[pf.Element], header: HeaderBlock | None = None) -> list[pf.Element]:
-        """Return the elements of a list that stay, without looking inside them."""
         blocks: list[Block] = [header] if header is not None else []
         element_of: dict[int, pf.Element] = {}
         staying: set[int] = set()
         for element in elements:
-            if _is_quartos(element):  # behind the document's last section, and no part of it
+            if _is_quartos(element):  # outside of the document's last section
                 staying.add(id(element))
                 continue
             blocks.append(_block_of(element))
@@ -67,19 +64,17 @@ class Knitting:
 
 
 def _block_of(element: pf.Element) -> Block:
-    """Return the block that stands for an element; text blocks are empty."""
     if (metadata := metadata_of(element)) is not None:
         return metadata
     return HeadingBlock("", 0, element.level) if isinstance(element, pf.Header) else TextBlock("\n")
 
 
 def _is_quartos(element: pf.Element) -> bool:
-    """Return True for a div in which Quarto keeps navigation and titles."""
+    """Return True for a div with Quarto's navigation and titles."""
     return isinstance(element, pf.Div) and element.identifier.startswith("quarto-") and "hidden" in element.classes
 
 
 def _is_emptied(element: pf.Element) -> bool:
-    """Return True if an element that has lost content is an empty box (see `lmm_core.scan.boxes`)."""
     if not isinstance(element, pf.Div | pf.BlockQuote):
         return False
     is_titled = has_titles(attributes_of(element))

@@ -1,4 +1,4 @@
-"""Mend references to what is left out among Pandoc's elements (see `lmm_core.scan.references`)."""
+"""References to left-out elements (see `lmm_core.scan.references`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..pandoc.elements import find_elements
 
 
 def identifiers(elements: Iterable[pf.Element]) -> set[str]:
-    """Return the identifiers of elements and of all that is in them."""
+    """Return the identifiers of elements and their descendants."""
     return {getattr(inside, "identifier", "") for element in elements for inside in find_elements(element)} - {""}
 
 
 def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
-    """Replace the references to labels that are gone, by the words of a link or by `[…]`."""
+    """Replace references to `gone` labels by a link's words or `[…]`."""
 
     def replaced(element: pf.Element, doc: pf.Doc) -> list[pf.Element] | None:
         if isinstance(element, pf.Link) and element.url.startswith("#") and element.url[1:] in gone:
@@ -28,7 +28,6 @@ def make_readable(doc: pf.Doc, gone: Set[str]) -> None:
 
 
 def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
-    """Return the replacement of citations, None if all labels are still there."""
     stay = [citation for citation in cite.citations if citation.id not in gone]
     if len(stay) == len(cite.citations):
         return None
@@ -39,7 +38,6 @@ def _readable(cite: pf.Cite, gone: Set[str]) -> list[pf.Element] | None:
 
 
 def _words(citations: Sequence[pf.Citation]) -> list[pf.Element]:
-    """Return the words that replace citations of left-out labels."""
     words: list[pf.Element] = []
     for citation in citations:
         before = list(citation.prefix)

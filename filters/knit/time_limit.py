@@ -1,4 +1,4 @@
-"""The time limit of a filter that Quarto has started, because Quarto would wait for it forever."""
+"""A timeout for filters in Quarto, which would wait forever."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import threading
 
 from lmm_core.logging import say
 
-SECONDS = 300.0  # some hundred times what the largest page of a course takes
+SECONDS = 300.0  # some hundred times the time for a course's largest page
 
 
 def limit_time(name: str, seconds: float = SECONDS) -> None:
-    """End this process with status 1 after a number of seconds. name: of the filter, for the message."""
+    """Exit with status 1 after a timeout. name: of the filter, for the message."""
     timer = threading.Timer(seconds, _end, (name, seconds))
     timer.daemon = True
     timer.start()

@@ -1,4 +1,4 @@
-"""The call of a filter by pandoc, and the marks by which the filters of one run know each other."""
+"""Pandoc's call of a filter, and the marks between filters of a run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ Meta = dict[str, Any]
 
 @dataclass(frozen=True)
 class FilterCall:
-    """A call of a filter by pandoc.
+    """A call of a filter.
 
-    name: the filter's command; target: the format that pandoc writes; run: pandoc's command line, None if unknown;
-    done: how many of our filters have run before; in_quarto: Quarto renders the document."""
+    target: output format
+    run: pandoc's command line, None if unknown
+    done: number of our filters run before
+    """
 
     name: str
     target: str
@@ -32,44 +34,43 @@ class FilterCall:
 
     @property
     def to_markdown(self) -> bool:
-        """True if pandoc writes its own markdown. Never in Quarto, which works on the elements before it writes."""
+        """Return True if pandoc writes its markdown. Not in Quarto, which needs the elements."""
         return base_format(self.target) == "markdown" and not self.in_quarto
 
     @property
     def reads_markdown(self) -> bool:
-        """True if the input is some kind of markdown, or cannot be seen."""
+        """Return True if the input is markdown or unknown."""
         return self.run is None or self.run.reads_markdown
 
     @property
     def place(self) -> int | None:
-        """The filter's number among all filters of the run, from 0, or None if it cannot be seen."""
+        """Return the filter's index among all filters, or None if unknown."""
         places = self.run.places() if self.run else []
         return places[self.done] if self.done < len(places) else None
 
     @property
     def filters_before(self) -> list[str]:
-        """The filters that are known to have come before this one."""
+        """Return the filters known to have run before."""
         return self.run.filters[: self.place] if self.run is not None and self.place is not None else []
 
     @property
     def may_follow_foreign(self) -> bool:
-        """True unless it is certain that only filters of ours have come before."""
+        """Return True unless only our filters have run before."""
         return self.place is None or not all(is_ours(name) for name in self.filters_before)
 
     @property
     def is_followed(self) -> bool:
-        """True if another filter of ours follows in this run."""
+        """Return True if another filter of ours follows."""
         return self.run is not None and self.done + 1 < len(self.run.places())
 
     @property
     def output(self) -> Path | None:
-        """The file that pandoc writes, or None for standard output and when it cannot be seen."""
+        """Return the output file, None if it is standard output or unknown."""
         return self.run.output if self.run is not None else None
 
     @property
     def overwrites_source(self) -> bool:
-        """True if pandoc is going to write over an input, or over the file that is named as the
-        source."""
+        """Return True if the output is an input or the source file."""
         output = self.output
         if self.run is None or output is None or not output.exists():
             return False
@@ -78,7 +79,7 @@ class FilterCall:
 
     @property
     def executable(self) -> str:
-        """The pandoc for inner runs."""
+        """Return the pandoc for inner runs."""
         if self.run:
             return self.run.executable
         import shutil
@@ -86,27 +87,24 @@ class FilterCall:
         return shutil.which("pandoc") or "pandoc"
 
     def mark(self, meta: Mapping[str, Any]) -> Meta:
-        """Return metadata with the mark that tells the next filter of ours that this one was
-        here; the last filter leaves no mark."""
+        """Return metadata with the mark for the next filter of ours, if any."""
         if self.run is None or not self.is_followed:
             return dict(meta)
         return {**meta, CHAIN: {"t": "MetaString", "c": f"{self.done + 1} {self.run.process}"}}
 
     def clean(self, meta: Mapping[str, Any]) -> Meta:
-        """Return metadata without our keys if this is the last filter of ours: some writers
-        (docx) put every key into the file."""
+        """Return metadata; the last filter removes our keys, which some writers (docx) would keep."""
         return dict(meta) if self.is_followed else {key: meta[key] for key in meta if not is_private(key)}
 
 
 def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
-    """Return the call of a filter, and the metadata without the mark of the filter before."""
+    """Return the call of a filter, and the metadata without the previous filter's mark."""
     in_quarto = is_from_quarto(meta)
-    # Quarto's command line names a copy of the text with all metadata at its end, and a
-    # reader of its own: it says nothing about the file.
+    # Quarto's command line names a copy of the text with all metadata at its end, and its own reader.
     run = None if in_quarto else find_run()
     options = read_options(meta, run.lmm_options() if run is not None else {})
     done = _count_done(meta, run)
-    # A document may hold keys of these names itself; they mean nothing.
+    # Without a previous filter, the keys come from the document.
     marks = {CHAIN} if done else {CHAIN, TEXT}
     rest = {key: value for key, value in meta.items() if key not in marks}
     return FilterCall(name, target, run, options, done, in_quarto), rest
@@ -115,8 +113,8 @@ def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
 def is_from_quarto(meta: Mapping[str, Any]) -> bool:
     """Return True if Quarto renders this document.
 
-    The environment alone does not tell: a code cell may run pandoc, too. Quarto's version is in the metadata for HTML
-    only."""
+    Metadata is checked, too: a code cell may run pandoc in the same environment. Only HTML has Quarto's version.
+    """
     keys = {"quarto-version", "quarto_pandoc_reader_opts", ASKED}
     return not keys.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))
 

@@ -1,4 +1,4 @@
-"""Read the document of a filter's call: from an earlier filter's text, pandoc's source files, or its elements."""
+"""The document of a filter's call: from an earlier filter's text, the source files, or Pandoc's elements."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ _LOST = "which may come from metadata blocks inside the text. Pandoc has merged 
 
 @dataclass(frozen=True)
 class FilterDocument:
-    """A document as a filter has read it.
+    """A document read by a filter.
 
-    ast: Pandoc's JSON; data: the same as text, "" if unknown; source: the text of the elements, None if unknown or if
-    another filter or Quarto has changed them; input_text: without a source, the text of the input files, if known;
-    blocks, problems: of the source; logger: names the file for a line of the source."""
+    data: `ast` as text, "" if unknown
+    source: text of the elements, None if unknown or changed by another filter or Quarto
+    input_text: text of the input files, if there is no source
+    """
 
     call: FilterCall
     ast: dict[str, Any]
@@ -52,49 +53,49 @@ class FilterDocument:
     data: str = ""
 
     def load(self, ast: dict[str, Any]) -> pf.Doc:
-        """Return this document, or another in Pandoc's JSON, as panflute's elements."""
+        """Return panflute's elements."""
         from .elements import load
 
         return load(self.data if ast is self.ast and self.data else json.dumps(ast, separators=(",", ":")))
 
     @property
     def options(self) -> FilterOptions:
-        """The options of the call."""
+        """Return the call's options."""
         return self.call.options
 
     @property
     def path(self) -> Path | None:
-        """The (first) file that the document comes from, or None."""
+        """Return the document's first file, or None."""
         return _path_of(self.source or self.input_text)
 
     @property
     def rules(self) -> KnitRules:
-        """The knit rules of configuration and options together."""
+        """Return the knit rules of configuration and options."""
         rules = self.project.rules
         div_types = rules.div_types | named_types(self.options.div_types)
         return replace(rules, div_types=div_types, keep=rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
-        """Return the project with the settings of the document's header and of the options; None if the header has a
-        wrong setting, which is reported."""
+        """Return the project with header and options, or None after reporting an invalid setting."""
         project = project_of(blocks, replace(self.project, rules=self.rules), self.logger)
-        spelling: Any = self.options.spelling  # of the header, unless the command line says another
+        spelling: Any = self.options.spelling  # the header's, unless overridden on the command line
         return replace(project, spelling=spelling) if project and spelling else project
 
 
 @dataclass(frozen=True)
 class FilterOutput:
-    """The document that a filter writes: Pandoc's JSON, and the text in it if that goes out verbatim."""
+    """A filter's output; `text` is set if it is written verbatim."""
 
     ast: dict[str, Any]
     text: str | None = None
 
 
 def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> FilterDocument:
-    """Return the document that pandoc hands to a filter.
+    """Return the document passed to a filter.
 
-    name: of the filter; data: Pandoc's JSON; target: the format that pandoc writes. Raise FilterError if pandoc must
-    stop, and OSError, MarkdownError or ConfigError if a file cannot be read."""
+    data: Pandoc's JSON; target: output format. Raise FilterError to stop pandoc, and OSError, MarkdownError or
+    ConfigError for unreadable files.
+    """
     text = data.decode("utf-8")
     ast = json.loads(text)
     call, ast["meta"] = read_call(name, target, ast["meta"])
@@ -129,7 +130,7 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
-    """Return the document with the blocks of its source. The first filter of a run reports unclosed ones."""
+    """Return the document with the blocks of its source; only the first filter reports problems."""
     problems: list[Problem] = []
     blocks = parse_markdown_text(source.text, problems)
     logger = LocatedLogger(document.logger, source.locate)
@@ -147,14 +148,12 @@ def _report_refused(document: FilterDocument) -> None:
             document.logger.warning(refusal(name))
 
 
-# In Quarto
-
-
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
-    """Return the options with those of the Quarto project, to which the document's header adds classes.
+    """Return the options with those of the Quarto project.
 
-    Quarto hands over a header's `lmm:` in place of the project's. Types to keep count unless the document alone names
-    them. Raise FilterError if the project's settings cannot be read."""
+    Quarto passes a header's `lmm:` instead of the project's. A document may add classes, but no types to keep. Raise
+    FilterError if the project's settings cannot be read.
+    """
     from lmm_core.errors import QuartoError
 
     try:
@@ -170,7 +169,6 @@ def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Sourc
 
 
 def _project_options(path: Path | None) -> list[dict[str, Any]]:
-    """Return the options of `_quarto.yml` (with the active profiles), and of the folders of a document."""
     from lmm_core.settings.quarto_project import folder_settings, read_project
 
     folder = Path(os.environ.get("QUARTO_PROJECT_DIR", "."))
@@ -182,7 +180,7 @@ def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _kept_by_document(text: Source | None) -> set[str]:
-    """Return the types that a document would keep, by its blocks and the files that its header names."""
+    """Return the types to keep by the document's own blocks and metadata files."""
     from lmm_core.settings.quarto_project import with_named
 
     if text is None:
@@ -191,12 +189,11 @@ def _kept_by_document(text: Source | None) -> set[str]:
     return {word for group in (*said_by(text.blocks), options_in(named)) for word in words_of(group.get("keep"))}
 
 
-# From Pandoc's elements
-
-
 def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
-    """Return a document's elements, and its blocks: the header, and one for each element with the markdown that pandoc
-    writes for it. Raise FilterError if the places of metadata blocks are lost."""
+    """Return a document's elements, and a block with pandoc's markdown for each.
+
+    Raise FilterError if metadata blocks have lost their places.
+    """
     from .elements import Elements, markdown_of_each
 
     require_places(document)
@@ -207,7 +204,7 @@ def read_elements(document: FilterDocument) -> tuple[Elements, list[Block]]:
 
 
 def require_places(document: FilterDocument) -> None:
-    """Raise FilterError if metadata blocks may have lost their places on the way to the filter."""
+    """Raise FilterError if metadata blocks may have lost their places."""
     text = document.input_text
     blocks = text.blocks if text is not None else None
     if document.call.done:
@@ -229,7 +226,7 @@ def require_places(document: FilterDocument) -> None:
 
 
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
-    """Raise FilterError if metadata comments did not come through to the filter."""
+    """Raise FilterError if metadata comments were stripped."""
     from .elements import find_elements, is_comment
 
     run = document.call.run

@@ -1,6 +1,7 @@
-"""Pandoc's elements: panflute's tree, the metadata blocks in it, and its elements as blocks.
+"""Pandoc's elements, and the metadata in them.
 
-Divs of class `lmm`, comments, and raw blocks of format `lmm` (from an earlier filter of ours) are metadata."""
+Metadata are divs of class `lmm`, comments, and raw blocks of format `lmm` (by an earlier filter).
+"""
 
 from __future__ import annotations
 
@@ -23,33 +24,32 @@ from lmm_core.markdown.spelling import make_block
 from .runs.run import run_pandoc
 
 Json = dict[str, Any]
-RAW = "lmm"  # the format of the raw blocks in which a filter of ours hands metadata to the next one
+RAW = "lmm"  # format of raw blocks that pass metadata to the next filter
 _RAW_FORMAT = re.compile(r'"t":"Raw(?:Block|Inline)","c":\["((?:[^"\\]|\\.)*)"')
 _YAML = {"yaml", "yml"}
 _MARK = "<!--lmm-element-->"
 
 
 def load(text: str) -> pf.Doc:
-    """Return Pandoc's JSON as panflute's elements."""
-    # panflute refuses raw parts of formats that it does not know (typst, ours).
+    """Return panflute's elements for Pandoc's JSON."""
+    # panflute rejects unknown raw formats (typst, ours)
     pf.elements.RAW_FORMATS.update({RAW, *(json.loads(f'"{name}"') for name in _RAW_FORMAT.findall(text))})
     return pf.load(io.StringIO(text))
 
 
 def blocks_of(doc: pf.Doc) -> list[Json]:
-    """Return the blocks of a document as Pandoc's JSON."""
+    """Return a document's blocks as JSON."""
     return [element.to_json() for element in doc.content]
 
 
 def attributes_of(element: pf.Element) -> Attributes:
-    """Return the attributes of an element; some have none."""
+    """Return an element's attributes, if it has any."""
     classes = [class_name(name) for name in getattr(element, "classes", ())]
     return Attributes(getattr(element, "identifier", ""), classes, dict(getattr(element, "attributes", {})))
 
 
 def find_containers(element: pf.Element) -> Iterator[pf.Element]:
-    """Yield the elements, inside of another but of no block in it, whose `content` is blocks: a div itself, the
-    items of a list, the cells of a table, the notes in a paragraph. The content may be changed."""
+    """Yield the nearest descendants (or the element itself) whose `content` is blocks. It may be changed."""
     stack = [element]
     while stack:
         node = stack.pop()
@@ -64,7 +64,7 @@ def find_containers(element: pf.Element) -> Iterator[pf.Element]:
 
 
 def find_elements(element: pf.Element) -> Iterator[pf.Element]:
-    """Yield an element and all that is in it, parents before their children."""
+    """Yield an element and its descendants, parents first."""
     stack = [element]
     while stack:
         node = stack.pop()
@@ -77,12 +77,8 @@ def find_elements(element: pf.Element) -> Iterator[pf.Element]:
                 stack.append(child)
 
 
-# Metadata blocks
-
-
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
-    """Return the metadata block in an element, or None; an error block for a div of class `lmm` or a comment without a
-    YAML mapping."""
+    """Return the metadata of an element, an error block if it is malformed, or None."""
     if isinstance(element, pf.RawBlock):
         return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not is_metadata(element):
@@ -98,14 +94,14 @@ def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
 
 
 def is_metadata(element: pf.Element) -> bool:
-    """Return True if there is a metadata block in an element (see `metadata_of`), without reading it."""
+    """Return True if an element is metadata, without parsing it."""
     if isinstance(element, pf.RawBlock):
         return element.format == RAW or _in_comment(element) is not None
     return isinstance(element, pf.Div) and "lmm" in attributes_of(element).classes
 
 
 def is_comment(element: pf.Element) -> bool:
-    """Return True for a comment with metadata."""
+    """Return True for a metadata comment."""
     return (
         isinstance(element, pf.RawBlock) and element.format == "html" and COMMENT_OPEN.match(element.text) is not None
     )
@@ -119,7 +115,7 @@ def _in_comment(raw: pf.RawBlock) -> MetadataBlock | ErrorBlock | None:
 
 
 def strip_metadata(holder: pf.Element) -> None:
-    """Take the metadata out of a document, or of an element with blocks, at any depth."""
+    """Remove the metadata from an element, at any depth."""
     if any(map(is_metadata, holder.content)):
         holder.content = [element for element in holder.content if not is_metadata(element)]
     for element in holder.content:
@@ -128,7 +124,7 @@ def strip_metadata(holder: pf.Element) -> None:
 
 
 def mark_metadata(doc: pf.Doc) -> None:
-    """Turn the metadata of a document into raw blocks, for a later filter of ours."""
+    """Convert metadata to raw blocks for a later filter."""
     pf.elements.RAW_FORMATS.add(RAW)
     blocks = [(element, metadata_of(element)) for element in doc.content]
     doc.content = [
@@ -137,25 +133,21 @@ def mark_metadata(doc: pf.Doc) -> None:
 
 
 def metadata_element(block: MetadataBlock) -> pf.Element:
-    """Return a metadata block as pandoc reads it from a comment, or from a fenced div."""
+    """Return a metadata block as pandoc reads it, as a comment or div."""
     if block.spelling == "comment":
         return pf.RawBlock(block.source.strip(), format="html")
     code = pf.CodeBlock(block.body.removesuffix("\n"), classes=["yaml"])
     return pf.Div(code, classes=["lmm", "content-hidden"])
 
 
-# Elements as blocks
-
-
 def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
-    """Return the markdown that pandoc writes for a document. Raise FilterError if pandoc fails."""
+    """Return pandoc's markdown for a document. Raise FilterError."""
     arguments = ["-f", "json", "-t", "markdown", "--wrap=preserve", "--markdown-headings=atx", *options]
     return run_pandoc(executable, arguments, json.dumps(doc.to_json()), Path.cwd())
 
 
 def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
-    """Return the markdown of each top-level element, or None if it cannot be told apart. The document must not be used
-    afterwards."""
+    """Return the markdown of each top-level element, None if it cannot be split. Consumes the document."""
     count, marked = len(doc.content), []
     for element in doc.content:
         marked += [pf.RawBlock(_MARK, format="markdown"), element]
@@ -175,7 +167,7 @@ def _block_of(element: pf.Element, text: str) -> Block:
 
 @dataclass(frozen=True)
 class Elements:
-    """The top-level elements of a document, and the block that stands for each (by its `id`)."""
+    """The top-level elements of a document, and their blocks (by `id`)."""
 
     doc: pf.Doc
     blocks: list[Block] = field(default_factory=list)
@@ -183,8 +175,7 @@ class Elements:
 
     @classmethod
     def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
-        """Return the blocks for the elements of a document. texts: the markdown of each element, else text blocks are
-        empty."""
+        """Return the elements with blocks. texts: the markdown of each; by default text blocks are empty."""
         elements = cls(doc)
         for at, element in enumerate(doc.content):
             block = _block_of(element, texts[at] if texts else "")
@@ -193,7 +184,7 @@ class Elements:
         return elements
 
     def write(self, blocks: Sequence[Block]) -> list[Json]:
-        """Return Pandoc's JSON for a changed list of the blocks."""
+        """Return Pandoc's JSON for a changed list of blocks."""
         written: list[Json] = []
         for block in blocks:
             element = self.of_block.get(id(block))

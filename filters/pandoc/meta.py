@@ -1,4 +1,4 @@
-"""Pandoc's metadata (the `meta` of its JSON) as plain values, and our options in it."""
+"""Pandoc's metadata as plain values, and our options in it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHAIN, TEXT, ASKED = INTERNAL
 
 
 def plain(value: Any) -> Any:
-    """Return a value of Pandoc's metadata as text, bool, list or dict."""
+    """Return Pandoc's metadata as text, bool, list or dict."""
     kind: str = value.get("t")
     content: Any = value.get("c")
     if kind == "MetaMap":
@@ -28,7 +28,7 @@ def plain(value: Any) -> Any:
 
 
 def to_meta(value: Any) -> dict[str, Any]:
-    """Return a plain value as a value of Pandoc's metadata."""
+    """Return a plain value as Pandoc's metadata."""
     if isinstance(value, dict):
         return {"t": "MetaMap", "c": {str(key): to_meta(item) for key, item in value.items()}}
     if isinstance(value, list):
@@ -39,7 +39,7 @@ def to_meta(value: Any) -> dict[str, Any]:
 
 
 def text_of(node: Any) -> str:
-    """Return the text of inlines and blocks, without their notes."""
+    """Return the text of inlines and blocks, without notes."""
     if isinstance(node, list):
         return "".join(map(text_of, node))
     if not isinstance(node, dict):
@@ -61,7 +61,7 @@ def text_of(node: Any) -> str:
 
 
 def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
-    """Return a header block that holds Pandoc's metadata."""
+    """Return a header block with Pandoc's metadata."""
     header = make_block("", "native", header=True)
     header.content = {key: plain(value) for key, value in meta.items()}
     assert isinstance(header, HeaderBlock)
@@ -70,9 +70,10 @@ def header_from(meta: Mapping[str, Any]) -> HeaderBlock:
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """The options under `lmm:` in the metadata, or as `-M lmm-…`.
+    """The options under `lmm:` in metadata or by `-M lmm-…`.
 
-    unknown: names that do not exist; refused: options in the document that only the person who runs pandoc may set."""
+    refused: options that a document may not set
+    """
 
     keep: list[str] = field(default_factory=list)
     div_types: list[str] = field(default_factory=list)
@@ -86,9 +87,11 @@ class FilterOptions:
 
 
 def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> FilterOptions:
-    """Return the options of a filter.
+    """Return a filter's options.
 
-    meta: the document's metadata; by_person: options of the person who runs pandoc (see `PandocRun.lmm_options`)."""
+    meta: of the document
+    by_person: of the caller (see `PandocRun.lmm_options`)
+    """
     options = plain_options(meta)
     values = {name: value for name, value in options.items() if name in BY_DOCUMENT}
     values |= {name: value for name, value in by_person.items() if name in BY_PERSON}
@@ -106,10 +109,10 @@ def read_options(meta: Mapping[str, Any], by_person: Mapping[str, Any]) -> Filte
 
 
 def plain_options(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that Pandoc's metadata holds, by name."""
+    """Return the options in Pandoc's metadata."""
     return options_in({key: plain(value) for key, value in meta.items() if key.startswith("lmm")})
 
 
 def _file(value: Any) -> str:
-    """Return a file's name; `-M lmm-save` without a value is true, which names no file."""
+    """Return a file name; `-M lmm-save` without a value is true."""
     return value if isinstance(value, str) else ""

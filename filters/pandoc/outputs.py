@@ -1,4 +1,4 @@
-"""The file that pandoc writes: what it may be written over, and the texts that are kept until it is whole."""
+"""Protection of pandoc's output file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ from .runs.run import MARKDOWN_FORMATS, PandocRun, base_format, filter_name
 
 
 def holds_markdown(path: Path) -> bool:
-    """Return True if there is a file that is not empty and whose ending says that it is markdown."""
+    """Return True if a file is named as markdown and not empty."""
     return is_named_as_markdown(path) and path.is_file() and path.stat().st_size > 0
 
 
 def is_named_as_markdown(path: Path) -> bool:
-    """Return True if a file's ending says that it is markdown."""
+    """Return True for markdown suffixes."""
     return path.suffix.lower() in TEXT_SUFFIXES - {".txt", ".text"}
 
 
 def refuse_overwriting(call: FilterCall) -> None:
-    """Raise FilterError if pandoc would write something other than the text over an input, or
-    another format over markdown."""
+    """Raise FilterError if pandoc would replace an input by something else, or markdown by another format."""
     run, output = call.run, call.output
     if run is None or output is None or call.in_quarto:
         return
@@ -63,8 +62,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
 
 
 def refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError if an output holds another text: one that no run of ours has written, and that shares less than
-    half of its lines with the new one."""
+    """Raise FilterError if an output not written by us shares less than half of its lines with the new text."""
     if not holds_markdown(output) or is_ours(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
@@ -74,8 +72,7 @@ def refuse_another_text(output: Path, text: str) -> None:
 
 
 def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
-    """Return the bytes that pandoc writes for a raw text: it sets the line ends, and adds a missing
-    last one."""
+    """Return the bytes that pandoc writes for a raw text, with its line ends."""
     text = text if text.endswith("\n") else text + "\n"
     eol = run.value("eol")
     crlf = eol == "crlf" or (os.name == "nt" and eol != "lf")
@@ -83,10 +80,10 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def put_output_aside(call: FilterCall, text: str | None) -> None:
-    """Keep copies of the file that pandoc is about to write over, and of its new text.
+    """Copy the output's old and new text, in case pandoc is killed while writing.
 
-    Pandoc empties the file before it writes, and may be killed in between. text: written verbatim, or None. Raise
-    RecoveryError if that fails for an input, so that pandoc leaves it alone."""
+    text: None if not verbatim. Raise RecoveryError if this fails for an input.
+    """
     run, output = call.run, call.output
     if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):
         return

@@ -1,4 +1,4 @@
-"""The text that a document comes from: find its files, read them, and see if it is still theirs."""
+"""The source text of a document."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .runs.run import PandocRun, base_format
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one or several files, joined by a blank line as pandoc does. starts: the first line of each file."""
+    """The text of files, joined by blank lines as in pandoc. starts: first line of each."""
 
     text: str
     files: Sequence[MarkdownFile]
@@ -30,12 +30,12 @@ class Source:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The blocks of the text."""
+        """Return the parsed text."""
         return parse_markdown_text(self.text)
 
     @classmethod
     def load(cls, paths: Sequence[Path]) -> Source:
-        """Read files. Raise OSError or MarkdownError if one cannot be read."""
+        """Read files. Raise OSError or MarkdownError."""
         files = [read_markdown(path) for path in paths]
         text, starts = "", []
         for file in files:
@@ -46,7 +46,7 @@ class Source:
         return cls(text, files, starts)
 
     def locate(self, line: int) -> tuple[str, int]:
-        """Return the file, and the line in it, of a line of the joined text."""
+        """Return the file and line for a line of the joined text."""
         if not self.files:
             return "", line
         at = max(bisect.bisect_right(self.starts, line) - 1, 0)
@@ -54,7 +54,7 @@ class Source:
 
 
 def _display_path(path: Path) -> str:
-    """Return a path as the user knows it: Quarto is run from the project's folder, and changes into the page's."""
+    """Return a path relative to Quarto's project folder, since Quarto changes into the page's."""
     for folder in (Path(os.environ.get("QUARTO_PROJECT_DIR", ".")).absolute(), Path.cwd()):
         if path.absolute().is_relative_to(folder):
             return os.path.relpath(path, folder)
@@ -62,7 +62,7 @@ def _display_path(path: Path) -> str:
 
 
 def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
-    """Return the text that an earlier filter of ours has left for a markdown target, or None."""
+    """Return the text left by an earlier filter for a markdown target, or None."""
     if not (call.to_markdown and call.done):
         return None
     parts = [block["c"][1] for block in ast["blocks"] if block.get("t") == "RawBlock"]
@@ -73,9 +73,10 @@ def left_source(call: FilterCall, ast: dict[str, Any]) -> Source | None:
 
 
 def input_source(call: FilterCall) -> Source | None:
-    """Return the text of the input files, or None if they are unknown.
+    """Return the text of the input files, None if unknown.
 
-    Raise FilterError if the file that `lmm-source` names is missing, OSError or MarkdownError if one cannot be read."""
+    Raise FilterError if `lmm-source` is missing, and OSError or MarkdownError.
+    """
     paths = _input_paths(call)
     if paths is None or not all(path.is_file() for path in paths):
         return None
@@ -98,9 +99,10 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
 
 
 def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if pandoc reads the elements from a text.
+    """Return True if the elements were parsed from a text.
 
-    Raise FilterError if the file has changed since, and pandoc would write over it."""
+    Raise FilterError if the file has changed since, and pandoc would overwrite it.
+    """
     if call.in_quarto or (call.done and not needs_text(call)):
         return False
     if call.done or is_direct(call) or _is_read_again(call, ast, text):
@@ -114,15 +116,16 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 
 def needs_text(call: FilterCall) -> bool:
-    """Return True if pandoc's reader does not see all our blocks and divs, so that the text is needed.
+    """Return True if pandoc's reader cannot parse all our blocks and divs.
 
-    Only Pandoc's markdown allows colons at the end of an opening line, reads HTML in a div, and so on."""
+    Only Pandoc's markdown allows trailing colons, parses HTML in a div, and so on.
+    """
     reader = call.run.reader if call.run is not None else "markdown"
     return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
 
 def is_direct(call: FilterCall) -> bool:
-    """Return True if the command line alone shows that the elements come straight from the files."""
+    """Return True if the command line proves that the elements come straight from the files."""
     run = call.run
     if run is None or run.defaults or call.options.source or run.files is None:
         return False
@@ -136,7 +139,7 @@ def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
         paths = [str(file.path.resolve()) for file in text.files]
         options = run.options if run else []
         run = PandocRun(call.executable, Path.cwd(), options, paths, run.defaults if run else [])
-    # pandoc 3 shifts headings after the filters, pandoc 2 before them
+    # pandoc 3 shifts headings after filters, pandoc 2 before
     for with_shift in (True, False) if run.shifts_headings else (True,):
         try:
             inner = run.parse_inputs(with_shift)

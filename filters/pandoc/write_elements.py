@@ -1,4 +1,4 @@
-"""Hand on a document as Pandoc's elements."""
+"""Output as Pandoc's elements."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ Json = dict[str, Any]
 
 
 def write_elements(document: FilterDocument, ast: Json, text: str | None = None) -> FilterOutput:
-    """Return an output for a target other than markdown: elements, with metadata only for a next filter of ours.
+    """Return an output for other targets than markdown; metadata stays only for a next filter of ours.
 
-    ast: has the blocks and the document's metadata; text: of the document, for the next filter."""
+    ast: new blocks and metadata; text: for the next filter
+    """
     from .elements import blocks_of, mark_metadata, strip_metadata
 
     doc = document.load(ast)
@@ -40,13 +41,12 @@ def write_elements(document: FilterDocument, ast: Json, text: str | None = None)
 
 
 def hand_on(document: FilterDocument, ast: Json) -> FilterOutput:
-    """Return an output with the blocks and the metadata of some JSON; the last filter removes our keys."""
+    """Return an output with the blocks and metadata of `ast`; the last filter removes our keys."""
     meta = document.call.mark(document.call.clean(ast["meta"]))
     return FilterOutput({**document.ast, "blocks": ast["blocks"], "meta": meta})
 
 
 def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> FilterOutput:
-    """Leave the text for the next filter of ours."""
     if not document.call.is_followed:
         return output
     meta = {**output.ast["meta"], TEXT: {"t": "MetaString", "c": text}}
@@ -54,13 +54,13 @@ def _leave_text(document: FilterDocument, output: FilterOutput, text: str) -> Fi
 
 
 def left_text(document: FilterDocument) -> str | None:
-    """Return the text that an earlier filter of ours has left beside the elements, or None."""
+    """Return the text left by an earlier filter beside the elements, or None."""
     text = document.ast["meta"].get(TEXT) if document.call.done else None
     return str(text["c"]) if text else None
 
 
 def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[Block]) -> FilterOutput:
-    """Return an output for blocks that stand for elements, of which some may be gone or new."""
+    """Return an output for changed blocks of elements."""
     header, rest = (blocks[0], blocks[1:]) if blocks and isinstance(blocks[0], HeaderBlock) else (None, blocks)
     ast = {**document.ast, "blocks": elements.write(rest)}
     if header is not None:
@@ -69,7 +69,7 @@ def write_blocks(document: FilterDocument, elements: Elements, blocks: Sequence[
 
 
 def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
-    """Return an output for elements that pandoc writes as markdown, with a warning that it changes the text."""
+    """Return an output that pandoc writes as markdown, with a warning."""
     document.logger.warning(
         "The source text is not at hand, so pandoc's own writer rewrites the text (list markers, line breaks, "
         "tables). To keep it as it is, give pandoc the file by its name."
@@ -78,10 +78,10 @@ def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
 
 
 def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Json:
-    """Return Pandoc's JSON with our keys of a header in place of the old ones.
+    """Return Pandoc's JSON with our keys replaced by a header's.
 
-    For markdown they are in a header before the text: pandoc would write metadata with `-s` only, and escape our
-    values."""
+    For markdown they become a header in the text: pandoc writes metadata only with `-s`, and escapes values.
+    """
     ours = {key: value for key, value in header.content.items() if key.startswith("~")}
     theirs = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
     if not document.call.to_markdown or document.call.is_followed:
@@ -105,14 +105,12 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
     return make_block("", "native", header=True)
 
 
-# From the source text
-
-
 def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
-    """Return Pandoc's JSON of blocks with metadata as divs, and undecided edits as their old texts.
+    """Return Pandoc's JSON of blocks with metadata as divs and old texts for edits.
 
-    Nothing is parsed again if no block is native or changed. Return None if pandoc does not see the same blocks:
-    something is not closed, or its reader knows no divs."""
+    Only native or changed blocks are parsed again. Return None if pandoc parses other blocks, due to unclosed divs or
+    its reader.
+    """
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
     unfolded = restore_originals(blocks).blocks
@@ -124,7 +122,6 @@ def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
 
 
 def _count_metadata(document: FilterDocument, ast: Json) -> int:
-    """Return the number of divs and comments with metadata."""
     from .elements import RAW, is_metadata
 
     doc = document.load({**ast, "blocks": [block for block in ast["blocks"] if block["t"] in ("Div", "RawBlock")]})
@@ -132,7 +129,6 @@ def _count_metadata(document: FilterDocument, ast: Json) -> int:
 
 
 def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
-    """Return Pandoc's JSON, read again with divs in place of native blocks if there are any."""
     run, text = document.call.run, serialize_blocks(document.blocks)
     is_odd_reader = run is not None and "-yaml_metadata_block" in run.reader
     converted = serialize_blocks(convert(unfolded, "div"))
@@ -143,8 +139,7 @@ def _read_as_divs(document: FilterDocument, unfolded: list[Block]) -> Json:
 
 
 def _loses_metadata(document: FilterDocument, block: Block) -> bool:
-    """Return True if pandoc's reader loses a metadata block inside a div, quote or list: a native one, or a comment
-    where comments are stripped."""
+    """Return True if pandoc loses nested metadata: native blocks, or stripped comments."""
     if not isinstance(block, TextBlock) or "--" not in block.source:
         return False
     run = document.call.run
@@ -158,15 +153,13 @@ def _document_keys(meta: Json) -> Json:
 
 
 def parse_as_input(document: FilterDocument, text: str) -> Json:
-    """Return Pandoc's JSON of a text, read as the input was.
-
-    Raise FilterError if pandoc fails, or reads each input file by itself."""
+    """Return Pandoc's JSON of a text, parsed like the input. Raise FilterError, also for --file-scope."""
     run = document.call.run or PandocRun(document.call.executable, Path.cwd())
     if run.value("file-scope") is not None or any(name == "file-scope" for name, _ in run.options):
         raise FilterError(
             "--file-scope reads each file by itself, which native metadata blocks do not survive. "
             "Write them as divs: lmm convert --to div FILES"
         )
-    # pandoc 3 shifts headings after the filters, pandoc 2 before them
+    # pandoc 3 shifts headings after filters, pandoc 2 before
     is_shifted = run.shifts_headings and run.parse_inputs()["blocks"] == document.ast["blocks"]
     return run.parse_text(text, with_shift=is_shifted)

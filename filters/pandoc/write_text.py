@@ -1,4 +1,4 @@
-"""Hand on a document as the text that it is, which pandoc writes verbatim."""
+"""Output as verbatim text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from .outputs import as_pandoc_writes, refuse_another_text
 
 
 def write_text(document: FilterDocument, text: str) -> FilterOutput:
-    """Return an output that is a text, as raw blocks of markdown.
+    """Return a text as raw markdown blocks.
 
-    Raise FilterError if pandoc would write over another text, MarkdownError if it would write over a changed source."""
+    Raise FilterError if pandoc would overwrite another text, and MarkdownError for a changed source.
+    """
     call, source = document.call, document.source
     if source is not None and call.overwrites_source:
         for file in source.files:
@@ -42,7 +43,7 @@ def _warn_of_ineffective(document: FilterDocument) -> None:
 
 
 def _with_line_ends(call: FilterCall, text: str) -> str:
-    """Return a text with LF where pandoc writes line ends itself: under `--eol`, and on Windows by default."""
+    """Return a text with LF if pandoc converts line ends: by `--eol`, or on Windows."""
     eol = call.run.value("eol") if call.run is not None else None
     if eol in ("crlf", "lf") or (os.name == "nt" and eol != "lf"):
         return text.replace("\r\n", "\n")
@@ -50,9 +51,9 @@ def _with_line_ends(call: FilterCall, text: str) -> str:
 
 
 def _raw_parts(call: FilterCall, text: str) -> list[str]:
-    """Return the texts of the raw blocks that pandoc writes as a text.
+    """Return the raw blocks for a text.
 
-    From version 3 on, pandoc drops newlines at the end of a raw block, but writes one for each block that is a newline.
+    Since version 3, pandoc drops trailing newlines of a raw block, but writes blocks of a newline.
     """
     ends = len(text) - len(text.rstrip("\n"))
     major = call.run.major if call.run is not None else int(os.environ.get("PANDOC_VERSION", "3")[0])
@@ -64,9 +65,10 @@ def _raw_parts(call: FilterCall, text: str) -> list[str]:
 
 
 def save_text(document: FilterDocument, text: str) -> FilterDocument:
-    """Write a text to the file that `lmm-save` names: the input, or an output that may be written.
+    """Write a text to the file of `lmm-save`, and return the document with its new source.
 
-    Failure is reported. Return the document with its new source."""
+    Failures are reported.
+    """
     path = Path(document.options.save)
     source = document.source
     files = source.files if source is not None else []

@@ -1,1 +1,1 @@
-"""The run of pandoc that a filter is part of: its process, its command line and its files. Inner runs of pandoc."""
+"""The run of pandoc around a filter: process, command line, files; and inner runs."""

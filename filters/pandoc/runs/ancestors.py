@@ -1,4 +1,4 @@
-"""The parent processes. Linux describes them in files; elsewhere psutil asks the system, but takes long to import."""
+"""Parent processes, from /proc on Linux, else by psutil, which is slow to import."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-MOST = 6  # between pandoc and its filter there may be a shell, or a starter of Python
+MOST = 6  # shells and Python launchers may be between pandoc and its filter
 _PANDOC = re.compile(r"pandoc([-_.]?[\d.]+)?(\.exe)?$", re.I)
 
 
 class Ancestor(NamedTuple):
-    """A process. names: of its program, and by which the system calls it; ident: tells it from every other."""
+    """A process, uniquely identified by `ident`."""
 
     names: tuple[str, str]
     command: list[str]
@@ -23,7 +23,7 @@ class Ancestor(NamedTuple):
 
 
 def find_pandoc() -> Ancestor | None:
-    """Return the pandoc that is our parent process or a near ancestor, or None if there is none that can be seen."""
+    """Return the nearest ancestor that is pandoc, or None."""
     for process in find_ancestors():
         if any(_PANDOC.match(Path(name).name) for name in process.names):
             return process
@@ -31,7 +31,7 @@ def find_pandoc() -> Ancestor | None:
 
 
 def find_ancestors() -> Iterator[Ancestor]:
-    """Yield the processes above this one, the nearest first, as far as they can be seen."""
+    """Yield the ancestors, nearest first, as far as visible."""
     return _in_proc() if sys.platform == "linux" else _by_psutil()
 
 
@@ -41,7 +41,7 @@ def _in_proc() -> Iterator[Ancestor]:
         place = Path("/proc", str(pid))
         try:
             name, _, rest = (place / "stat").read_text("utf-8", "surrogateescape").partition("(")[2].rpartition(")")
-            fields = rest.split()  # state, parent, …; the time at which it began is the 20th
+            fields = rest.split()  # state, parent, …; the 20th is the start time
             command = os.fsdecode((place / "cmdline").read_bytes()).split("\0")[:-1]
             names = (str((place / "exe").readlink()).removesuffix(" (deleted)"), name)
             yield Ancestor(names, command, (place / "cwd").readlink(), f"{pid}/{fields[19]}")

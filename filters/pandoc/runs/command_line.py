@@ -1,4 +1,4 @@
-"""Pandoc's arguments and defaults files, as pandoc reads them."""
+"""Parser for pandoc's arguments and defaults files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ALIASES = {"read": "from", "write": "to"}
 
 
 def split_options(arguments: list[str]) -> Iterator[Option]:
-    """Yield the long name and the value of each option, and `("", FILE)` for each input file."""
+    """Yield long name and value of each option, and `("", FILE)` for inputs."""
     rest = list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -56,7 +56,7 @@ def split_options(arguments: list[str]) -> Iterator[Option]:
 
 
 def _long_option(text: str, rest: list[str]) -> Option:
-    """Return an option that may be abbreviated (`--meta`), with a value that may be the next argument."""
+    """Return an option, expanding abbreviations (`--meta`) and taking its value from the next argument."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
         fits = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]
@@ -68,7 +68,7 @@ def _long_option(text: str, rest: list[str]) -> Option:
 
 
 def _short_options(text: str, rest: list[str]) -> Iterator[Option]:
-    """Yield the options that one argument holds: `-so` is `-s -o`."""
+    """Yield the options in one argument: `-so` is `-s -o`."""
     while text:
         letter, text = text[0], text[1:]
         if letter in _SHORT:
@@ -80,7 +80,10 @@ def _short_options(text: str, rest: list[str]) -> Iterator[Option]:
 
 
 def find_defaults(name: str, folder: Path, data_dir: str | None) -> Path | None:
-    """Return the path of a defaults file, or None. folder: pandoc's working folder; data_dir: of `--data-dir`."""
+    """Return the path of a defaults file, or None.
+
+    folder: pandoc's working folder; data_dir: of `--data-dir`
+    """
     places = [folder, *([folder / data_dir / "defaults"] if data_dir else [])]
     places += [place / "defaults" for place in _data_folders()]
     candidates = [candidate for place in places for candidate in (place / name, place / f"{name}.yaml")]
@@ -99,13 +102,12 @@ def read_defaults(path: Path) -> dict[str, Any] | None:
 
 
 def _expand(text: str, path: Path) -> str:
-    """Return a text with pandoc's variables for defaults files replaced; `${.}` is the folder of the file."""
+    """Return a text with variables replaced; `${.}` is the file's folder."""
     values = {".": str(path.parent), **os.environ}
     return re.sub(r"\$\{([.\w]+)\}", lambda variable: values.get(variable[1], variable[0]), text)
 
 
 def _data_folders() -> list[Path]:
-    """Return the folders in which pandoc looks for the user's data, in its order."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 (Path.home fails without a home)
     named = os.environ.get("XDG_DATA_HOME")
     data = Path(named) if named else home / ".local" / "share"

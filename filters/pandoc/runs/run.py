@@ -1,7 +1,7 @@
-"""The run of pandoc that a filter is part of, read from pandoc's command line.
+"""The run of pandoc around a filter, from its command line.
 
-The document that a filter gets has lost the places of metadata blocks and the writer's spelling. The command line tells
-which files it comes from, where it goes, and which filters run."""
+It names the source files, since Pandoc's elements have lost places and spelling of metadata blocks.
+"""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from .ancestors import find_pandoc
 from .command_line import Option, find_defaults, read_defaults, split_options
 
 OURS = ("lmm-rag", "lmm-knit", "lmm-pass", "lmm-chat", "lmm-index")
-# Options that decide how text is read. An inner run gets these and no others.
+# Reader options, passed to inner runs
 _READING = frozenset(
     """from data-dir metadata metadata-file file-scope sandbox standalone resource-path columns preserve-tabs tab-stop
     abbreviations indented-code-classes default-image-extension shift-heading-level-by base-header-level track-changes
     strip-comments strip-empty-paragraphs bibliography csl citation-abbreviations ignore-args""".split()
 )
-# Writer options that change text. They have no effect on text that goes out verbatim.
+# Writer options without effect on verbatim text
 _WRITING = frozenset(
     """wrap toc number-sections reference-links reference-location markdown-headings atx-headers
     list-tables ascii id-prefix title-prefix
     shift-heading-level-by base-header-level section-divs metadata-file columns table-of-contents""".split()
 )
-# Writer options that put text around text that goes out verbatim, too.
+# Writer options that add to verbatim text, too
 _ADDING = frozenset("template include-in-header include-before-body include-after-body".split())
-# Options of ours that add up when they are repeated.
+# Options that accumulate
 _WORDS = ("keep", "div-types")
 _SHIFT = {"shift-heading-level-by", "base-header-level"}
 MARKDOWN_FORMATS = frozenset(
     "markdown markdown_strict markdown_mmd markdown_phpextra markdown_github commonmark commonmark_x gfm".split()
 )
-# Endings of files that pandoc does not read as markdown unless it is told to.
+# Suffixes that pandoc by default does not read as markdown
 _OTHER_SUFFIXES = frozenset(
     """.adoc .asciidoc .bib .csv .docbook .docx .dbk .epub .fb2 .htm .html .ipynb .json .latex .lhs .ltx .ms .muse
     .native .odt .opml .org .pptx .ris .roff .rst .rtf .t2t .tei .tex .textile .tsv .typ .typst .wiki .xhtml .xlsx
     .xml""".split()
 )
-# Keys of defaults files that an inner run does not get.
+# Defaults not passed to inner runs
 _DEFAULTS_DROPPED = frozenset(
     """filters to writer output-file standalone template variables variables-json include-in-header include-before-body
     include-after-body toc table-of-contents number-sections citeproc pdf-engine pdf-engine-opts reference-doc css
@@ -59,10 +59,12 @@ _DEFAULTS_DROPPED = frozenset(
 
 @dataclass(frozen=True)
 class PandocRun:
-    """A command line of pandoc, with the settings of its defaults files.
+    """A command line of pandoc, with its defaults files.
 
-    folder: pandoc's working folder; options: pairs of long name and value, in order; inputs: as written; defaults:
-    settings, parents first; filters: names, in order; process: identifies this run, and cannot be known to a document.
+    folder: pandoc's working folder
+    options: pairs of long name and value
+    defaults: parents first
+    process: identifies this run, and is unknown to documents
     """
 
     executable: str
@@ -74,7 +76,7 @@ class PandocRun:
     process: str = ""
 
     def value(self, name: str) -> str | None:
-        """Return the last value of an option, on the command line or else in the defaults files."""
+        """Return an option's last value, by command line or defaults."""
         for option, value in reversed(self.options):
             if option == name:
                 return value
@@ -86,14 +88,12 @@ class PandocRun:
         return None
 
     def given_metadata(self) -> list[tuple[str, str | bool]]:
-        """Return the keys and values that `-M` gives."""
+        """Return the metadata set by `-M`."""
         pairs = (re.split("[:=]", value, maxsplit=1) for name, value in self.options if name == "metadata" and value)
         return [(key, rest[0] if rest else True) for key, *rest in pairs]
 
     def lmm_options(self) -> dict[str, Any]:
-        """Return our options from `-M` and the defaults files, by name.
-
-        They come from the person who runs pandoc. Repeated lists of words add up, as in pandoc."""
+        """Return our options from `-M` and defaults, which are trusted. Lists accumulate, as in pandoc."""
         tables = [settings.get("metadata") for settings in self.defaults]
         given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
         for key, value in self.given_metadata():
@@ -105,8 +105,7 @@ class PandocRun:
 
     @property
     def reader(self) -> str:
-        """The reader's name with its extensions, as pandoc picks it: by the option, else by the
-        first file's ending, else markdown."""
+        """Return the reader with extensions, by option, else by the first file's suffix, else markdown."""
         if named := self.value("from"):
             return named
         suffix = Path(self.inputs[0]).suffix.lower() if self.inputs else ""
@@ -114,38 +113,37 @@ class PandocRun:
 
     @property
     def reads_markdown(self) -> bool:
-        """True if the input is some kind of markdown."""
+        """Return True if the input is markdown."""
         return base_format(self.reader) in MARKDOWN_FORMATS
 
     @property
     def output(self) -> Path | None:
-        """The output file, or None for standard output."""
+        """Return the output file, or None for standard output."""
         named = self.value("output")
         return None if named in (None, "-", "") else self.folder / str(named)
 
     @property
     def files(self) -> list[Path] | None:
-        """The input files, or None if some are not regular files (standard input, a web address)."""
+        """Return the input files, None unless all are regular files."""
         paths = [self.folder / name for name in self.inputs]
         if not paths or any(name == "-" for name in self.inputs) or not all(path.is_file() for path in paths):
             return None
         return paths
 
     def adds_text(self) -> list[str]:
-        """Return the options that make pandoc write more than the text that it is given."""
+        """Return the options that add text."""
         names = [f"--{name}" for name, _ in self.options if name in _ADDING]
         return names + [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _ADDING]
 
     def overwrites_input(self) -> bool:
-        """Return True if the output is one of the inputs."""
+        """Return True if the output is an input."""
         output = self.output
         if output is None or not output.exists():
             return False
         return any(path.exists() and path.samefile(output) for path in (self.folder / name for name in self.inputs))
 
     def ineffective(self, place: int) -> list[str]:
-        """Return the options, and the filters after our filter `place`, that have no effect on text
-        that goes out verbatim."""
+        """Return the options and filters without effect on verbatim text."""
         names = [f"--{name}" for name, _ in self.options if name in _WRITING]
         names += [f"--metadata {v}" for n, v in self.options if n == "metadata" and not (v or "").startswith("lmm")]
         names += [f"{key} (defaults)" for settings in self.defaults for key in settings if key in _WRITING]
@@ -153,35 +151,33 @@ class PandocRun:
         return list(dict.fromkeys(names))
 
     def places(self) -> list[int]:
-        """Return the numbers, from 0, of the filters that are ours."""
+        """Return the indices of our filters."""
         return [at for at, name in enumerate(self.filters) if is_ours(name)]
 
     @property
     def strips_comments(self) -> bool:
-        """True if the reader leaves comments out."""
+        """Return True if the reader strips comments."""
         values = [value for name, value in self.options if name == "strip-comments"]
         return values[-1] != "false" if values else self.value("strip-comments") == "True"
 
     @property
     def shifts_headings(self) -> bool:
-        """True if the levels of headings are shifted."""
+        """Return True if heading levels are shifted."""
         return any(self.value(name) not in (None, "0") for name in _SHIFT)
 
     @cached_property
     def major(self) -> int:
-        """Pandoc's major version."""
+        """Return pandoc's major version."""
         version = os.environ.get("PANDOC_VERSION") or run_pandoc(self.executable, ["--version"], None, self.folder)
         match = re.search(r"(\d+)\.\d+", version)
         return int(match[1]) if match else 3
 
-    # Inner runs
-
     def parse_inputs(self, with_shift: bool = True) -> dict[str, Any]:
-        """Return Pandoc's JSON of the input files, before any filter. Raise FilterError if pandoc fails."""
+        """Return the JSON of the input files, before filters. Raise FilterError."""
         return self._parse(self.inputs, None, set() if with_shift else _SHIFT)
 
     def parse_text(self, text: str, with_shift: bool = True) -> dict[str, Any]:
-        """Return Pandoc's JSON of a text, read as the input files are. Raise FilterError if pandoc fails."""
+        """Return the JSON of a text, parsed like the input. Raise FilterError."""
         dropped = {"from", "file-scope"} | (set() if with_shift else _SHIFT)
         return self._parse([], text, dropped, ["-f", self.reader.replace("-yaml_metadata_block", "")])
 
@@ -208,7 +204,6 @@ class PandocRun:
 
 
 def _reading_defaults(defaults: dict[str, Any], dropped: set[str]) -> dict[str, Any]:
-    """Return the settings of a defaults file that an inner run gets."""
     names = {"from": {"from", "reader", "input-files", "input-file"}}
     gone = _DEFAULTS_DROPPED.union(*(names.get(name, {name}) for name in dropped))
     if "from" not in dropped:
@@ -217,22 +212,22 @@ def _reading_defaults(defaults: dict[str, Any], dropped: set[str]) -> dict[str, 
 
 
 def base_format(name: str) -> str:
-    """Return a format's name without its extensions (`markdown-smart` -> `markdown`)."""
+    """Return a format without extensions (`markdown-smart` -> `markdown`)."""
     return re.split(r"[+-]", name, maxsplit=1)[0].lower()
 
 
 def is_ours(name: str) -> bool:
-    """Return True if a filter, given by its command or its path, is one of this project's."""
+    """Return True for a filter of this project."""
     return filter_name(name) in OURS
 
 
 def filter_name(name: str) -> str:
-    """Return the command of a filter that is given by its command or its path."""
+    """Return the command of a filter given by name or path."""
     return Path(name).name.removesuffix(".py").removesuffix(".exe").replace("_", "-")
 
 
 def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: Path) -> str:
-    """Run pandoc in a folder, and return its standard output. text: standard input. Raise FilterError if it fails."""
+    """Return pandoc's standard output. text: standard input. Raise FilterError."""
     import subprocess
 
     try:
@@ -249,19 +244,14 @@ def run_pandoc(executable: str, arguments: list[str], text: str | None, folder: 
     return done.stdout.decode("utf-8")
 
 
-# From a command line
-
-
 def find_run() -> PandocRun | None:
-    """Return the run of pandoc that is our parent process or a near ancestor, or None if there is
-    none that can be seen."""
+    """Return the run of the nearest pandoc ancestor, or None."""
     process = find_pandoc()
     return parse_command_line(process.command[1:], process.names[0], process.folder, process.ident) if process else None
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:
-    """Return the run that pandoc's arguments and defaults files describe. Raise FilterError for a defaults file that
-    cannot be read."""
+    """Return the run described by arguments. Raise FilterError for an unreadable defaults file."""
     run = PandocRun(executable, folder, process=process)
     for name, value in split_options(arguments):
         if name == "":
@@ -279,7 +269,7 @@ def parse_command_line(arguments: list[str], executable: str, folder: Path, proc
 
 def _add_defaults(run: PandocRun, name: str, depth: int = 0) -> None:
     path = find_defaults(name, run.folder, run.value("data-dir"))
-    if path is None or depth > 8:  # without it we would not know what pandoc reads and writes
+    if path is None or depth > 8:  # inputs and outputs would be unknown
         raise FilterError(f"The defaults file {name} is not found. Name it by its path: --defaults=FOLDER/{name}.yaml")
     settings = read_defaults(path)
     if settings is None:
