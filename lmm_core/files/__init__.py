@@ -1,3 +1,4 @@
-"""Find files, replace them atomically, and remove only folders of ours.
+"""Walking folders, atomic writes, and safe removal.
 
-Imports the standard library, `errors` and `logging`; `pathspec` when a .gitignore is read."""
+Imports the standard library, `errors` and `logging`; `pathspec` when a .gitignore is read.
+"""

@@ -1,4 +1,4 @@
-"""New files and folders, made completely or not at all."""
+"""New files and folders, created completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from pathlib import Path
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Create a file. Raise FileExistsError, or OSError (naming the file) after removing what was written."""
+    """Create a file. Raise FileExistsError, or OSError after removing a partial file."""
     file = path.open("xb")
     try:
         with file:
             file.write(data)
-    except OSError as error:  # a full disk: the error of a write names no file
+    except OSError as error:  # on a full disk, the error has no file name
         path.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Create files, by their paths in a folder, and the folders that they need.
+    """Create files and their folders, by paths in a folder.
 
-    Raise OSError after removing everything that was created."""
+    Raise OSError after removing everything created.
+    """
     made: list[Path] = []
     try:
         for name, data in files.items():
@@ -34,7 +35,7 @@ def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder and its parents, and return those that were missing, outermost first. Raise OSError."""
+    """Create a folder, and return the folders created, outermost first. Raise OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

@@ -1,4 +1,4 @@
-"""The rules of `.gitignore` files. Git is not run: a matching file is ignored even if it is tracked."""
+"""Rules of `.gitignore` files, without git: tracked files are ignored, too."""
 
 from __future__ import annotations
 
@@ -11,42 +11,47 @@ from pathlib import Path
 
 MOST_WILDCARDS = 3
 _DRIVE = re.compile(r"[A-Za-z]:(\\|$)")
-_BACKSLASH = re.compile(r"\\\w")  # what it stands before in a pattern is a sign, such as `#` or a blank
+_BACKSLASH = re.compile(r"\\\w")  # it escapes signs such as `#` or a blank
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The patterns of one .gitignore.
+    """The patterns of a .gitignore.
 
-    base: length of the folder's path from the root, removed before matching; above: path of the root from the folder,
-    for a folder above the root."""
+    base: length of the folder's path from the root
+    above: path of the root from a folder above it
+    """
 
     patterns: list[tuple[re.Pattern[str], bool]]
     base: int = 0
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Return True if the last matching pattern ignores a path, False if it is negated, None if there is none.
+        """Return True if the last matching pattern ignores a path, False if it is negated, None without a match.
 
-        The path of a folder ends with `/`."""
+        Paths of folders end with `/`.
+        """
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The ignored paths of a folder, by its own rules and those of the folders above; the last match wins.
+    """The ignored paths of a folder; the last match decides.
 
-    fallback: rules if there are none; extra: rules after all others."""
+    fallback: rules if there are none
+    extra: appended rules
+    """
 
     rules: tuple[Rules, ...]
     fallback: Rules
     extra: Rules
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the rules with those of a subfolder. Raise OSError if its .gitignore cannot be read.
+        """Return the rules with a subfolder's. Raise OSError.
 
-        folder: its path on disk; rel: its path from the root, "" or ending with `/`."""
+        folder: its path on disk; rel: its path from the root, "" or ending with `/`
+        """
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -55,15 +60,16 @@ class Ignored:
 
 
 def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
-    """Return the rules in the lines of a .gitignore."""
+    """Return the rules of a .gitignore."""
     found = [pattern for line in lines if (pattern := _pattern(line)) is not None]
     return Rules(found[::-1], base, above)
 
 
 def is_ignored(root: Path, path: str) -> bool:
-    """Return True if a file of a project, or a folder around it, is ignored.
+    """Return True if a file, or a folder around it, is ignored. Raise OSError.
 
-    path: from the root, with `/`. Raise OSError if a .gitignore cannot be read."""
+    path: from the root, with `/`
+    """
     rules, folder = rules_above(root), ""
     for name in path.split("/"):
         lines = rules_of(root / folder)
@@ -76,38 +82,39 @@ def is_ignored(root: Path, path: str) -> bool:
 
 
 def read_patterns(patterns: Iterable[str]) -> Rules:
-    """Return the rules in patterns that somebody wrote for a project's files, for `matches` and `takes`."""
+    """Return the rules of a user's patterns, for `matches` and `takes`."""
     return read_rules(map(_composed, patterns))
 
 
 def matches(rules: Rules, path: str) -> bool:
-    """Return True if patterns alone ignore a file, or a folder that it lies in. path: from their folder, with `/`."""
+    """Return True if patterns ignore a file or a folder around it. path: with `/`."""
     return bool(rules.patterns) and any(says_ignored([rules], end) for end in _ends(path))
 
 
 def takes(rules: Rules, path: str) -> bool:
-    """Return True if the last pattern that fits a file, or a folder around it, is not negated.
+    """Return True if the last pattern for a file, or a folder around it, is not negated.
 
-    Unlike git, `*` and then `!drafts/` leave out the files in the folder."""
+    Unlike git, `*` and then `!drafts/` exclude the files in the folder.
+    """
     ends = _ends(path)
     return next((taken for regex, taken in rules.patterns if any(map(regex.fullmatch, ends))), False)
 
 
 def _ends(path: str) -> list[str]:
-    """Return the folders around a file, outermost first, and the file."""
     path = _composed(path)
     return [*(path[: at + 1] for at, sign in enumerate(path) if sign == "/"), path]
 
 
 def _composed(text: str) -> str:
-    """Return a text with composed accents: some systems decompose them in file names."""
+    """Return a text in NFC, since some systems decompose file names."""
     return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return what is wrong with a pattern for a project's files, or "".
+    """Return the error in a pattern for a project's files, or "".
 
-    Wildcards are limited: matching time grows with the path's length to the power of their number."""
+    Matching time is exponential in the number of wildcards, which is limited.
+    """
     names = pattern.lstrip("!").rstrip().split("/")
     if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
         return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
@@ -124,13 +131,13 @@ def pattern_problem(pattern: str) -> str:
 
 
 def says_ignored(rules: Sequence[Rules], path: str) -> bool:
-    """Return the verdict of the last rules that match a path, False if none match."""
+    """Return the last verdict on a path, by default False."""
     verdicts = (one.verdict(path) for one in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def rules_of(folder: str | Path) -> list[str] | None:
-    """Return the lines of a folder's .gitignore, or None. Raise OSError if it cannot be read."""
+    """Return the lines of a folder's .gitignore, or None. Raise OSError."""
     return _lines(Path(folder, ".gitignore"))
 
 
@@ -142,8 +149,7 @@ def _lines(file: Path) -> list[str] | None:
 
 
 def rules_above(root: Path) -> list[Rules]:
-    """Return the rules from above a root: `.git/info/exclude`, then the .gitignore files from the repository's top
-    down. Raise OSError if one cannot be read."""
+    """Return the rules above a root, from `.git/info/exclude` and the repository's top down. Raise OSError."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
     found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
@@ -163,15 +169,15 @@ _NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Return the pattern of a line for a whole path, and whether it ignores; None for other lines.
+    """Return the pattern of a line, and whether it ignores; None for other lines.
 
-    pathspec's own patterns match everything below a folder, so `!docs/` would take back an ignored `docs/build`; git
-    does not."""
+    pathspec matches everything below a folder, so `!docs/` would restore an ignored `docs/build`, unlike in git.
+    """
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     trimmed = _TRIMMED.fullmatch(line)
-    if trimmed is None:  # the line ends with a single backslash
+    if trimmed is None:  # a single trailing backslash
         return None
     text = _NAMED_CLASS.sub(lambda found: _CLASSES[found[1]], trimmed[1])
     text = re.sub(r"/\*\*(/?)$", r"/**/*\1", text)  # the contents of a folder, not the folder itself

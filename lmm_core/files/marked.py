@@ -1,7 +1,7 @@
-"""Folders that this program made, identified by a sentinel file; no other folder is ever removed.
+"""Folders created by this program, with a sentinel file; no others are ever removed.
 
-`FOLDER/.lmm-folder` holds one line, `lmm-folder 1 KIND`. It is written first and removed last, so that it identifies
-what a killed run leaves. It can be forged in a cloned repository, so a folder with anything foreign in it stays, too.
+`FOLDER/.lmm-folder` holds the line `lmm-folder 1 KIND`. It is written first and removed last, so that interrupted
+runs can be cleaned up. Since a cloned repository may contain it, foreign files also prevent removal.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..errors import FolderError
 
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
-LONGEST = 100  # bytes of a mark
-# The kinds of folders that we may remove, with patterns for the names that we put into them
+LONGEST = 100  # bytes of a sentinel file
+# Kinds of removable folders, with patterns for our files
 REMOVABLE = {
     "collection": (
         *("collection.json", "lengths.json", "ahead.jsonl", "shard"),
@@ -28,7 +28,7 @@ REMOVABLE = {
         *("kept-*", ".kept-*.tmp"),  # of an earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
-    "sample-course": (  # the copy that `lmm demo` makes: its own files, and what our commands and Quarto make of them
+    "sample-course": (  # the copy by `lmm demo`, and the output of our commands and Quarto
         "0[1-7]-*.md",
         "07-computing.qmd",
         "index.md",
@@ -47,24 +47,21 @@ REMOVABLE = {
         ".quarto",
         ".gitignore",
     ),
-    "course": ("pages", "site", "site.old"),  # where `lmm course` works
-    "site": ("*",),  # what it has published: a site may hold anything
+    "course": ("pages", "site", "site.old"),  # work folder of `lmm course`
+    "site": ("*",),  # published by it, with any files
 }
-_OF_SYSTEMS = (  # patterns for what file managers and file systems leave everywhere
+_OF_SYSTEMS = (  # left by file managers and file systems
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
-_REPOSITORY = frozenset({".git"})  # of these, what makes a folder of ours somebody's own: a site may offer the rest
-_JUNCTION = 0xA0000003  # the tag of Windows' junctions, which work like links
+_REPOSITORY = frozenset({".git"})  # of these, the one that marks a user's folder: a site may publish the others
+_JUNCTION = 0xA0000003  # the tag of Windows' junctions, which behave like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
 
 
-# Paths
-
-
 def is_link(path: Path) -> bool:
-    """Return True if a path is a link (or a junction), wherever it leads."""
+    """Return True for a link or junction."""
     try:
         found = path.lstat()
     except OSError:
@@ -73,7 +70,7 @@ def is_link(path: Path) -> bool:
 
 
 def check_inside(root: Path, path: Path) -> None:
-    """Raise FolderError unless a path lies below a folder without a link on the way. Missing parts are no links."""
+    """Raise FolderError unless a path is below a folder, without links. Missing parts are no links."""
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise FolderError(f"{path} does not lie in {root}: name a folder that does")
     place = root
@@ -88,9 +85,7 @@ def _leads_anywhere(link: str | Path) -> str:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of a folder of ours, given absolute or relative to the project's root.
-
-    Inside the project no part of it may be a link. Raise FolderError."""
+    """Return the absolute path of a folder of ours, which in the project has no links. Raise FolderError."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -98,7 +93,7 @@ def own_place(root: Path, path: Path) -> Path:
 
 
 def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the readable entries of a folder and its subfolders, following no links."""
+    """Yield the readable entries below a folder, following no links."""
     waiting = [os.fspath(folder)]
     while waiting:
         with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
@@ -109,14 +104,14 @@ def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def check_no_links(folder: Path) -> None:
-    """Raise FolderError if a folder or anything below it is a link."""
+    """Raise FolderError if a folder contains a link."""
     for entry in all_below(folder):
         if entry.is_symlink() or (sys.platform == "win32" and is_link(Path(entry.path))):
             raise FolderError(_leads_anywhere(entry.path))
 
 
 def write_own(path: str | Path, data: bytes) -> None:
-    """Write a file in a folder of ours, following no link. Raise FolderError for a link, and OSError."""
+    """Write a file in a folder of ours. Raise FolderError for a link, and OSError."""
     handle = _open_own(path)
     try:
         while data:
@@ -126,7 +121,6 @@ def write_own(path: str | Path, data: bytes) -> None:
 
 
 def _open_own(path: str | Path) -> int:
-    """Return the handle of a new or emptied file that is no link."""
     if _NO_LINK:
         with suppress(FileExistsError):
             return os.open(path, _WRITE | os.O_EXCL, 0o666)
@@ -135,13 +129,11 @@ def _open_own(path: str | Path) -> int:
     return os.open(path, _WRITE, 0o666)
 
 
-# Marks
-
-
 def make_marked(folder: Path, kind: str) -> None:
-    """Make a folder of ours, its parents, and its sentinel file.
+    """Create a folder of ours with its sentinel file.
 
-    An existing folder may be empty, or ours and of this kind. Raise FolderError for others, and OSError."""
+    An existing folder has to be empty, or ours and of this kind. Raise FolderError and OSError.
+    """
     if is_ours(folder, kind):
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -152,25 +144,26 @@ def make_marked(folder: Path, kind: str) -> None:
 
 
 def hide_from_git(folder: Path) -> None:
-    """Write a .gitignore that leaves out all of a folder of ours, unless it has one. Raise OSError."""
+    """Write a .gitignore for all of a folder, unless there is one. Raise OSError."""
     if not os.path.lexists(folder / ".gitignore"):
         write_own(folder / ".gitignore", b"*\n")
 
 
 def mark_filled(folder: Path, kind: str) -> None:
-    """Mark a folder that was filled for us, inside a folder of ours. Raise OSError if it cannot be."""
+    """Mark a filled folder inside a folder of ours. Raise OSError."""
     write_own(folder / MARK, _line(kind))
 
 
 def has_mark(folder: Path, kind: str) -> bool:
-    """Return True if a folder carries our mark of this kind. Raise OSError if it cannot be read."""
+    """Return True if a folder has our sentinel file of this kind. Raise OSError."""
     return _read_mark(folder) == _line(kind)
 
 
 def is_ours(folder: Path, kind: str) -> bool:
     """Return True if a folder is ours, False if it is missing or empty.
 
-    Raise FolderError for others and other kinds, and OSError if it cannot be read."""
+    Raise FolderError for others and other kinds, and OSError.
+    """
     try:
         names = [entry.name for entry in folder.iterdir()]
     except FileNotFoundError:
@@ -183,7 +176,7 @@ def is_ours(folder: Path, kind: str) -> bool:
         return True
     if names and not (
         names == [MARK] and found is not None and _line(kind).startswith(found)
-    ):  # a run was killed while it wrote the mark
+    ):  # a run was killed while writing the sentinel
         raise FolderError(_refusal(folder, found))
     return False
 
@@ -215,19 +208,17 @@ def _refusal(folder: Path, found: bytes | None) -> str:
 
 
 def _holds(folder: Path, place: str) -> bool:
-    """Return True if a place is a folder or lies in it, links followed."""
+    """Return True if a folder contains a place, links followed."""
     return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(folder))
 
 
-# Removing
-
-
 def remove_marked(folder: Path, kind: str) -> None:
-    """Remove a folder of ours with everything in it, if it exists.
+    """Remove a folder of ours, if it exists.
 
-    The sentinel goes last, so that the next run can finish an interrupted removal. Raise FolderError, before anything
-    is removed, if the folder is not ours, is a link, or holds foreign files, a project, the working or the home folder;
-    raise OSError."""
+    The sentinel is removed last, so that the next run can finish. Raise OSError, and before anything is removed
+    FolderError, if the folder is not ours, is a link, or contains foreign files, a project, the working or home
+    folder.
+    """
     if not os.path.lexists(folder):
         return
     import shutil
@@ -245,7 +236,7 @@ def remove_marked(folder: Path, kind: str) -> None:
 
 
 def check_removable(folder: Path, kind: str) -> None:
-    """Raise FolderError or OSError unless `remove_marked` removes a folder."""
+    """Raise FolderError or OSError if `remove_marked` would."""
     check_inside(folder.parent, folder)
     is_ours(folder, kind)
     if others := list(_others(folder, kind)):
@@ -257,7 +248,6 @@ def check_removable(folder: Path, kind: str) -> None:
 
 
 def _others(folder: Path, kind: str) -> Iterator[str]:
-    """Yield the names directly in a folder that we did not put there."""
     known = (MARK, *REMOVABLE[kind], *_OF_SYSTEMS)
     for entry in sorted(folder.iterdir()):
         if is_link(entry) or not any(fnmatchcase(entry.name, pattern) for pattern in known):
@@ -265,8 +255,10 @@ def _others(folder: Path, kind: str) -> Iterator[str]:
 
 
 def held_in(folder: Path, projects: frozenset[str] = _REPOSITORY) -> str:
-    """Return what a folder is or holds that must not be removed, or "". projects: the names by which a
-    project is known; by default a repository alone."""
+    """Return the protected place that a folder is or contains, or "".
+
+    projects: file names that mark a project
+    """
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
     for what, place in (("the home folder", home), ("the working folder", ".")):
         if _holds(folder, place):

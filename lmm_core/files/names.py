@@ -1,4 +1,4 @@
-"""Names that a folder can have on every system."""
+"""Portable names of folders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 
 
 def name_problem(name: str) -> str:
-    """Return why a folder of ours cannot have a name, or "" if it can."""
+    """Return why a folder name is not portable, or ""."""
     if not _NAME.fullmatch(name) or name.endswith("."):
         return "use letters, digits, - _ and . (no . at the start or end), and at most 200 characters"
     if name.split(".")[0].casefold() in DEVICES:
@@ -19,9 +19,7 @@ def name_problem(name: str) -> str:
 
 
 def clash(names: dict[str, str]) -> tuple[str, str] | None:
-    """Return the first two owners whose names are the same on a case-insensitive file system, or None.
-
-    names: by owner."""
+    """Return the first two owners of equal names, ignoring case, or None. names: by owner."""
     owners: dict[str, str] = {}
     for what, name in names.items():
         other = owners.setdefault(name.casefold(), what)

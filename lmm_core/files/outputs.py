@@ -1,7 +1,7 @@
-"""Check whether a file may be written, and record the files that we wrote.
+"""Permission checks for output files, and a record of those written.
 
-An output never replaces its source or another file of the writer's, and its ending has to fit. A file that this program
-wrote may be replaced until somebody changes it."""
+Outputs never replace sources or the writer's files. Our own outputs may be replaced until somebody changes them.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .remembered import is_known, is_remembered, remember
 from .walk import SUFFIXES, TEXT_SUFFIXES, is_inside
 from .writing import is_stream, write_file
 
-# The endings for each content; the first is the one to advise
+# Suffixes by content; messages advise the first
 MARKDOWN = (*SUFFIXES, *sorted(TEXT_SUFFIXES - set(SUFFIXES)))
 HTML = (".html", ".htm")
 TABLE = (".csv",)
 PACKAGE = (".apkg",)
 LINES_OF_JSON = (".jsonl",)
-# Tells Anki how to read a table of cards; the ids let an import update existing cards:
+# Anki's header of a card table; ids let an import update cards:
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
-# Found in our own pages and tables only, whichever machine made them
+# Signatures of our pages and tables, on any machine
 GENERATOR = '<meta name="generator" content="LM markdown">'  # in the head of our pages
 _SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
 _KIND = "outputs"
@@ -38,11 +38,14 @@ def check_output(
     may_replace: bool = False,
     text_follows: bool = False,
 ) -> None:
-    """Check that an output may be written. Devices and pipes always may.
+    """Raise OutputError if an output must not be written. Devices and pipes are allowed.
 
-    inputs: files and folders that it is made from; endings: allowed ones (none: any); within: the folder it must lie
-    in; may_replace: an existing file may be replaced or appended to; text_follows: `check_replaced` will be called.
-    Raise OutputError."""
+    inputs: its sources
+    endings: allowed suffixes (none: any)
+    within: required folder
+    may_replace: an existing file may be replaced
+    text_follows: `check_replaced` will be called
+    """
     if is_stream(output):
         return
     if output.is_dir():
@@ -62,7 +65,7 @@ def check_output(
 
 
 def check_replaced(output: Path, data: bytes | None = None) -> None:
-    """Check that an output is empty, written by us, or equal to `data` (None: unknown). Raise OutputError."""
+    """Raise OutputError unless an output is empty, ours, or equal to `data`."""
     if is_stream(output) or not _holds_something(output) or is_ours(output) or _has_sign(output):
         return
     if data is None or output.read_bytes() != data:
@@ -95,31 +98,28 @@ def _holds_something(path: Path) -> bool:
 
 
 def _has_sign(output: Path) -> bool:
-    """Return True if a file carries our sign but is unknown to this user: another machine made it."""
-    if is_known(_KIND, output):  # known, so it was changed since
+    """Return True for our output from another machine, which has our signature but no record."""
+    if is_known(_KIND, output):  # so it was changed since
         return False
     with output.open("rb") as file:
         head = file.read(400)
     return any(sign in head and output.suffix.lower() in endings for sign, endings in _SIGNS.items())
 
 
-# What we have made
-
-
 def write_output(output: Path, data: bytes) -> None:
-    """Write an output, which the next run may replace. Raise OSError if it cannot be written."""
+    """Write an output, which the next run may replace. Raise OSError."""
     write_file(output, data)
     remember_output(output, data)
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Remember the content of an output, or what pandoc is about to write for a filter."""
+    """Record the content of an output, or of pandoc's next output."""
     if not is_stream(output):
         remember(_KIND, output, data)
 
 
 def is_ours(output: Path) -> bool:
-    """Return True if a file holds exactly what this program wrote there as an output for this user."""
+    """Return True if a file is an unchanged output of this user's."""
     try:
         return is_known(_KIND, output) and is_remembered(_KIND, output, output.read_bytes())
     except OSError:
@@ -127,5 +127,5 @@ def is_ours(output: Path) -> bool:
 
 
 def is_made_again(output: Path, path: Path) -> bool:
-    """Return True if a file found as an input is the output of an earlier run."""
+    """Return True if an input is the output of an earlier run."""
     return _is_same(path, output) and is_ours(output)

@@ -1,10 +1,10 @@
-"""Copies of texts, to recover a file that pandoc tore.
+"""Recovery of files torn by pandoc.
 
-Pandoc empties its output file before it writes. If that file is the document itself, a kill or a full disk would
-destroy it. So a filter first copies the old text and the new one to `.lmm/recover/`, and the next command that reads
-the file compares it with them.
+Pandoc truncates its output before writing; if that is the document, a kill or full disk would destroy it. So a filter
+first copies old and new text to `.lmm/recover/`, and the next command that reads the file compares them.
 
-A record is a line of JSON and both texts. It counts only for the user who owns it and for this very file (by inode)."""
+A record is a line of JSON and both texts, valid only for its owner and this very file (by inode).
+"""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from .writing import replace_file
 
 FOLDER = (".lmm", "recover")
 MAGIC = "lmm-recover 1"
-MOST = 10  # records kept in a folder; older ones are removed
-# After so many nanoseconds a change is the writer's: pandoc finished long before, unless other
-# filters came after ours
+MOST = 10  # records per folder
+# Maximum nanoseconds until pandoc's write, also with other filters after ours; later changes are the writer's
 WRITING = 120_000_000_000
 FILTERING = 3_600_000_000_000
 _NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
@@ -34,10 +33,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class Record(NamedTuple):
-    """A recorded writing of a file.
+    """A recorded write of a file.
 
-    time: its begin; patience: the longest that pandoc may take, both in nanoseconds; before: the old text; after: the
-    new one, None if only pandoc knew it."""
+    time: its start, and patience: the maximum delay, in nanoseconds
+    before, after: old and new text; None if only pandoc knew it
+    """
 
     place: Path
     time: int
@@ -47,13 +47,13 @@ class Record(NamedTuple):
 
     @property
     def wanted(self) -> bytes:
-        """Return the text that should stand in the file."""
+        """Return the text to restore."""
         return self.before if self.after is None else self.after
 
     def explains(self, data: bytes, changed: int) -> bool:
-        """Return True if an interrupted writing would leave this content: the beginning of the text, or NULs after it.
+        """Return True if an interrupted write would leave `data`: a prefix, perhaps padded with NULs.
 
-        data: the file's content; changed: its mtime in nanoseconds. A file that was cut by hand later does not count.
+        changed: mtime in nanoseconds. Later cuts by hand do not count.
         """
         if data == self.before or changed - self.time > self.patience:
             return False
@@ -66,9 +66,10 @@ class Record(NamedTuple):
 
 
 def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
-    """Copy a file's text and the new one to `.lmm/recover/` under a root, synced.
+    """Copy a file's old and new text to `.lmm/recover/`, synced.
 
-    after: None if unknown; filtered: other filters work on it first. Raise RecoveryError if that fails."""
+    after: None if unknown; filtered: other filters run first. Raise RecoveryError.
+    """
     target = Path(os.path.realpath(path))
     try:
         folder = _own_folder(Path(os.path.realpath(root)))
@@ -83,23 +84,23 @@ def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = Fals
 
 
 def find_record(path: Path) -> Record | None:
-    """Return the newest record of a file, or None. Raise OSError if records cannot be read."""
+    """Return the newest record of a file, or None. Raise OSError."""
     target = Path(os.path.realpath(path))
     for folder in map(str, target.parents):
-        records = os.path.join(folder, *FOLDER)  # noqa: PTH118 (asked for every file; `Path` takes three times as long)
+        records = os.path.join(folder, *FOLDER)  # noqa: PTH118 (called for every file; `Path` takes three times as long)
         if os.path.isdir(records) and (record := _newest(Path(records), target)):  # noqa: PTH112
             return record
     return None
 
 
 def torn_by(path: Path, data: bytes) -> Record | None:
-    """Return the record that explains how a file with this content was torn, or None. Raise OSError."""
+    """Return the record that explains a torn file, or None. Raise OSError."""
     record = find_record(path)
     return record if record is not None and record.explains(data, path.stat().st_mtime_ns) else None
 
 
 def torn_problem(path: Path, data: bytes) -> str:
-    """Return the message for a file with this content if it is torn, else "". Raise OSError as `torn_by`."""
+    """Return the message for a torn file, else "". Raise OSError."""
     record = torn_by(path, data)
     if record is None:
         return ""
@@ -111,20 +112,16 @@ def torn_problem(path: Path, data: bytes) -> str:
 
 
 def _as_argument(path: Path) -> str:
-    """Return a path as it is typed after a command, so that a leading `-` makes no option."""
+    """Return a quoted path that is no option."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def forget(record: Record) -> None:
-    """Remove a record. Raise OSError if the system refuses."""
+    """Remove a record. Raise OSError."""
     record.place.unlink(missing_ok=True)
 
 
-# The folder
-
-
 def _own_folder(root: Path) -> Path:
-    """Return the folder of the records, creating it if needed. Raise OSError, and FolderError if a link leads there."""
     folder = root.joinpath(*FOLDER)
     check_inside(root, folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # the texts may be private
@@ -133,7 +130,7 @@ def _own_folder(root: Path) -> Path:
 
 
 def _records(folder: Path) -> list[Path]:
-    """Return the user's own records in a folder, newest first; others may come from a clone or another user."""
+    """Return the user's own records, newest first; others may come from a clone."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -146,9 +143,6 @@ def _records(folder: Path) -> list[Path]:
 
 def _newest(folder: Path, target: Path) -> Record | None:
     return next((found for place in _records(folder)[: 2 * MOST] if (found := _unpack(place, target))), None)
-
-
-# A record as bytes
 
 
 def _pack(target: Path, before: bytes, after: bytes | None, patience: int) -> bytes:
@@ -166,7 +160,7 @@ def _pack(target: Path, before: bytes, after: bytes | None, patience: int) -> by
 
 
 def _unpack(place: Path, target: Path) -> Record | None:
-    """Return a record if it is intact and about this very file, else None."""
+    """Return an intact record of this very file, else None."""
     with os.fdopen(os.open(place, _FLAGS), "rb") as file:
         try:
             head: Any = json.loads(file.readline(4096))

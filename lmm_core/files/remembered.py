@@ -1,7 +1,7 @@
-"""A record, outside of all projects, of what this program made for this user.
+"""A record in the user's cache of what this program made, since projects can be forged.
 
-A project's folder may be somebody else's, and anything in it forged. A record is a digest, by kind ("outputs", …) and
-real path, so that something moved or cloned is unknown. Clearing the user's cache removes all records."""
+It is a digest by kind ("outputs", …) and real path, so moved and cloned places are unknown.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .writing import replace_file
 
 
 def remember(kind: str, place: Path, *data: bytes) -> None:
-    """Remember what was made in a place. If that fails, the place is simply unknown later."""
+    """Record the content of a place; failures are ignored."""
     record = _record(kind, place)
     with suppress(OSError):
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -22,12 +22,12 @@ def remember(kind: str, place: Path, *data: bytes) -> None:
 
 
 def is_known(kind: str, place: Path) -> bool:
-    """Return True if anything is remembered about a place."""
+    """Return True if there is a record of a place."""
     return _record(kind, place).is_file()
 
 
 def is_remembered(kind: str, place: Path, *data: bytes) -> bool:
-    """Return True if a place is remembered with exactly this content."""
+    """Return True if a place is recorded with this content."""
     try:
         return _record(kind, place).read_bytes() == _digest(data)
     except OSError:
@@ -35,7 +35,7 @@ def is_remembered(kind: str, place: Path, *data: bytes) -> bool:
 
 
 def forget(kind: str, place: Path) -> None:
-    """Forget a place."""
+    """Remove a record."""
     with suppress(OSError):
         _record(kind, place).unlink(missing_ok=True)
 
@@ -48,7 +48,7 @@ def _record(kind: str, place: Path) -> Path:
 
 
 def _digest(data: tuple[bytes, ...]) -> bytes:
-    """Return a digest of all parts, each with its length, so that parts cannot be confused."""
+    """Return a digest of all parts, each with its length to avoid collisions."""
     import hashlib
 
     whole = hashlib.blake2b(digest_size=20)

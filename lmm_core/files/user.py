@@ -1,4 +1,4 @@
-"""The user's own folders, outside of all projects."""
+"""The user's own folders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for this program: in XDG_CACHE_HOME on every system, else the usual place.
+    """Return the cache folder: in XDG_CACHE_HOME on every system, else the usual place.
 
-    Without a home, it is a folder that cannot be made."""
+    Without a home, it cannot be created.
+    """
     if base := os.environ.get("XDG_CACHE_HOME", ""):
         return Path(base, "lmm")
     try:
         return _usual_cache_folder()
-    except RuntimeError:  # there is no home, as for a number in a container that is no user
+    except RuntimeError:  # no home, as for an unknown uid in a container
         return Path(os.devnull, "lmm")
 
 

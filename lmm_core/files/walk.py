@@ -1,4 +1,4 @@
-"""Walk through folders to find documents, never through a link unseen: it may lead anywhere."""
+"""Walking of folders for documents, never through an unchecked link."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .gitignore import Ignored
 from .marked import all_below
 from .writing import is_leftover, remove_leftover
 
-# The endings of documents, in any case (`Notes.MD`, `notes.Rmd`)
+# Suffixes of documents, in any case (`Notes.MD`, `notes.Rmd`)
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".rmd", ".rmarkdown")
-NOTEBOOK = ".ipynb"  # its text is read, and the file never written
-# The endings of what Quarto renders, in any case, too
+NOTEBOOK = ".ipynb"  # read, but never written
+# Suffixes rendered by Quarto, in any case
 RENDERED = (*(suffix for suffix in SUFFIXES if suffix != ".mdown"), NOTEBOOK)
-INDEXED = (*SUFFIXES, NOTEBOOK)  # what may be in the index
-# The endings of programs that Quarto renders if their comments hold markdown
+INDEXED = (*SUFFIXES, NOTEBOOK)  # may be indexed
+# Suffixes of scripts that Quarto renders if their comments hold markdown
 SCRIPTS = (".py", ".r", ".jl", ".q")
-# The endings that a file named by the user may have
+# Suffixes allowed for files named by the user
 TEXT_SUFFIXES = frozenset(SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
-UNMERGED = ".lmm-unmerged.md"  # ends the names of files with text that could not be merged into a document
-# What Quarto leaves beside `notes.qmd`: `notes.html.md` (keep-md) and, with R, `notes.rmarkdown`
+UNMERGED = ".lmm-unmerged.md"  # suffix of files with text that could not be merged
+# Quarto's files beside `notes.qmd`: `notes.html.md` (keep-md) and, with R, `notes.rmarkdown`
 _MADE = re.compile(
     r"(.+?)(?:\.rmarkdown|\.(?:html|docx|odt|pdf|latex|beamer|typst|epub|revealjs|pptx|gfm|commonmark|markdown|ipynb)"
     r"\.md)",
@@ -38,7 +38,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
 @dataclass(frozen=True, slots=True)
 class WalkedFile:
-    """A file found in a walk; its name is its path from the root, with `/`."""
+    """A file found in a walk; `name` is its path from the root, with `/`."""
 
     path: Path
     name: str
@@ -46,7 +46,7 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link named like a document or leading to a folder. target: of the link; root: of the walk; both resolved."""
+    """A link named like a document or leading to a folder; `target` and `root` are resolved."""
 
     path: Path
     name: str
@@ -62,7 +62,7 @@ class Link:
         return not self.target.is_relative_to(self.root)
 
     def where_to(self) -> str:
-        """Return in words where the link leads."""
+        """Return a phrase for the target."""
         if self.leads_nowhere:
             return "a link that leads nowhere"
         if self.leads_out:
@@ -74,9 +74,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder (its `doc_path` ends with `/`) that is left out unexpectedly, and why.
+    """A file or folder (`doc_path` ends with `/`) left out unexpectedly.
 
-    torn: its earlier index entry is still right."""
+    torn: its earlier index entry is still valid
+    """
 
     doc_path: str
     reason: str
@@ -85,10 +86,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The files and folders that a walk takes.
+    """The files and folders to include, by name.
 
-    is_document, is_entered: decide about files and folders by name; ignored: None reads no .gitignore; without: paths
-    to leave out."""
+    ignored: None reads no .gitignore
+    without: paths to exclude
+    """
 
     is_document: Callable[[str], bool]
     is_entered: Callable[[str], bool]
@@ -97,25 +99,22 @@ class Choice:
 
 
 def is_inside(path: str | Path, folder: str | Path) -> bool:
-    """Return True if a path lies in a folder, links followed."""
+    """Return True if a path is in a folder, links followed."""
     root, place = (os.path.normcase(os.path.realpath(one)) for one in (folder, path))
     return Path(place).is_relative_to(root)
 
 
 def name_from(root: Path, path: Path) -> str:
-    """Return the path of a file from a root, links followed, with `/`."""
+    """Return a file's resolved path from a root, with `/`."""
     return Path(os.path.relpath(os.path.realpath(path), root)).as_posix()
 
 
-# The documents of a folder
-
-
 def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
-    """Return the documents in a folder, those of subfolders last, and what was left out.
+    """Return the documents in a folder, subfolders last, and what was skipped.
 
-    Left out are links out of the folder or to other files; a document reached by a link inside is found once. Folders
-    that begin with `.` or `_`, tools' folders, links to folders and files made by Quarto are passed over. endings: in
-    lower case."""
+    Links out of the folder or to other files are skipped. Documents reached by several links are found once. Hidden,
+    `_` and tool folders, links to folders, and files made by Quarto are ignored. endings: in lower case
+    """
     is_wanted = partial(is_document, endings=endings)
     found: list[Path] = []
     links: list[Link] = []
@@ -134,13 +133,13 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
 
 
 def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
-    """Return True if a file of this name in a folder is a document; unmerged texts are not."""
+    """Return True for the name of a document; unmerged texts are none."""
     lower = name.lower()
     return lower.endswith(tuple(endings)) and not name.startswith(".") and not lower.endswith(UNMERGED)
 
 
 def is_made_by_quarto(path: Path) -> bool:
-    """Return True if Quarto made a file (markdown that it keeps, a notebook) from the document beside it."""
+    """Return True if Quarto made a file (kept markdown, a notebook) from its neighbour."""
     if path.suffix.lower() == NOTEBOOK:
         return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
     made = _MADE.fullmatch(path.name)
@@ -148,18 +147,16 @@ def is_made_by_quarto(path: Path) -> bool:
 
 
 def _has_beside(path: Path, stem: str, endings: Sequence[str]) -> bool:
-    """Return True if the folder has a file of this stem with one of the endings, in any case."""
     begins = [other for other in path.parent.glob(f"{glob.escape(stem)}.*") if other.stem == stem]
     return any(other.suffix.lower() in endings for other in begins)
 
 
 def is_entered(name: str) -> bool:
-    """Return True if documents are looked for in a subfolder of this name."""
+    """Return True if a subfolder of this name is searched."""
     return not name.startswith((".", "_")) and name not in _TOOLS
 
 
 def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
-    """Return why a link is not followed, or ""."""
     if link.leads_nowhere:
         return f"{link.where_to()}: left out"
     if link.leads_out:
@@ -171,7 +168,6 @@ def _why_not(link: Link, is_wanted: Callable[[str], bool]) -> str:
 
 
 def _only_linked(links: list[Link], found: list[Path]) -> Iterator[Path]:
-    """Yield a link for each document that is not found otherwise."""
     known = {os.path.realpath(path) for path in found} if links else set()
     for link in links:
         if str(link.target) not in known:
@@ -183,15 +179,13 @@ def _files_first(path: Path) -> list[tuple[bool, str]]:
     return [*((True, part) for part in path.parts[:-1]), (False, path.name)]
 
 
-# Walking
-
 _Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """Yield the entries of a folder, by name, following no links; remove what a killed run of ours left there."""
+    """Yield the entries of a folder, by name, following no links; remove leftovers of killed runs."""
     steps = _Walk(Path(os.path.realpath(root)), choice)
-    # folder by folder, without recursion: a tree may be deep
+    # iterative, since a tree may be deep
     open_folders = [steps.folder(str(root), "", choice.ignored)]
     while open_folders:
         step = next(open_folders[-1], None)
@@ -209,7 +203,7 @@ class _Walk:
     choice: Choice
 
     def folder(self, path: str, rel: str, ignored: Ignored | None) -> Iterator[_Step]:
-        """Yield what is in a folder; for each subfolder, an iterator of the same kind."""
+        """Yield the entries of a folder; for a subfolder, an iterator of the same kind."""
         try:
             with os.scandir(path) as entries:
                 wanted = [entry for entry in entries if self._is_wanted(entry)]
@@ -244,7 +238,6 @@ class _Walk:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    """Return True if an entry is a folder, or a link to one that can be reached."""
     try:
         return Path(entry.path).is_dir() if entry.is_symlink() else entry.is_dir()
     except OSError:
@@ -252,7 +245,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the bytes that the files in a folder take on the disk; a file may be gone meanwhile."""
+    """Return the disk usage of a folder in bytes; files may vanish meanwhile."""
     size = 0
     for entry in all_below(folder):
         with suppress(FileNotFoundError):
@@ -262,17 +255,17 @@ def size_on_disk(folder: Path) -> int:
 
 
 def shown_name(rel: str) -> str:
-    """Return a path as text, whatever its bytes are."""
+    """Return a path as text, even if it is not UTF-8."""
     return os.fsencode(rel).decode("utf-8", "replace") or "./"
 
 
 def name_problem(rel: str) -> str:
-    """Return why a path cannot be stored as text and found by it again, or ""."""
+    """Return why a path does not round-trip as text, or ""."""
     return "" if shown_name(rel) in (rel, "./") else "its name is not UTF-8: rename it"
 
 
 def because(error: OSError) -> str:
-    """Return in words why a file cannot be read."""
+    """Return a phrase for why a file cannot be read."""
     if isinstance(error, FileNotFoundError):
         return "gone since it was found"
     if isinstance(error, PermissionError):

@@ -1,6 +1,7 @@
-"""Replace files atomically, and clean up after killed runs.
+"""Atomic replacement of files, and removal of leftovers.
 
-A file is written under another name beside its target, and locked meanwhile. Such a file without a lock is garbage."""
+A temporary file beside its target is locked while written; without a lock it is garbage.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +16,20 @@ from contextlib import suppress
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
-PATIENCE = 1.0  # seconds for which a file is tried on Windows that another program has open
+PATIENCE = 1.0  # seconds of retries on Windows while another program has a file open
 STANDARD_OUTPUT = "/dev/stdout"  # also on Windows, which has no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file atomically: write a new one beside it, sync it, and rename it.
+    """Replace a file atomically: write a temporary file, sync it, rename it.
 
-    Devices and pipes are written directly. Permissions stay; a link stays and its target is replaced. check: called
-    last, may raise to keep the old file. Raise OSError."""
+    Devices and pipes are written directly. Permissions stay; the target of a link is replaced. check: called last,
+    may raise to keep the old file. Raise OSError.
+    """
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
-        from ..logging import put  # loads much, and this module is loaded at each start
+        from ..logging import put  # slow import
 
         put(data)  # opening it by name would write to a redirected file at the wrong position
         return
@@ -39,18 +41,18 @@ def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None
         raise PermissionError(errno.EACCES, "read-only: not written", str(path))
     try:
         replace_file(target, data, check)
-    except OSError as error:  # it names the temporary file, which nobody knows
+    except OSError as error:  # it names the temporary file
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def is_stream(path: Path) -> bool:
-    """Return True if a path is a device, a pipe, or /dev/stdout (which may lead to a file)."""
+    """Return True for a device, a pipe, or /dev/stdout."""
     in_dev = path.is_absolute() and path.parts[1:2] == ("dev",) and path.parts[2:3] != ("shm",)  # a RAM disk
     return in_dev or (path.exists() and not (path.is_file() or path.is_dir()))
 
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file, or a link itself, under exactly this name; otherwise as `write_file`."""
+    """Replace a file, or a link itself; otherwise like `write_file`."""
     remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
@@ -67,30 +69,31 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
         finally:
             if sys.platform == "win32":
                 file.close()
-            Path(name).unlink(missing_ok=True)  # if it did not become the target
+            Path(name).unlink(missing_ok=True)  # if not renamed
     sync_folder(target.parent)
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a new file that will become the target; return its handle and name. Raise OSError."""
+    """Create and lock a temporary file; return its handle and name. Raise OSError."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
         _wait_for(handle)
         if sys.platform == "win32" or os.fstat(handle).st_nlink:
             return handle, name
-        os.close(handle)  # another run has just removed it as a leftover
+        os.close(handle)  # another run just removed it as a leftover
 
 
 def copy_owner(target: Path, name: str | Path) -> None:
-    """Give a file the owner and group of the one it will replace, as far as the system allows.
+    """Copy owner and group of the file to replace, as far as allowed.
 
-    Call this before setting permissions: changing the owner clears some of them."""
+    Call this before setting permissions, some of which it clears.
+    """
     if sys.platform == "win32":
         return
     with suppress(OSError):
         found = target.stat(follow_symlinks=False)
-        with suppress(OSError):  # only root may give a file away
+        with suppress(OSError):  # only root may change the owner
             os.chown(name, found.st_uid, -1)
         os.chown(name, -1, found.st_gid)
 
@@ -105,7 +108,7 @@ def _copy_mode(target: Path, name: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder, where the system can tell."""
+    """Sync a folder's entries to disk, where possible."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -114,16 +117,13 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-# What is left
-
-
 def is_leftover(name: str) -> bool:
-    """Return True if a file has the name of one on its way to replace another."""
+    """Return True for the name of a temporary file."""
     return _LEFTOVER.fullmatch(name) is not None
 
 
 def remove_leftover(path: str) -> None:
-    """Remove a file of such a name unless somebody is writing it; if that fails, it stays."""
+    """Remove a temporary file unless it is locked; failures are ignored."""
     with suppress(OSError):
         handle = os.open(path, _FLAGS | getattr(os, "O_NONBLOCK", 0))
         try:
@@ -131,12 +131,12 @@ def remove_leftover(path: str) -> None:
                 Path(path).unlink()
         finally:
             os.close(handle)
-        if sys.platform == "win32":  # Windows removes no file that somebody has open
+        if sys.platform == "win32":  # Windows does not remove open files
             Path(path).unlink()
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove what killed runs left of new versions of a file. Raise OSError if its folder cannot be read."""
+    """Remove temporary files of killed runs for a target. Raise OSError if its folder cannot be read."""
     start = f".{target.name[:40]}.lmm-"
     with os.scandir(target.parent) as entries:
         left = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]
@@ -147,7 +147,7 @@ def remove_leftovers(target: Path) -> None:
 if sys.platform == "win32":
 
     def _rename(name: str, target: Path) -> None:
-        """Rename a file. Windows refuses while another program has one of the two open, so try again for a second."""
+        """Rename a file, retrying while another program has one of the two open."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -159,11 +159,11 @@ if sys.platform == "win32":
                 time.sleep(0.02)
 
     def _lock(file: int) -> bool:
-        """Take the lock of a file. Return False if another has it, or if there are no locks."""
+        """Return True: an open file is already locked."""
         return True  # an open file is locked already
 
     def _wait_for(file: int) -> None:
-        """Do nothing: an open file is locked already."""
+        """Do nothing: an open file is already locked."""
 
 else:
     import fcntl
@@ -171,7 +171,7 @@ else:
     _rename = os.replace
 
     def _lock(file: int) -> bool:
-        """Take the lock of a file; False where another has it, or where there are no locks."""
+        """Lock a file; return False if it is locked, or without support."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -179,6 +179,6 @@ else:
         return True
 
     def _wait_for(file: int) -> None:
-        """Wait for the lock of a file and take it. Without locks go on: nobody clears up then."""
+        """Wait for a file's lock. Without support go on: nothing is removed then."""
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
