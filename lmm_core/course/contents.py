@@ -1,4 +1,4 @@
-"""The table of contents of a course: its pages in order, with titles and parts."""
+"""Build the table of contents of a course."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIRST_PAGE = f"{_FIRST}.html"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of the table of contents: a page, or the title of a part, whose `page` is "".
+    """An entry of the table of contents: a page, or the title of a part without `page`.
 
     source: the page's document
     depth: 0 outside of parts"""
@@ -32,7 +32,7 @@ class Entry:
 def read_contents(
     documents: Sequence[Path], project: Project, folder: Path, settings: Mapping[str, Any]
 ) -> list[Entry]:
-    """Return the table of contents: pages in the order of a book or a sidebar, then the others by folder.
+    """Return the table of contents: pages in book or sidebar order, then the others by folder.
 
     Raise OSError, MarkdownError and QuartoError."""
     waiting = {path.relative_to(folder).as_posix(): path for path in sorted(documents, key=_place)}
@@ -64,7 +64,6 @@ def _entry(path: Path, title: str, depth: int, project: Project, folder: Path) -
 
 
 def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
-    """Return a table of contents without parts that have no page."""
     following = [*entries[1:], Entry("")]
     return [
         entry
@@ -73,11 +72,11 @@ def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
     ]
 
 
-# What _quarto.yml names
+# Entries of _quarto.yml
 
 
 def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield file, title and depth of each page that a book or sidebar names; no file for the title of a part."""
+    """Yield file, title and depth of the pages in a book or sidebar; parts have no file."""
     book = mapping_in(settings, "book")
     for key in ("chapters", "appendices"):
         yield from _items(as_list(book.get(key)), 0)

@@ -1,4 +1,4 @@
-"""Make a course of a folder of notes, or a new one. Existing files are not changed: missing lines are for pasting."""
+"""Create a course from a folder of notes. Existing files stay; missing lines are returned for pasting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .run import output_dir
 _FILES = Path(__file__).with_name("files")
 WORKFLOW = ".github/workflows/course.yml"
 WHEELS = "wheels"
-# Lines of the workflow that only some courses need: Quarto, and R for its cells
+# Workflow lines that only some courses need
 _QUARTO_ALONE, _R_ALONE = "quarto-dev/", "r-lib/"
 _PYTHON_CELL, _R_CELL = (re.compile(rf"^[ \t]*```+ *\{{{language}\b", re.M) for language in ("python", "r"))
 
@@ -33,7 +33,7 @@ State = Literal["written", "left alone", "lacks"]
 
 @dataclass(frozen=True, slots=True)
 class CoursePart:
-    """A file of a course, or the folder of its Quarto extension, and its state.
+    """A file of a course, or the extension's folder.
 
     note: what is missing, as a sentence
     paste: lines that the file may need"""
@@ -46,7 +46,7 @@ class CoursePart:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A file to write unless it exists. sign: a text that shows that an existing file needs nothing"""
+    """A file to create. sign: text showing that an existing file is complete."""
 
     name: str
     text: str
@@ -56,11 +56,10 @@ class _Planned:
 def create_course(
     folder: Path, quarto: bool | None = None, vscode: bool = False, dry_run: bool = False
 ) -> list[CoursePart]:
-    """Write the files that a course lacks, all or none, and return the state of each. Raise LmmError and OSError.
+    """Create missing files, all or none, and return the state of each. Raise LmmError and OSError.
 
-    quarto: render by Quarto; None: if it is on PATH, or the folder is a Quarto project
-    vscode: write tasks and snippets for VS Code
-    dry_run: write nothing"""
+    quarto: render with Quarto; None: if installed, or in a Quarto project
+    vscode: add tasks and snippets for VS Code"""
     _check_folder(folder)
     with_quarto = bool(which("quarto") or project_file(folder)) if quarto is None else quarto
     planned = [*_plan(folder, with_quarto), *(_for_vscode() if vscode else ())]
@@ -111,7 +110,7 @@ def _plan(folder: Path, with_quarto: bool) -> Iterator[_Planned]:
     if not notes:
         yield _Planned("index.md", _text("index.md"))
     yield _Planned("requirements.txt", _requirements(with_quarto and any(map(_PYTHON_CELL.search, notes))), PACKAGE)
-    if repository_of(folder) in (None, folder.resolve()):  # else pre-commit and GitHub do not read them there
+    if repository_of(folder) in (None, folder.resolve()):  # pre-commit and GitHub read only the repository's root
         yield _Planned(".pre-commit-config.yaml", _text("hooks.yaml"), "lmm-check")
         has_r = with_quarto and any(map(_R_CELL.search, notes))
         yield _Planned(_publishing(folder) or WORKFLOW, _workflow(site, with_quarto, has_r), "lmm course")
@@ -122,13 +121,13 @@ def _text(name: str) -> str:
 
 
 def _requirements(has_cells: bool) -> str:
-    """Return the text of requirements.txt: this package, and Jupyter for pages with cells."""
+    """Return requirements.txt: this package, and Jupyter for cells."""
     lines = [*([] if ADDRESS else [f"--find-links {WHEELS}"]), requirement(), *(["jupyter"] if has_cells else [])]
     return "\n".join(lines) + "\n"
 
 
 def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
-    """Return the workflow that makes and publishes a course. site: the folder of its site"""
+    """Return the workflow that builds and publishes a course. site: output folder."""
     unneeded = [sign for sign, is_needed in ((_QUARTO_ALONE, with_quarto), (_R_ALONE, has_r)) if not is_needed]
     lines = _text("course.yml").splitlines(keepends=True)
     text = "".join(line for line in lines if not any(sign in line for sign in unneeded))
@@ -136,7 +135,7 @@ def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
 
 
 def _publishing(folder: Path) -> str | None:
-    """Return the name of the workflow that already makes the course, or None."""
+    """Return the existing workflow that builds the course, or None."""
     for file in sorted((folder / WORKFLOW).parent.glob("*.y*ml")):
         if "lmm course" in file.read_text("utf-8", "replace"):
             return file.relative_to(folder).as_posix()

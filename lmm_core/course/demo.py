@@ -1,6 +1,6 @@
 """Copy the packaged sample course.
 
-The copy carries our mark, so that a new copy replaces it and no other folder."""
+Copies are marked, so that a new one replaces them but no other folder."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..installation import packaged_folder
 from ..quarto.setup import extension_files
 
 KIND = "sample-course"
-_MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # where somebody has rendered the sample itself
+_MADE_IN_IT = {"_book", "_instructor", "_extensions", "__pycache__"}  # left by rendering the sample itself
 
 
 def sample_course() -> Path:
-    """Return the folder of the packaged sample course. Raise CourseError."""
+    """Return the packaged sample course. Raise CourseError."""
     if folder := packaged_folder("lmm_sample_book", "sample-book", "_quarto.yml"):
         return folder
     raise CourseError("the sample course is missing from this installation: install lmm-markdown again")
 
 
 def copy_sample(folder: Path) -> None:
-    """Copy the sample course, with the Quarto extension, into a new or empty folder or over an earlier copy.
+    """Copy the sample course and the Quarto extension into an empty folder or over an earlier copy.
 
     Raise FolderError for any other folder, CourseError, and OSError."""
     source = sample_course()
@@ -35,18 +35,18 @@ def copy_sample(folder: Path) -> None:
 
 
 def remove_sample(folder: Path) -> None:
-    """Remove a copy of the sample course, if there is one. Raise FolderError for any other folder."""
+    """Remove a copy of the sample course. Raise FolderError for any other folder."""
     if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
         return
     remove_marked(Path(os.path.abspath(folder)), KIND)  # noqa: PTH100 (a link stays one)
 
 
 def _names(source: Path) -> list[str]:
-    """Return the files of the sample course, by their paths in it."""
+    """Return the sample's relative file paths."""
     found = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     return [path.as_posix() for path in found if not _MADE_IN_IT & set(path.parts) and path.parts[0][0] != "."]
 
 
 def chapters(folder: Path) -> list[Path]:
-    """Return the chapters of a copy except the one with a cell, which Quarto would run again after a change."""
+    """Return a copy's chapters, except the one with a cell, which Quarto would run again after a change."""
     return sorted(folder.glob("0*.md"))

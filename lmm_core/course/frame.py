@@ -1,4 +1,4 @@
-"""The frame of a page without Quarto: the course's head and foot, and navigation."""
+"""Render the frame of a page without Quarto: header, footer and navigation."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LABELS = Path(__file__).with_name("files") / "labels.toml"
 
 @cache
 def site_words(language: str) -> Mapping[str, str]:
-    """Return a site's words in a language (`de`, `de-CH`), by default in English."""
+    """Return a site's labels in a language (`de`, `de-CH`), by default English."""
     labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
     return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
 
 
 def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
-    """Return the template's variables for a page, as HTML. words: see `site_words`
+    """Return a page's template variables as HTML. words: see `site_words`.
 
-    The first page of a course without one of its own shows the table of contents."""
+    Without a home page, the table of contents is shown instead."""
     title = site.title
     up = "../" * entry.page.count("/")
     pages = contents_list(contents, up, entry.page)
@@ -45,10 +45,10 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
 
 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
-    """Return the table of contents as a list of links.
+    """Return the table of contents as links.
 
-    up: the way to the site's folder
-    current: the page that shows it"""
+    up: path to the site's root
+    current: page containing it"""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)
@@ -60,7 +60,7 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
 
 
 def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
-    """Return the links to the previous and the next page."""
+    """Return links to the previous and next page."""
     if entry not in pages:
         return ""
     at, links = pages.index(entry), []

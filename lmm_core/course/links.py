@@ -1,4 +1,4 @@
-"""Mend the links of a static site: to pages instead of sources, to labels on any page, to files, which are copied."""
+"""Fix the links of a static site: documents to pages, labels across pages, and files, which are copied."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ _LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
 
 
 class Label(NamedTuple):
-    """The text shown for references to a label, and the page of the label."""
+    """A label's page, and the text of references to it."""
 
     page: str
     words: str
 
 
-Labels = Mapping[str, Sequence[Label]]  # by name; one name may be on several pages
+Labels = Mapping[str, Sequence[Label]]  # by name, which may occur on several pages
 
 
 def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
-    """Return the labels of pages, by name."""
     labels: dict[str, list[Label]] = {}
     for page, tree in pages.items():
         for element in tree.css(_LABELLED):
@@ -47,13 +46,11 @@ def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
 
 @dataclass(frozen=True)
 class SiteLinks:
-    """The links of a site's pages and the files that they lead to.
+    """The links of a site and their files.
 
-    sources: the document of each page, by name
-    labels: of all pages
-    folder: the course's
-    output: the site's folder, to which files are copied
-    own: names of other files of the site"""
+    sources: document by page
+    folder: of the course; output: of the site
+    own: other files of the site"""
 
     sources: Mapping[str, Path]
     labels: Labels
@@ -62,7 +59,7 @@ class SiteLinks:
     own: frozenset[str] = frozenset()
 
     def mend(self, page: str, tree: LexborHTMLParser, logger: LoggerBase) -> None:
-        """Mend the references and links of a page, and copy the files that it names."""
+        """Fix a page's references and links, and copy linked files."""
         for element in tree.css("a.quarto-xref"):
             self._mend_reference(element, page, logger)
         for element in tree.css(_NAMING_FILES):
@@ -75,7 +72,7 @@ class SiteLinks:
                 element.attrs["srcset"] = ", ".join(mended)
 
     def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
-        """Fill in a reference to a figure, a section or the like."""
+        """Fill in a cross-reference."""
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
         named = self.labels.get(name, ())
         label = next((label for label in named if label.page == page), next(iter(named), None))
@@ -88,9 +85,7 @@ class SiteLinks:
         element.inner_html = html.escape(label.words or name, quote=False)
 
     def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
-        """Return a link as a page needs it: a document's leads to its page, and `/figures/a.png` is made relative.
-
-        A file that it names is copied."""
+        """Return a fixed link: to the page of a document, `/figures/a.png` as relative. Copy its file."""
         parts = urlsplit(link)
         name = unquote(parts.path)
         source = self.sources.get(page)
@@ -109,7 +104,7 @@ class SiteLinks:
         return place in self.sources or place in self.own
 
     def _copy(self, path: Path, name: str, logger: LoggerBase) -> None:
-        """Copy a file that a page names, unless it is outside the course, hidden or a document."""
+        """Copy a linked file unless it is outside the course, hidden or a document."""
         if not path.is_file():
             if not path.is_dir() and path.is_relative_to(self.folder):
                 logger.warning(f"{name}: there is no such file in the course")
@@ -127,5 +122,5 @@ class SiteLinks:
 
 
 def _relative(name: str, page: str) -> str:
-    """Return the link to a page from another one."""
+    """Return a relative link between pages."""
     return quote(os.path.relpath(name, PurePosixPath(page).parent))

@@ -1,7 +1,7 @@
-"""Publish a site: exchange the published folder for the one that was rendered.
+"""Publish a site by swapping the published folder with a newly rendered one.
 
-A site is rendered and checked in a folder beside it. Then both are renamed; if a run is killed in between, the next one
-restores the old site. A folder that we have not made is kept under another name."""
+The site is rendered and checked in a folder beside it, then both are renamed. If a run is killed in between, the
+next one restores the old site. A folder without our mark is kept under another name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import CourseError
 from ..files.marked import has_mark, held_in, make_marked, mark_filled, own_place, remove_marked
 from ..logging import LoggerBase
 
-COURSE, SITE = "course", "site"  # the marks by which our folders are known
+COURSE, SITE = "course", "site"  # marks of our folders
 
 
 def is_published(folder: Path) -> bool:
@@ -21,12 +21,11 @@ def is_published(folder: Path) -> bool:
 
 
 class Workshop:
-    """The folders in which the site of a course is made.
+    """The folders for building a course's site.
 
-    course: the course's folder, absolute
-    published: the folder of its site
-    may_remove: the published folder may be replaced, whoever made it
-    Raise CourseError for a folder that cannot be published to, and FolderError if a link leads to it."""
+    course: absolute; published: output folder
+    may_remove: replace the published folder even without our mark
+    Raise CourseError for an unsuitable folder, and FolderError for one behind a link."""
 
     def __init__(self, course: Path, published: Path, may_remove: bool = False) -> None:
         published = Path(os.path.normpath(published))
@@ -35,7 +34,7 @@ class Workshop:
             raise CourseError(f"{published} cannot be the folder of the site: name another one (--output FOLDER)")
         self.published = own_place(course, published) if inside else Path(os.path.realpath(published))
         own = own_place(course, Path(".lmm", "course"))
-        # Folders can only change places within one file system.
+        # Renaming works only within one file system
         self.folder = own if inside else self.published.with_name(f".{self.published.name}.lmm-course")
         self.site = self.folder / "site"
         self._old = self.folder / "site.old"
@@ -43,7 +42,7 @@ class Workshop:
         self._folders = dict.fromkeys((own, self.folder))
 
     def check(self) -> None:
-        """Raise CourseError if the published folder may not be replaced."""
+        """Raise CourseError if the published folder must not be replaced."""
         if self.published.is_file():
             raise CourseError(f"{self.published} is a file: the site needs a folder")
         if self.published.is_dir() and (held := held_in(self.published)):
@@ -52,20 +51,20 @@ class Workshop:
             )
 
     def open(self) -> None:
-        """Create the folders, empty. Raise FolderError and OSError."""
+        """Create empty folders. Raise FolderError and OSError."""
         self.close()
         for folder in self._folders:
             make_marked(folder, COURSE)
 
     def close(self) -> None:
-        """Remove the folders; first restore the site that a killed run was replacing. Raise FolderError and OSError."""
+        """Remove the folders, after restoring the site if a run was killed. Raise FolderError and OSError."""
         if self._old.is_dir() and not self.published.exists() and has_mark(self.folder, COURSE):
             self._old.rename(self.published)
         for folder in self._folders:
             remove_marked(folder, COURSE)
 
     def publish(self, logger: LoggerBase) -> None:
-        """Exchange the published site for the rendered one. Raise OSError, in which case nothing has changed."""
+        """Swap in the rendered site. Raise OSError without having changed anything."""
         mark_filled(self.site, SITE)
         self.published.parent.mkdir(parents=True, exist_ok=True)
         if not self.published.exists():
@@ -86,7 +85,7 @@ class Workshop:
             )
 
     def _free_name(self) -> Path:
-        """Return an unused name for a folder that we have not made."""
+        """Return an unused name for a replaced folder."""
         number = 1
         while (found := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
             number += 1

@@ -1,4 +1,4 @@
-"""Render pages by pandoc, many of them in one process."""
+"""Render pages with pandoc, many per process."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .frame import site_words
 from .text import PageSource
 
 FILES = Path(__file__).with_name("files")
-SECONDS = 30.0  # for a page
-_LEAST = 8  # pages for which it is worth to start one more pandoc
+SECONDS = 30.0  # per page
+_LEAST = 8  # pages per pandoc process
 
 
 @dataclass(frozen=True, slots=True)
 class PageJob:
-    """A page to render. title: of its window; frame: values of the template's variables"""
+    """A page to render. title: of the window; frame: template variables."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class PageJob:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page rendered by pandoc. messages: its warnings; problem: why there is no HTML, or """ ""
+    """A rendered page. messages: pandoc's warnings; problem: reason for missing HTML, or ""."""
 
     name: str
     html: str = ""
@@ -47,7 +47,7 @@ class RenderedPage:
 
 
 def find_pandoc() -> str:
-    """Return the command of the packaged pandoc, else of that on PATH. Raise CourseError."""
+    """Return the path of pandoc, preferring the packaged one. Raise CourseError."""
     if found := packaged_pandoc() or shutil.which("pandoc"):
         return str(found)
     raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
@@ -60,12 +60,10 @@ def render_pages(
     progress: Progress | None = None,
     seconds: float = SECONDS,
 ) -> list[RenderedPage]:
-    """Return the HTML of pages.
+    """Return the pages' HTML.
 
-    language: of the words that the site has
-    pandoc: its command
-    seconds: for a page
-    Raise RenderError if pandoc cannot be run, or takes longer."""
+    seconds: timeout per page
+    Raise RenderError if pandoc fails to run or times out."""
     if progress:
         progress.expect(len(pages))
     count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
@@ -100,7 +98,7 @@ def _run(
             with suppress(BrokenPipeError), process.stdin as lines:
                 lines.write(json.dumps(job, ensure_ascii=False).encode("utf-8", "replace"))
             for line in process.stdout:
-                if line.endswith(b"\n"):  # else pandoc was killed in it
+                if line.endswith(b"\n"):  # incomplete if pandoc was killed
                     yield RenderedPage(**json.loads(line))
                 if progress:
                     progress.advance()

@@ -1,7 +1,6 @@
-"""Run the steps that make a course site: check, annotate, render, search for leaks, index, publish.
+"""Run the steps that build a course site: check, annotate, render, check for leaks, index, publish.
 
-No step runs after one that has failed. So the published folder changes only when all has gone well, and the index only
-when nothing has leaked."""
+A failed step stops the run, so the index is refreshed and the site replaced only if nothing leaked."""
 
 from __future__ import annotations
 
@@ -26,19 +25,19 @@ from ..settings.quarto_inputs import DocumentFinder, find_inputs, only_inside
 from ..settings.quarto_project import mapping_in, project_file, read_project
 from .publish import Workshop
 
-CLEANED = ("website", "book", "manuscript")  # kinds of projects whose output Quarto removes at each render
-OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # of Quarto's kinds of projects; else _site
+CLEANED = ("website", "book", "manuscript")  # project types whose output Quarto deletes before rendering
+OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # by Quarto project type, default _site
 
 
 @dataclass
 class Course:
-    """A course and how its site is made.
+    """A course and its build settings.
 
     folder: absolute
-    settings: of `_quarto.yml`, {} without one
-    annotate: annotate the notes even if no setting asks for it
-    use_quarto: render Quarto projects by Quarto
-    progress: of the pages that pandoc renders"""
+    settings: of `_quarto.yml`, or {}
+    annotate: annotate even without a setting
+    use_quarto: render Quarto projects with Quarto
+    progress: of pages rendered by pandoc"""
 
     folder: Path
     workshop: Workshop
@@ -50,17 +49,17 @@ class Course:
 
     @property
     def quarto(self) -> str | None:
-        """The command that renders the course if it is a Quarto project and Quarto is installed."""
+        """Quarto's path for an installed Quarto and a Quarto project, else None."""
         return shutil.which("quarto") if self.use_quarto and project_file(self.folder) else None
 
     def pages(self) -> list[Page]:
-        """Return the documents of the course and their included files, read again."""
+        """Read the course's documents and included files."""
         return read_pages(course_documents(self.folder), self.folder)
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """The result of a step. said: in a few words; skipped: the step was not wanted"""
+    """Result of a step. said: short description."""
 
     step: str
     ok: bool
@@ -71,7 +70,7 @@ class StepResult:
 
 
 class _Skipped(str):
-    """Why nothing was done."""
+    """Reason for skipping a step."""
 
     __slots__ = ()
 
@@ -79,8 +78,8 @@ class _Skipped(str):
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
     """Return the course in a folder. Raise CourseError, FolderError and QuartoError.
 
-    output: the folder of its site, None for the one that `_quarto.yml` names
-    use_quarto: render Quarto projects by Quarto"""
+    output: default: as in `_quarto.yml`
+    use_quarto: render Quarto projects with Quarto"""
     folder = folder.resolve()
     if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
@@ -93,7 +92,7 @@ def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quart
 
 
 def output_dir(folder: Path) -> str:
-    """Return the site folder that a project names. Raise QuartoError, and CourseError if it is outside the project."""
+    """Return the configured output folder. Raise QuartoError, and CourseError if it is outside the project."""
     project = mapping_in(read_project(folder), "project")
     named = str(project.get("output-dir") or OUTPUTS.get(str(project.get("type")), "_site"))
     if not is_inside(folder / named, folder):
@@ -102,7 +101,7 @@ def output_dir(folder: Path) -> str:
 
 
 def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents that are pages: those that Quarto renders; without Quarto, those that `[files]` includes.
+    """Return documents that become pages: those Quarto renders, else those in `[files]`.
 
     Raise QuartoError and ConfigError."""
     found = only_inside(find_inputs(folder, logger), folder, logger)
@@ -112,11 +111,11 @@ def course_documents(folder: Path, logger: LoggerBase | None = None) -> list[Pat
     return [path for path in found if finder.why_not(path) != "pattern"]
 
 
-# The steps
+# Steps
 
 
 def check(course: Course) -> str:
-    """Check the notes and the project. Raise RenderError with a line for each problem."""
+    """Check notes and project. Raise RenderError with one line per problem."""
     from ..quarto.before_render import find_problems
     from ..quarto.native_blocks import find_native
 
@@ -133,7 +132,7 @@ def check(course: Course) -> str:
 
 
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return the problems of a Quarto project that is about to be rendered."""
+    """Return problems in a Quarto project's setup."""
     if not course.quarto:
         _warn_of_cells(course, pages)
         return []
@@ -150,7 +149,7 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
-    """Warn if a Quarto project has cells that are not run, since Quarto is missing."""
+    """Warn if cells are not run because Quarto is missing."""
     from .text import has_cells
 
     if course.use_quarto and project_file(course.folder) and any(has_cells(page.file) for page in pages):
@@ -161,7 +160,7 @@ def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
 
 
 def annotate(course: Course) -> str:
-    """Annotate the documents that want it."""
+    """Annotate documents where enabled."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
         how = "annotate: true under lmm: in _quarto.yml" if course.settings else "lmm rag, or --steps annotate, does it"
@@ -198,13 +197,13 @@ def _render_with_quarto(course: Course, quarto: str) -> str:
     )
     if done.returncode:
         raise CourseError(f"quarto render has failed (exit status {done.returncode}); its own messages stand above")
-    write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 runs no scripts of extensions
+    write_site_box(course.workshop.site, course.folder, course.logger)  # Quarto 1.4 does not run extensions' scripts
     pages = len(list(course.workshop.site.rglob("*.html")))
     return f"{counted(pages, 'page')}, by Quarto"
 
 
 def leaks(course: Course) -> str:
-    """Search the rendered site for text left out of the notes."""
+    """Check the rendered site for text left out of the notes."""
     site = course.workshop.site if course.workshop.site.is_dir() else course.workshop.published
     if not site.is_dir():
         raise CourseError(f"{site}: there is no site yet: render it first")
@@ -212,7 +211,6 @@ def leaks(course: Course) -> str:
 
 
 def index(course: Course) -> str:
-    """Refresh the index."""
     if not project_options(course.folder).index:
         return _Skipped("index: false under lmm: in _quarto.yml")
     refresh_index(course.pages(), course.folder, course.logger, prune=True)
@@ -220,7 +218,6 @@ def index(course: Course) -> str:
 
 
 def publish(course: Course) -> str:
-    """Publish the rendered site."""
     course.workshop.publish(course.logger)
     course.workshop.close()
     return str(course.workshop.published)
@@ -239,7 +236,7 @@ STEPS: dict[str, Callable[[Course], str]] = {
 def run_steps(
     course: Course, steps: Sequence[str], tell: Callable[[str], None] = lambda name: None
 ) -> Iterator[StepResult]:
-    """Run steps and yield their results, up to the first failure. tell: is called with the name of each step"""
+    """Run steps and yield results until one fails. tell: called with each step's name."""
     for name, step in STEPS.items():
         if name in steps:
             tell(name)
@@ -263,7 +260,7 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
 
 
 class _CourseLogger(ListLogger):
-    """A logger that hands on reports with relative paths; warnings at the end of the step, those of one kind as one."""
+    """A logger that passes on relative paths, and groups warnings at the end of a step."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()
@@ -277,7 +274,7 @@ class _CourseLogger(ListLogger):
             self._course.logger.report(report)
 
     def say_warnings(self) -> None:
-        """Hand on the warnings. Those with the same message after their subject are of one kind."""
+        """Pass on warnings, grouped by the message after their subject."""
         kinds: dict[str, list[Report]] = {}
         for report in self.reports:
             if report.level == "warning":

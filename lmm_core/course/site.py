@@ -1,4 +1,4 @@
-"""Make a static site of a course by pandoc: a page for each document, with navigation and the ask box."""
+"""Write a static site with pandoc: a page per document, navigation and the ask box."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .render import FILES, PageJob, RenderedPage, find_pandoc, render_pages
 from .text import PageSource, read_page_source
 
 STYLE = FILES / "page.css"
-STYLE_PLACE = f"lmm-site/{STYLE.name}"  # in a site
+STYLE_PLACE = f"lmm-site/{STYLE.name}"  # path in a site
 
 
 def write_site(
@@ -38,13 +38,10 @@ def write_site(
     logger: LoggerBase,
     progress: Progress | None = None,
 ) -> int:
-    """Write the site of some documents, and return the number of its pages.
+    """Write the site and return the number of pages.
 
-    folder: the course's
-    output: the folder of the site, new
-    progress: receives that of the pages
-    Raise CourseError if there is no pandoc, and RenderError with a line for each page that failed.
-    """
+    folder: of the course; output: a new folder
+    Raise CourseError without pandoc, and RenderError with one line per failed page."""
     project = with_quarto_rules(load_project(folder / "-"))
     shown = [page.file.path for page in shown_pages(documents, folder)]
     contents = read_contents(shown, project, folder, settings)
@@ -74,7 +71,7 @@ def write_site(
 
 
 def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBase) -> SiteOptions:
-    """Return the options of the site, with its title. Copy its icon to the output."""
+    """Return the site's options with its title, and copy its icon."""
     options, icon = project.site, folder / project.site.favicon
     if options.favicon and not (icon.is_file() and is_inside(icon, folder)):
         logger.warning(f"config.toml: favicon: there is no file {options.favicon} in the course")
@@ -87,7 +84,7 @@ def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBa
 def _read_texts(
     contents: Sequence[Entry], project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> dict[Entry, PageSource]:
-    """Return the text of each page. Raise RenderError with a line for each that has none."""
+    """Return the pages' texts. Raise RenderError with one line per failed page."""
     texts: dict[Entry, PageSource] = {}
     failed: list[str] = []
     for entry in contents:
@@ -102,7 +99,7 @@ def _read_texts(
 
 
 def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folder: Path, logger: LoggerBase) -> None:
-    """Report pandoc's warnings. Raise RenderError with a line for each page that failed."""
+    """Log pandoc's warnings. Raise RenderError with one line per failed page."""
     names = {name: str(source.relative_to(folder)) for name, source in sources.items()}
     if failed := [f"{names.get(page.name, page.name)}: {page.problem}" for page in rendered if page.problem]:
         raise RenderError("\n".join(failed))
@@ -112,6 +109,6 @@ def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folde
 
 
 def _place(path: Path) -> Path:
-    """Create the folder of a path, and return the path."""
+    """Return a path after creating its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

@@ -1,4 +1,4 @@
-"""Read a page as pandoc needs it without Quarto: knitted, with included files and without hidden conditional parts."""
+"""Prepare a page for pandoc without Quarto: knitted, with includes and without hidden conditional content."""
 
 from __future__ import annotations
 
@@ -45,14 +45,11 @@ _SHORTCODE = re.compile(r"(?<!\{)\{\{<\s*(\w+)[^{}\n]*>\}\}(?!\})")
 
 @dataclass(frozen=True, slots=True)
 class PageSource:
-    (
-        """The input of pandoc for a page.
+    """Pandoc's input for a page.
 
-    text: its markdown, header included
-    works: the files of its bibliography
-    style: of its citations, or """
-        ""
-    )
+    text: markdown with header
+    works: bibliography files
+    style: citation style, if any"""
 
     text: str
     language: str
@@ -61,10 +58,10 @@ class PageSource:
 
 
 def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
-    """Return the text of a page as it is published. settings: of `_quarto.yml`
+    """Return a page's published text. settings: of `_quarto.yml`.
 
-    What only Quarto can do is warned of. Raise RenderError for a metadata block that cannot be read, since it may hide
-    something, and OSError, MarkdownError and QuartoError."""
+    Warn of features that need Quarto. Raise RenderError for an unreadable metadata block, which may hide something,
+    OSError, MarkdownError and QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
     text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
@@ -103,13 +100,13 @@ def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
         logger.warning(f"{shortcodes}: only Quarto can do this; it stays as it is")
 
 
-# The works that a page cites
+# Bibliography
 
 
 def _named_files(
     path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], str]:
-    """Return the bibliography and the citation style that header and settings name, if they are in the folder."""
+    """Return bibliography files and citation style from header and settings, if inside the folder."""
     found = merged(settings, folder_settings(path, folder))
 
     def named(key: str) -> Iterator[str]:
@@ -134,7 +131,7 @@ def has_cells(file: MarkdownFile) -> bool:
 
 
 def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
-    """Return a text with its includes replaced. around: the including files, which may not be included again"""
+    """Return a text with includes replaced. around: including files, to prevent cycles."""
 
     def included(found: re.Match[str]) -> str:
         named = named_in(found[0], path, folder)[0]
@@ -147,5 +144,5 @@ def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]
 
 
 def _plain_cells(source: str) -> str:
-    """Return a text with executable cells as plain code, since pandoc takes their fences for text."""
+    """Return text with cells as plain code blocks, because pandoc does not recognize their fences."""
     return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))
