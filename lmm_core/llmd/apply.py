@@ -1,4 +1,4 @@
-"""Apply the changes of a reply to files and document; check, sync and undo."""
+"""Apply a reply's changes to files and document; check, sync and undo."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .reply import ParsedReply, parse_reply
 
 @dataclass(frozen=True)
 class Proposal:
-    """The changes that the last reply of a document proposes.
+    """The changes proposed by a document's last reply.
 
-    `problems` and `warnings` have lines of the document; with problems nothing can be applied."""
+    problems, warnings: with lines of the document; problems prevent applying"""
 
     opened: OpenedDocument
     entry: ThreadEntry
@@ -36,11 +36,11 @@ class Proposal:
 
     @property
     def empty(self) -> bool:
-        """Return True if the reply asks for no change."""
+        """Return True if the reply changes nothing."""
         return not self.problems and self.plan.document.text == self.opened.llmd.text and not self.plan.changes
 
     def apply(self) -> None:
-        """Change the files and the document, all or none. Raise LlmdError and OSError."""
+        """Change files and document, all or none. Raise LlmdError and OSError."""
         opened = self.opened
         changes = [_change(opened, one.path, one.old, one.new, self.allow) for one in self.plan.changes]
         for one, other in combinations(changes, 2):
@@ -53,7 +53,7 @@ class Proposal:
 
 
 def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
-    """Return the changes that the last reply proposes, or None without a reply. allow: see `Files`."""
+    """Return the last reply's changes, or None without a reply. allow: see `Files`."""
     entry = next((one for one in reversed(opened.llmd.entries) if one.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
@@ -74,14 +74,14 @@ def is_applied(proposal: Proposal) -> bool:
 
 
 def fingerprint(entry: ThreadEntry) -> str:
-    """Return the hash that identifies an entry's reply."""
+    """Return the hash of an entry's reply."""
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
-    """Return the reply with its paths spelled as in the code context.
+    """Return the reply with paths spelled as in the code context.
 
-    In a file's name `é` may be two characters, and models write one."""
+    `é` may be two characters in a file's name, while models write one."""
     spelled = {unicodedata.normalize("NFC", path): path for path in known}
     paths = [
         path if path in known else spelled.get(unicodedata.normalize("NFC", path), path)
@@ -94,7 +94,7 @@ def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply
 def _read_files(
     opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the texts of the files that a reply names, and problems with files that it may not touch."""
+    """Return the texts of files in a reply, and problems with forbidden ones."""
     texts: dict[str, str] = {}
     refused: list[Problem] = []
     for path in reply.paths:
@@ -122,7 +122,7 @@ def _change(opened: OpenedDocument, path: str, old: str | None, new: str | None,
 
 
 def check(opened: OpenedDocument) -> list[Problem]:
-    """Return the problems of a document, and where its code context differs from the files."""
+    """Return a document's problems, including differences between code context and files."""
     problems = list(opened.llmd.problems)
     for path, file in opened.llmd.files.items():
         try:
@@ -140,9 +140,7 @@ def check(opened: OpenedDocument) -> list[Problem]:
 
 
 def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
-    """Return the document with the files as they are on disk, without missing ones.
-
-    A file that cannot be read is reported and stays."""
+    """Return the document with current files, without missing ones; unreadable ones are reported and kept."""
     synced = opened.llmd
     for path, file in opened.llmd.files.items():
         try:
@@ -158,7 +156,7 @@ def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
 
 
 def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
-    """Return the root of a document and the last changes applied for it, or None. Raise LlmdError and OSError."""
+    """Return a document's root and the last changes applied to it, or None. Raise LlmdError and OSError."""
     root = root_of(path)
     recover(root, logger)
     document = path.resolve().relative_to(root).as_posix()
@@ -166,7 +164,7 @@ def applied_last(path: Path, logger: LoggerBase) -> tuple[Path, Applied | None]:
 
 
 def undo(root: Path, applied: Applied) -> None:
-    """Restore the files. Raise OSError, and LlmdError if a file has changed since."""
+    """Restore the files. Raise OSError, and LlmdError if a file changed since."""
     journal = Journal(root)
     with journal.lock():
         journal.undo(applied)

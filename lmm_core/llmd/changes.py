@@ -1,8 +1,7 @@
-"""Plan the changes that a reply makes to files and document, or report why it makes none.
+"""Plan a reply's changes to files and document, or report problems.
 
-Lines are compared whole and exactly, except for their ends. Only if a text is found nowhere, invisible differences
-(NFC and NFD, kinds of blanks, blanks at the end) are ignored. Lines that a reply leaves alone keep the file's bytes.
-"""
+Whole lines are compared exactly, apart from line ends. If there is no match, invisible differences (NFC and NFD,
+kinds of blanks, trailing blanks) are ignored. Unchanged lines keep the file's bytes."""
 
 from __future__ import annotations
 
@@ -20,15 +19,15 @@ from .editing import UNWRITABLE, add_changelog, plain_mission, remove_file, set_
 from .reply import ParsedReply, Replacement
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # not the joiners, which change words
+_HIDDEN = re.compile("[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff]")  # without joiners, which change words
 _BLANK = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
-_MOST = 20_000  # lines of a file that are searched for similar ones
-_LONGEST = 300  # characters of a line compared with others, since comparing is quadratic
+_MOST = 20_000  # lines of a file searched for similar ones
+_LONGEST = 300  # characters of a line compared, since comparing is quadratic
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file's text before (None: it is new) and after (None: it is deleted)."""
+    """A file's text before (None: new) and after (None: deleted)."""
 
     path: str
     old: str | None
@@ -39,8 +38,8 @@ class FileChange:
 class ChangePlan:
     """The effect of a reply.
 
-    With `problems` (line in the reply) there are no changes, and `document` is as before. Otherwise `document` has
-    the new code context, mission and changelog."""
+    With `problems` (line in the reply) there are no changes, and `document` is unchanged. Otherwise `document` has the
+    new code context, mission and changelog."""
 
     changes: tuple[FileChange, ...]
     mission: str | None
@@ -51,9 +50,9 @@ class ChangePlan:
 
 
 def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan:
-    """Return the changes that a reply makes.
+    """Return a reply's changes.
 
-    texts: of existing files (line ends as on disk), by the paths in the reply."""
+    texts: of existing files (original line ends), by path in the reply"""
     problems = list(reply.problems)
     new_texts: dict[str, str | None] = {path: texts.get(path) for path in reply.paths}
     for replacement in reply.files:
@@ -77,7 +76,7 @@ def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Pro
 
 
 def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[str, str | None]) -> None:
-    """Apply a replacement to the current text of its file, or add a problem."""
+    """Apply a replacement, or add a problem."""
     try:
         new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
     except LlmdError as error:
@@ -115,7 +114,7 @@ def _replace_lines(text: str, replacement: Replacement) -> str | None:
 
 
 def _merge_lines(replacement: Replacement, old: Sequence[str]) -> list[str]:
-    """Return the new lines, taking those that the replacement leaves alone from the file."""
+    """Return the new lines, with unchanged ones taken from the file."""
     if tuple(old) == replacement.search:
         return list(replacement.replace)
     lines: list[str] = []
@@ -126,7 +125,7 @@ def _merge_lines(replacement: Replacement, old: Sequence[str]) -> list[str]:
 
 
 def _normalized(lines: Sequence[str]) -> list[str]:
-    """Return lines without invisible differences; tabs stay, because they may count."""
+    """Return lines without invisible differences, but with tabs, which may be significant."""
     return [_HIDDEN.sub("", _BLANK.sub(" ", unicodedata.normalize("NFC", line))).rstrip(" \t") for line in lines]
 
 
@@ -135,7 +134,7 @@ def _bare(line: str) -> str:
 
 
 def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return the new lines with the line ends of the old ones; the last keeps the last one's end."""
+    """Return the new lines with the line ends of the old ones, including the last."""
     ends = [line[len(_bare(line)) :] for line in old]
     usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
     ended = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
@@ -143,12 +142,12 @@ def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> 
 
 
 def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Return the places of some lines, compared exactly, or else normalized."""
+    """Return positions of matching lines, exact or else normalized."""
     return _places(lines, search) or _places(_normalized(lines), _normalized(search))
 
 
 def _places(lines: Sequence[str], search: Sequence[str]) -> list[int]:
-    """Return the first few places of some lines among others; they may overlap."""
+    """Return the first few, possibly overlapping positions of matching lines."""
     places = (at for at, line in enumerate(lines) if line == search[0] and _matches(lines, search, at))
     return list(islice(places, 5))
 
@@ -161,7 +160,7 @@ def _matches(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
 
 
 def _missed(lines: Sequence[str], replacement: Replacement) -> str:
-    """Return a message that a text is missing, with the closest text and the difference."""
+    """Return an error with the closest text and the difference."""
     if replacement.replace and _find(lines, replacement.replace):
         return "the SEARCH text is not in the file, but the new text is: was the reply applied before?"
     at = _closest(lines, replacement.search)
@@ -177,9 +176,9 @@ def _diff(there: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return the index where most searched lines in a row match, else of a line like the longest one, or None.
+    """Return the index of the longest match, else of a line similar to the longest one, or None.
 
-    Blanks around lines are ignored."""
+    Surrounding blanks are ignored."""
     there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
     if any(wanted[run.b : run.b + run.size]):
@@ -193,7 +192,7 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 
 
 def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement]) -> str | None:
-    """Return the mission after its replacements, or None if there are none."""
+    """Return the mission after its replacements, None without any."""
     mission: str | None = None
     for replacement in missions:
         before = mission if mission is not None else llmd.mission.text if llmd.mission else ""
@@ -211,7 +210,7 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
 def _document(
     problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
 ) -> Llmd:
-    """Return the document with all changes; a change that does not fit becomes a problem."""
+    """Return the document with all changes; those that do not fit become problems."""
     lines = {replacement.path: replacement.line for replacement in reply.files}
     line = 1
     try:

@@ -1,4 +1,4 @@
-"""Answer the last entry of an LLMD document, and write the reply into it."""
+"""Answer the last entry of an LLMD document."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .document import Llmd, ThreadEntry, parse_llmd, unanswered
 from .editing import UNWRITABLE, append_entry, append_reply
 from .opening import open_document
 
-_ATTEMPTS = 5  # to write a reply into a document that others write as well
+_ATTEMPTS = 5  # to write a reply despite concurrent changes
 
 
 async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | None = None) -> bool:
-    """Answer the last entry without a reply, and write the reply into the document as it is by then.
+    """Answer the last unanswered entry, and write the reply into the document's current version.
 
     Return True if it was written. Raise OSError, MarkdownError and ConfigError."""
     opened = open_document(path, logger)
@@ -48,15 +48,15 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
         logger.error(f"entry {entry.number} was not answered: {error}", entry.line)
         return False
     written = _save_reply(opened.file, entry, reply, logger)
-    asker.forget(request)  # so that asking again gives another reply
+    asker.forget(request)  # so that a retry gets another reply
     return written
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for a reply to an entry, and the entries left out of it.
+    """Return the request for an entry, and the entries omitted from it.
 
-    The request holds the document and the conversation so far, in at most `tokens` tokens; the oldest entries go
-    first. Raise ModelError if it is too long without any of them."""
+    The request has at most `tokens` tokens; the oldest entries are omitted first. Raise ModelError if it is too long
+    without any."""
     from ..models.tokens import count_tokens
 
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
@@ -93,10 +93,10 @@ def _name_entries(entries: Sequence[ThreadEntry]) -> str:
 
 
 def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
-    """Write a reply into a document as it is now. Return True if it was written.
+    """Write a reply into the document's current version. Return True if that succeeded.
 
-    If its entry has changed or is gone, or the document cannot be written, the reply goes into a file beside the
-    document. Raise OSError and MarkdownError."""
+    If the entry changed or the document cannot be written, the reply is saved in a file beside it. Raise OSError and
+    MarkdownError."""
     written = False
     try:
         for _ in range(_ATTEMPTS):
@@ -119,9 +119,9 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
 
 
 def _add_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
-    """Return the document with the reply, or None if the entry no longer waits for one.
+    """Return the document with the reply, or None if the entry no longer needs one.
 
-    After the last entry, an empty one is added. Raise LlmdError."""
+    A reply to the last entry is followed by an empty entry. Raise LlmdError."""
     waiting = [other for other in llmd.entries if other.assistant is None]
     same = [other for other in waiting if (other.number, other.human) == (entry.number, entry.human)]
     if not same:

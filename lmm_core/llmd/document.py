@@ -1,4 +1,4 @@
-"""Read LLMD documents.
+"""Parse LLMD documents.
 
     # Project: NAME
     ## Meta: LLMD (Large Language Model Markdown Format)
@@ -13,9 +13,8 @@
     **Human:** …
     **Assistant:** …
 
-After `## Conversation Thread` only `### Entry N` and the two marks count; every other heading is text. Before it,
-other headings belong to the part around them.
-"""
+After `## Conversation Thread` only `### Entry N` and the two marks are parsed; other headings are text. Before it,
+other headings belong to the enclosing part."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ from .headings import (
     section_of,
 )
 
-# The marks of an entry; a reply that could be read as more than one stands in a code fence `reply`.
+# Marks of an entry; an ambiguous reply is enclosed in a code fence `reply`
 MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant):\*\*")
 _REPLY_FENCE = re.compile(r"(`{3,})reply\r?")
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
@@ -58,8 +57,8 @@ _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 class LlmdPart:
     """A section of the document, or an item of the changelog.
 
-    text: with LF line ends, without blank lines around it, bullet and indentation; line: its first one (from 1);
-    start, end: offsets in characters."""
+    text: with LF line ends, without surrounding blank lines, bullet and indentation
+    line: from 1; start, end: offsets in characters"""
 
     text: str
     line: int
@@ -71,8 +70,8 @@ class LlmdPart:
 class CodeFile:
     """A file of the code context.
 
-    content: see `as_shown`; line: of its heading; start, end: offsets of the fence with its marks; section,
-    section_end: offsets of the section with its heading."""
+    content: see `as_shown`; line: of the heading
+    start, end: offsets of the fence; section, section_end: with the heading"""
 
     path: str
     language: str
@@ -88,9 +87,8 @@ class CodeFile:
 class ThreadEntry:
     """An entry of the thread.
 
-    number: 0 if it has none; assistant: the reply, or None; line: of the heading; reply_line: of the reply (0
-    without one); start, end: offsets from the heading on; reply_at: offset of a reply with its mark, or where it
-    would be."""
+    number: 0 if missing; line: of the heading; reply_line: 0 without reply
+    start, end: offsets, including the heading; reply_at: offset of the reply's mark, or of its place"""
 
     number: int
     human: str
@@ -106,7 +104,7 @@ class ThreadEntry:
 class Llmd:
     """A parsed document; `str(llmd)` is its text, byte for byte.
 
-    A missing part is None or empty. problems: faults of the document."""
+    Missing parts are None or empty."""
 
     text: str
     name: str
@@ -127,24 +125,24 @@ class Llmd:
 
 
 def parse_llmd(text: str) -> Llmd:
-    """Return the parts of a document. It never fails; faults are in `Llmd.problems`."""
+    """Parse a document without failing; errors are in `Llmd.problems`."""
     return _DocumentReader(text).read()
 
 
 def unanswered(llmd: Llmd) -> ThreadEntry | None:
-    """Return the last entry with a text and no reply, or None."""
+    """Return the last non-empty entry without a reply, or None."""
     waiting = [entry for entry in llmd.entries if entry.assistant is None and not blank(entry.human)]
     return waiting[-1] if waiting else None
 
 
 def as_shown(content: str) -> str:
-    """Return a file's text as in the code context: LF line ends, one at the end unless empty."""
+    """Return a file's text as in the code context: with LF line ends, including a final one unless empty."""
     text = re.sub(r"\r+(?=\n|\Z)", "", content)
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 class _DocumentReader:
-    """Reads one document. A part is given by its heading and the offset of its end."""
+    """Parses one document. Parts are given by heading and end offset."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -179,7 +177,7 @@ class _DocumentReader:
         return title.removeprefix(PROJECT).strip()
 
     def _sections(self) -> dict[str, tuple[Heading, int]]:
-        """Return the heading and the end of each section."""
+        """Return heading and end offset of each section."""
         heads = [heading for heading in self.headings if heading.level == 2]
         titles = [section_of(heading.title) for heading in heads]
         sections: dict[str, tuple[Heading, int]] = {}
@@ -196,7 +194,7 @@ class _DocumentReader:
         return sections
 
     def _missing(self, signs: str, title: str) -> None:
-        """Report a missing heading, with the line that may have been meant."""
+        """Report a missing heading, with a line that may be a misspelled one."""
         name = "Meta" if title == META else title
         meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
         start = meant.start() if meant else 0
@@ -219,7 +217,7 @@ class _DocumentReader:
         return [heading for heading in self.headings if section.end <= heading.start < end]
 
     def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
-        """Return the end of the part below each heading."""
+        """Return the end offset of each heading's part."""
         return [*(heading.start for heading in headings[1:]), end][: len(headings)]
 
     def _part(self, heading: Heading, end: int) -> LlmdPart:
@@ -229,7 +227,7 @@ class _DocumentReader:
         return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
-        """Return the start of the first line that is not blank, or `end`."""
+        """Return the start of the first non-blank line, or `end`."""
         lead = self.text[start:end]
         text = trim_blank_lines(lead)
         return start + lead.index(text) if text else end
@@ -338,7 +336,7 @@ class _DocumentReader:
 
 
 def _spoken(source: str, newline: str, is_reply: bool = False) -> str | None:
-    """Return the text behind a mark with LF line ends, or None if there is none."""
+    """Return the text after a mark with LF line ends, or None if empty."""
     text = source.rstrip(" \t\r\n")
     if newline == "\r\n":
         text = text.replace("\r\n", "\n")
@@ -350,7 +348,7 @@ def _spoken(source: str, newline: str, is_reply: bool = False) -> str | None:
 
 
 def _in_reply_fence(text: str) -> str | None:
-    """Return the content of a code fence `reply`, or None for another text."""
+    """Return the content of a code fence `reply`, or None for other text."""
     first, _, rest = text.partition("\n")
     opened = _REPLY_FENCE.fullmatch(first)
     if not opened or not rest.endswith(opened[1]):
@@ -359,21 +357,21 @@ def _in_reply_fence(text: str) -> str | None:
 
 
 def _lines_before(source: str) -> int:
-    """Return the number of lines between a mark and the first line of its reply."""
+    """Return the number of lines from a mark to its reply."""
     text = source.lstrip(" \t\r\n")
     count = source[: len(source) - len(text)].count("\n")
     return count + (0 if _in_reply_fence(text.rstrip(" \t\r\n")) is None else 1)
 
 
 def _path(title: str) -> str:
-    """Return the path in a file's heading, which may be in backticks."""
+    """Return the path in a heading, without backticks."""
     inner = title.strip("`")
     ticks = (len(title) - len(inner)) // 2
     return inner.strip() if ticks and title == "`" * ticks + inner + "`" * ticks else title
 
 
 def read_fence(source: str) -> tuple[str, str]:
-    """Return the language and the content (LF line ends) of a code fence."""
+    """Return a code fence's language and content (LF line ends)."""
     opened = FENCE.match(source)
     if not opened:
         raise LlmdError("not a code fence")

@@ -1,7 +1,6 @@
-"""Edit LLMD documents: each edit changes one thing.
+"""Edit single parts of LLMD documents.
 
-The result is parsed again to check that nothing else changed; otherwise LlmdError is raised.
-"""
+Results are parsed again; LlmdError is raised if anything else has changed."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ from .document import (
 )
 from .headings import CHANGELOG, CODE, INSTRUCTIONS, META, MISSION, PROJECT, THREAD, TOOLS, read_lines
 
-UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # characters that a text file cannot hold
-# A reply that may begin on the line of its mark: no list, and one paragraph or a blank line after it.
+UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # impossible in a text file
+# Replies that may start on the line of their mark: no list, a single paragraph or one followed by a blank line
 _INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:\n|\Z)|\Z)")
 _OPENER = re.compile(r"[ ]{0,3}(?:<[A-Za-z?!]|\\begin\{)")
 
@@ -38,7 +37,7 @@ _LANGUAGES = {
 
 
 def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
-    """Return a new document without files, changelog and entries. Raise LlmdError for an unusable name."""
+    """Return a new document without files, changelog and entries. Raise LlmdError for an invalid name."""
     heads = [
         (f"# {PROJECT} {name}", ""), (f"## {META}", about), (f"### {INSTRUCTIONS}", instructions),
         (f"### {TOOLS}", tools), (f"## {MISSION}", mission), (f"## {CODE}", ""), (f"## {CHANGELOG}", ""),
@@ -51,9 +50,7 @@ def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str
 
 
 def set_mission(llmd: Llmd, mission: str) -> Llmd:
-    """Return the document with another mission.
-
-    Raise LlmdError if there is no such section, or if the text would not stay in it."""
+    """Return the document with another mission. Raise LlmdError without such a section, or for unclosed markup."""
     if llmd.mission is None:
         raise LlmdError(f"the document has no `## {MISSION}`")
     text = plain_mission(mission)
@@ -66,14 +63,12 @@ def set_mission(llmd: Llmd, mission: str) -> Llmd:
 
 
 def plain_mission(text: str) -> str:
-    """Return a mission as `Llmd.mission` has it: LF line ends, no blank lines around it."""
+    """Return a mission as in `Llmd.mission`: LF line ends, no surrounding blank lines."""
     return trim_blank_lines(text.replace("\r\n", "\n"))
 
 
 def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
-    """Return the document with a file's text in the code context.
-
-    The file keeps its place and language; a new one comes last. Raise LlmdError if that fails."""
+    """Return the document with a file's new text; new files are added at the end. Raise LlmdError."""
     if llmd.code is None:
         raise LlmdError(f"the document has no `## {CODE}`")
     shown, old = as_shown(content), llmd.files.get(path)
@@ -84,7 +79,7 @@ def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
 
 
 def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
-    """Return the fence with another text, keeping its first line if possible."""
+    """Return the fence with new content, keeping its first line if possible."""
     opened = FENCE.match(llmd.text, old.start)
     assert opened is not None
     fence = opened["fence"]
@@ -103,12 +98,12 @@ def _add_file(llmd: Llmd, path: str, shown: str) -> str:
 
 
 def _language(path: str) -> str:
-    """Return a file's language by its ending, as highlighters name it, or ""."""
+    """Return a file's language for highlighters, by ending, or ""."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
 def remove_file(llmd: Llmd, path: str) -> Llmd:
-    """Return the document without a file. Raise LlmdError if it has no such file."""
+    """Return the document without a file. Raise LlmdError if it is not there."""
     if path not in llmd.files:
         raise LlmdError(f"{path}: this file is not in the code context")
     old = llmd.files[path]
@@ -118,9 +113,7 @@ def remove_file(llmd: Llmd, path: str) -> Llmd:
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
-    """Return the document with one more item at the end of the changelog.
-
-    Raise LlmdError if there is no such section, or if the text would not stay in the item."""
+    """Return the document with another changelog item. Raise LlmdError without such a section, or for unfit text."""
     if llmd.log is None:
         raise LlmdError(f"the document has no `## {CHANGELOG}`")
     lines = [line.rstrip() for line in text.strip().replace("\r\n", "\n").split("\n")]
@@ -145,11 +138,11 @@ def _add_item(llmd: Llmd, entry: str) -> str:
 
 
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
-    """Return the document with the reply to one of its entries.
+    """Return the document with the reply to an entry; `ThreadEntry.assistant` returns the same text.
 
-    `ThreadEntry.assistant` returns the same text. It is written as it is if that changes nothing else, otherwise in a
-    code fence `reply`. (White space around a reply forces the fence, so strip it first.) Raise LlmdError if the entry
-    waits for no reply, or if something that stands open before it would swallow or end the reply."""
+    The reply is written verbatim if that changes nothing else, otherwise in a code fence `reply`. (Surrounding white
+    space forces the fence, so strip it first.) Raise LlmdError if the entry needs no reply, or if unclosed markup
+    before it interferes."""
     if UNWRITABLE.search(reply):
         raise LlmdError(f"entry {entry.number}: the reply holds characters that a text file cannot hold")
     if entry.assistant is not None or entry not in llmd.entries:
@@ -157,7 +150,7 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     at, before = llmd.entries.index(entry), _content_of(llmd)
     entries = [(other.number, other.human, other.assistant) for other in llmd.entries]
     entries[at] = (entry.number, entry.human, reply)
-    # There may be a mark without a reply
+    # The mark may exist already
     end = entry.reply_at + len(llmd.text[entry.reply_at : entry.end].rstrip(" \t\r\n"))
     for spelling in _spellings(reply, newline_of(llmd.text)):
         answered = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
@@ -167,7 +160,7 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
 
 
 def _spellings(reply: str, newline: str) -> Iterator[str]:
-    """Yield the ways to write a reply with its mark, the plainest first."""
+    """Yield spellings of a reply with its mark, the plainest first."""
     written = reply.replace("\n", newline)
     if stands_alone(reply):
         yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + written
@@ -176,7 +169,7 @@ def _spellings(reply: str, newline: str) -> Iterator[str]:
 
 
 def append_entry(llmd: Llmd) -> Llmd:
-    """Return the document with a new entry at its end, for the human to write in."""
+    """Return the document with a new, empty entry."""
     if llmd.thread is None:
         raise LlmdError(f"the document has no `## {THREAD}`")
     number = max([0, *(entry.number for entry in llmd.entries)]) + 1
@@ -186,19 +179,17 @@ def append_entry(llmd: Llmd) -> Llmd:
     return _checked(llmd, edited, {"entries": entries}, "something in the last entry is left open")
 
 
-# Putting texts in their places
+# Insertion
 
 
 def fence_for(text: str, sign: str = "`") -> str:
-    """Return a code fence that a text does not close."""
+    """Return a code fence longer than any in a text."""
     runs = re.findall(f"{re.escape(sign)}{{3,}}", text)
     return sign * max([3, *(len(run) + 1 for run in runs)])
 
 
 def stands_alone(text: str) -> bool:
-    """Return True if a text leaves nothing open that a later text could close: code, a comment, a tag, a div.
-
-    False also where that depends on the later text."""
+    """Return True if a text certainly leaves nothing open (code, comment, tag, div)."""
     regions = Regions(text)
     prose = [text[line.start : line.end] for line in read_lines(text, regions) if not line.is_region]
     return not (
@@ -207,12 +198,12 @@ def stands_alone(text: str) -> bool:
 
 
 def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the document's text with a part replaced, with the document's line ends."""
+    """Return the text with a part replaced, using the document's line ends."""
     return _put(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
 
 
 def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the document's text with a part replaced. In an empty place it gets blank lines around it."""
+    """Return the text with a part replaced, adding blank lines around a formerly empty one."""
     head, tail, newline = llmd.text[:start], llmd.text[end:], newline_of(llmd.text)
     if blank(llmd.text[start:end]) and text:
         if not ends_blank(head):
@@ -229,7 +220,7 @@ Content = dict[str, Any]
 
 
 def _content_of(llmd: Llmd) -> Content:
-    """Return the content of a document without positions."""
+    """Return the document's content without positions."""
     return {
         "name": llmd.name,
         "meta": [part and part.text for part in (llmd.meta, llmd.instructions, llmd.tools)],
@@ -242,7 +233,7 @@ def _content_of(llmd: Llmd) -> Content:
 
 
 def _checked(before: Llmd, text: str, changed: Content, why: str) -> Llmd:
-    """Return the new document if it differs from the old one by the change alone; else raise LlmdError(why)."""
+    """Return the edited document; raise LlmdError(why) if more than `changed` differs."""
     edited = parse_llmd(text)
     if _content_of(edited) != _content_of(before) | changed:
         raise LlmdError(why)

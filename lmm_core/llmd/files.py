@@ -1,4 +1,4 @@
-"""The files of a project, and which of them a reply may touch."""
+"""Access a project's files, as far as replies may."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1"
 
 
 def name_problem(path: str) -> str:
-    """Return why a path cannot name a project's file, by its name alone, or "". The rules are the same on all
-    systems."""
+    """Return why a path is not a valid name for a file on all systems, or ""."""
     if not path.strip():
         return "no path"
     if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
@@ -55,10 +54,9 @@ def _part_problem(part: str) -> str:
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a project that a document is about.
+    """The files accessible to a document.
 
-    root: the project's folder, resolved; paths: those in the document's code context; allow: patterns for more, as
-    in .gitignore."""
+    root: project folder, resolved; paths: in the code context; allow: more, as .gitignore patterns"""
 
     root: Path
     document: Path
@@ -66,7 +64,7 @@ class Files:
     allow: Sequence[str] = ()
 
     def locate(self, path: str) -> Path:
-        """Return the place of a file, links followed. Raise LlmdError, with the reason, if it must not be touched."""
+        """Return a file's resolved path. Raise LlmdError with the reason if it is forbidden."""
         if problem := name_problem(path):
             raise LlmdError(f"{shown_path(path)}: {problem}")
         try:
@@ -78,9 +76,9 @@ class Files:
         return place
 
     def read(self, path: str) -> str | None:
-        """Return a file's text with its line ends and byte-order mark, or None if there is no file.
+        """Return a file's text with original line ends and byte-order mark, None if missing.
 
-        Raise LlmdError if it must not be touched, or cannot be read as text."""
+        Raise LlmdError if it is forbidden or not text."""
         place = self.locate(path)
         data = read_bytes(place)
         if data is None:
@@ -122,7 +120,7 @@ class Files:
 
 
 def _kind_problem(place: Path, real: Path) -> str:
-    """Return why a file (`real`: links followed) is no regular file, or ""."""
+    """Return why a file (`real`: resolved) is not a regular one, or ""."""
     try:
         mode = real.stat().st_mode
     except FileNotFoundError:
@@ -135,7 +133,7 @@ def _kind_problem(place: Path, real: Path) -> str:
 
 
 def is_same_file(place: Path, other: Path) -> bool:
-    """Return True if two paths are one file: by a hard link, or on a disk that ignores case."""
+    """Return True if two paths are the same file, through a hard link or ignored case."""
     try:
         return place.samefile(other)
     except OSError:
@@ -148,7 +146,7 @@ def shown_path(path: str) -> str:
 
 
 def read_bytes(place: Path) -> bytes | None:
-    """Return a file's bytes, or None if there is no file. Raise LlmdError if it cannot be read."""
+    """Return a file's bytes, None if missing. Raise LlmdError if it is unreadable."""
     try:
         return place.read_bytes()
     except FileNotFoundError:
@@ -158,7 +156,7 @@ def read_bytes(place: Path) -> bytes | None:
 
 
 def as_text(path: str, data: bytes) -> str:
-    """Return bytes as text. Raise LlmdError for a binary file or another encoding than UTF-8."""
+    """Decode UTF-8. Raise LlmdError for binary data and other encodings."""
     if b"\0" in data:
         raise LlmdError(f"{path}: a binary file")
     try:
@@ -169,7 +167,7 @@ def as_text(path: str, data: bytes) -> str:
 
 
 def as_data(path: str, text: str) -> bytes:
-    """Return a text as bytes. Raise LlmdError if it could not be read back."""
+    """Encode a text. Raise LlmdError if it could not be read back."""
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:

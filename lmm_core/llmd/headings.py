@@ -1,4 +1,4 @@
-"""The headings of an LLMD document, also in one without blank lines before them."""
+"""Find the headings of an LLMD document, also without blank lines before them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
 
 
 class Line(NamedTuple):
-    """A line, or a whole region (code, comment, HTML, div), by its offsets."""
+    """Offsets of a line or a whole region (code, comment, HTML, div)."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """A heading with the offsets of its line."""
+    """A heading with its line's offsets."""
 
     level: int
     title: str
@@ -52,10 +52,9 @@ def read_lines(text: str, regions: Regions) -> Iterator[Line]:
 
 
 def read_headings(text: str, lines: Sequence[Line]) -> list[Heading]:
-    """Return the headings of the format.
+    """Return the format's headings.
 
-    A heading right below a line of text counts only in a document whose first two lines are headings: elsewhere such
-    a line is text."""
+    A heading directly below text counts only if the document's first two lines are headings."""
     starts = [_HEADING.match(text, line.start) is not None and not line.is_region for line in lines]
     is_tight = starts[:2] == [True, True]
     headings: list[Heading] = []
@@ -82,7 +81,7 @@ def section_of(title: str) -> str:
 
 
 def _counts(heading: Heading, section: str) -> bool:
-    """Return True if a heading belongs to the format. In the thread only entries do."""
+    """Return True if a heading is part of the format; in the thread only entries are."""
     if section == THREAD:
         return heading.level == 3 and ENTRY.fullmatch(heading.title) is not None
     if heading.level == 2:

@@ -1,9 +1,8 @@
-"""Journal of changes to several files: all are made or none, even if the process is killed, and can be undone.
+"""Journal atomic changes to several files, and undo them.
 
-It holds the last changes only: `changes.open` while they are made or undone (the next run undoes them if the process
-was killed), `changes.done` afterwards, `changes-….left` if they could not be undone completely. The files lie in the
-user's cache folder, because anything in a project may be somebody else's.
-"""
+Only the last changes are stored: in `changes.open` while in progress (the next run rolls them back after a kill),
+then in `changes.done`, or in `changes-….left` after an incomplete rollback. The files are in the user's cache
+folder, because a project's content is untrusted."""
 
 from __future__ import annotations
 
@@ -27,9 +26,9 @@ from .files import read_bytes
 
 @dataclass(frozen=True, slots=True)
 class JournalChange:
-    """A file before and after; None means no file.
+    """A file's content before and after, None if missing.
 
-    path: from the root, without links; mode: permission bits before the change."""
+    path: relative to the root, without links; mode: permission bits before"""
 
     path: str
     old: bytes | None
@@ -41,7 +40,7 @@ class JournalChange:
 class Applied:
     """Changes in the journal.
 
-    document: the one that asked for them; entry: its entry (0: none); reply: a hash of the reply."""
+    document: their origin; entry: its number, 0 for none; reply: hash"""
 
     document: str
     entry: int
@@ -50,7 +49,7 @@ class Applied:
 
 
 def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
-    """Return the change of one file. Raise LlmdError for a file that may not be written."""
+    """Return the change of a file. Raise LlmdError if it is read-only."""
     path = place.relative_to(root).as_posix()
     mode = _mode(place) if old is not None else None
     if mode is not None and not mode & 0o222:
@@ -63,7 +62,7 @@ def _mode(place: Path) -> int:
 
 
 class Journal:
-    """The journal of the files under a root."""
+    """The journal of files under a root."""
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
@@ -73,7 +72,7 @@ class Journal:
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the journal for this process alone. Raise LlmdError if that is not possible."""
+        """Hold the journal's lock. Raise LlmdError if that fails."""
         from ..errors import StoreError
         from ..store.folder_lock import FolderLock
 
@@ -95,16 +94,14 @@ class Journal:
             lock.release()
 
     def apply(self, changes: Sequence[JournalChange], document: str, entry: int = 0, reply: str = "") -> None:
-        """Make all changes, or none if one fails.
-
-        Raise LlmdError if a file has changed on disk, and OSError."""
+        """Make all changes, or none on failure. Raise OSError, and LlmdError if a file changed on disk."""
         for change in changes:
             if self._state(change) != "old" and change.old != change.new:
                 raise LlmdError(f"{change.path}: changed on disk meanwhile; nothing was applied: run again")
         _write(Applied(document, entry, reply, tuple(changes)), self.open)
         try:
             for change in changes:
-                if self._state(change) == "other":  # an earlier change made it so
+                if self._state(change) == "other":  # through an earlier change
                     raise LlmdError(f"{change.path}: cannot be written beside the other changes")
                 self._put(change, change.new)
         except (OSError, LlmdError):
@@ -113,20 +110,18 @@ class Journal:
         self._rename(self.open, self.done)
 
     def recover(self) -> str:
-        """Undo the changes of a killed run. Return a message for the user, or "".
-
-        Raise LlmdError and OSError."""
+        """Roll back a killed run. Return a message for the user, or "". Raise LlmdError and OSError."""
         return (self._undo() or "a run was stopped on its way: all is as before it") if self.open.exists() else ""
 
     def last(self, document: str) -> Applied | None:
-        """Return the last changes if they belong to a document and were not undone. Raise LlmdError if unreadable."""
+        """Return a document's last changes unless undone, or None. Raise LlmdError if unreadable."""
         applied = _read(self.done) if self.done.exists() else None
         return applied if applied is not None and applied.document == document else None
 
     def changed_since(self, applied: Applied) -> list[tuple[str, bytes | None, bytes | None]]:
-        """Return the files that have changed since: path, bytes then, bytes now.
+        """Return files changed since: path, bytes then, bytes now.
 
-        Text added at the document's end does not count."""
+        Text appended to the document is ignored."""
         now = [(change.path, change.new, read_bytes(self._place(change.path))) for change in applied.changes]
         return [
             (path, new, data)
@@ -135,9 +130,9 @@ class Journal:
         ]
 
     def undo(self, applied: Applied) -> None:
-        """Restore the files; text added at the document's end since stays.
+        """Restore the files, keeping text appended to the document.
 
-        Raise LlmdError if a file changed since, and OSError; the next run then continues."""
+        Raise LlmdError if a file changed since, and OSError, after which the next run continues."""
         if changed := self.changed_since(applied):
             raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
@@ -145,7 +140,7 @@ class Journal:
         self._undo()
 
     def _with_end(self, change: JournalChange) -> JournalChange:
-        """Return the change of a document with the text added at its end since in both versions."""
+        """Return a document's change with later appended text in both versions."""
         if change.old is None or change.new is None:
             return change
         end = (read_bytes(self._place(change.path)) or b"")[len(change.new) :]
@@ -154,9 +149,9 @@ class Journal:
     # Steps
 
     def _undo(self) -> str:
-        """Restore the files that were changed. Return a message about those changed by others, or "".
+        """Roll back changed files. Return a message about conflicts, or "".
 
-        The journal keeps the old texts of these."""
+        The journal keeps the conflicting files' old texts."""
         applied = _read(self.open)
         conflicts = [change.path for change in applied.changes if self._state(change) == "other"]
         for change in reversed(applied.changes):
@@ -180,7 +175,7 @@ class Journal:
         return "old" if data == change.old else "new" if data == change.new else "other"
 
     def _put(self, change: JournalChange, data: bytes | None) -> None:
-        """Replace or remove a file unless it is so already, and restore its permissions."""
+        """Replace or remove a file if necessary, and restore its permissions."""
         place = self._place(change.path)
         try:
             if data is None:
@@ -194,7 +189,7 @@ class Journal:
             raise OSError(error.errno, error.strerror, str(place)) from None
 
     def _place(self, path: str) -> Path:
-        """Return the place of a path in the journal. Raise LlmdError if it is a link by now."""
+        """Return a path's location. Raise LlmdError if it has become a link."""
         place = self.root / path
         if Path(os.path.realpath(place)) != place:
             raise LlmdError(f"{path}: has become a link since, so it is not touched; see {self.folder}")
@@ -211,7 +206,7 @@ def _write(applied: Applied, file: Path) -> None:
 
 
 def _read(file: Path) -> Applied:
-    """Return the changes in a file of the journal. Raise LlmdError if it cannot be read."""
+    """Return the changes in a journal file. Raise LlmdError if it is unreadable."""
     try:
         record = json.loads(file.read_bytes())
         changes = tuple(map(_read_change, record["changes"]))

@@ -1,7 +1,4 @@
-"""Open, create and recover LLMD documents.
-
-A document is read together with the root of its project, from which its paths start.
-"""
+"""Open, create and recover LLMD documents."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from .journal import Journal
 
 @dataclass(frozen=True)
 class OpenedDocument:
-    """A parsed document with the folder that its paths start from."""
+    """A parsed document. root: folder of its relative paths."""
 
     file: MarkdownFile
     llmd: Llmd
@@ -29,30 +26,28 @@ class OpenedDocument:
 
     @property
     def path(self) -> Path:
-        """Return the place of the document, links followed."""
+        """Return the document's resolved path."""
         return self.file.path.resolve()
 
     @property
     def name(self) -> str:
-        """Return the path of the document from the root."""
+        """Return the document's path from the root."""
         return self.path.relative_to(self.root).as_posix()
 
     def files(self, allow: Sequence[str] = ()) -> Files:
-        """Return the files that may be read and changed; allow: see `Files`."""
+        """Return the accessible files. allow: see `Files`."""
         return Files(self.root, self.path, self.llmd.files, allow)
 
 
 def root_of(path: Path) -> Path:
-    """Return the project's root, or the document's folder if nothing marks a root.
-
-    It does not depend on the working folder."""
+    """Return the project's root, or the document's folder, independent of the working folder."""
     root = project_root(path)
     marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
     return root if marked else path.resolve().parent
 
 
 def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
-    """Read a document, after undoing the changes of a killed run. Raise OSError and MarkdownError."""
+    """Read a document after rolling back a killed run. Raise OSError and MarkdownError."""
     root = root_of(path)
     recover(root, logger)
     file = read_markdown(path)
@@ -60,7 +55,7 @@ def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
 
 
 def recover(root: Path, logger: LoggerBase) -> None:
-    """Undo the changes of a killed run. Raise LlmdError and OSError."""
+    """Roll back a killed run. Raise LlmdError and OSError."""
     journal = Journal(root)
     if journal.open.exists():
         with journal.lock():
@@ -72,10 +67,9 @@ def recover(root: Path, logger: LoggerBase) -> None:
 
 
 def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
-    """Write a document with the guidance of the format, some files and an empty first entry.
+    """Write a document with guidance, files and an empty entry; return the number of files.
 
-    A file that cannot be included is reported. Return the number of files. Raise LlmdError if the path exists, and
-    OSError."""
+    Files that cannot be included are reported. Raise LlmdError if the path exists, and OSError."""
     if path.exists() or path.is_symlink():
         raise LlmdError(f"{path}: is there already; nothing was written")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Read the changes that a model asks for in its reply.
+"""Parse the changes in a model's reply.
 
     src/billing.py
     <<<<<< SEARCH
@@ -8,14 +8,12 @@
     >>>>>> REPLACE
 
 `SEARCH_MISSION` … `REPLACE_MISSION` has no path, and `CHANGELOG` … `CHANGELOG` encloses the text of one change. Marks
-have 5 to 9 signs and start a line. The path is on the line before, also in backticks or bold and with a colon after it;
-with a code fence around the block, also before the fence or in its first line.
+have 5 to 9 signs at the start of a line. The path is on the line before, optionally in backticks or bold and with a
+colon; if the block is fenced, also before the fence or in its first line.
 
-A block may contain what looks like a mark. So it ends with the first end mark that has as many signs as its start,
-else with the first of any number. If several lines could divide it, the one with the same number of signs does; for
-the specification's six signs the one with seven, unless there is also one with six. Otherwise the block is
-malformed.
-"""
+Blocks may contain text that looks like a mark. So a block ends with the first end mark of equal length, else of any
+length. Of several divider lines, the one of equal length counts; for the specification's six signs the one with
+seven, unless another has six. Otherwise the block is malformed."""
 
 from __future__ import annotations
 
@@ -30,12 +28,12 @@ from ..models.replies import unwrap
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
-# Lines meant as marks: many signs at the start of a line, or a name behind signs.
+# Malformed marks: many signs at the start of a line, or a name behind signs
 _ALMOST = re.compile(
     rf"\s*+(?:[<>]{{4,}}+.*|[<>]{{3}}\W*+(?:{_NAMES})\b.*)"
     rf"|[^\w<>]*(?:>[^\w<>]+)*(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
 )
-_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # characters without width
+_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # zero width
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
 _DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
@@ -46,9 +44,10 @@ _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """Lines to search for, and the lines that replace them (without line ends).
+    """Lines to search for and their replacement, without line ends.
 
-    path: as written, without `./`, unchecked; "" for the mission; line: of the SEARCH mark in the reply, from 1."""
+    path: as written, without `./`, unchecked; "" for the mission
+    line: of the SEARCH mark, from 1"""
 
     path: str
     search: tuple[str, ...]
@@ -58,7 +57,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class ChangelogText:
-    """The description of one change."""
+    """A description of one change."""
 
     text: str
     line: int
@@ -66,9 +65,7 @@ class ChangelogText:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """The changes that a reply asks for, in its order.
-
-    With `problems` (line in the reply, from 1) nothing may be applied."""
+    """The changes in a reply, in order. Any `problems` (line from 1) prevent applying."""
 
     files: tuple[Replacement, ...] = ()
     missions: tuple[Replacement, ...] = ()
@@ -77,12 +74,12 @@ class ParsedReply:
 
     @property
     def paths(self) -> list[str]:
-        """Return the paths named, each once."""
+        """Return the distinct paths."""
         return list(dict.fromkeys(file.path for file in self.files))
 
 
 class _Malformed(Exception):
-    """A malformed block. at: the index of a line."""
+    """A malformed block. at: line index."""
 
     def __init__(self, at: int, message: str) -> None:
         super().__init__(message)
@@ -90,26 +87,25 @@ class _Malformed(Exception):
 
 
 def parse_reply(text: str, asked: str = "") -> ParsedReply:
-    """Return the blocks of a reply. It never fails; malformed blocks are in `problems`. asked: the request, see
-    `without_thoughts`."""
+    """Parse a reply without failing; errors are in `problems`. asked: see `without_thoughts`."""
     return _ReplyReader([line.removesuffix("\r") for line in without_thoughts(text, asked).split("\n")]).read()
 
 
 def without_thoughts(reply: str, asked: str = "") -> str:
-    """Return a reply without the model's thoughts, which may hold a draft of a block; lines keep their numbers.
+    """Return a reply without the model's reasoning, which may contain drafts; line numbers are preserved.
 
-    asked: the request; tags that occur there may be what the reply is about."""
+    asked: the request; tags occurring there may be the reply's subject"""
     answer = unwrap(reply, asked)
     return "\n" * reply.count("\n", 0, max(0, reply.rfind(answer))) + answer
 
 
 class _ReplyReader:
-    """Reads one reply; lines count from 0 here."""
+    """Parses one reply; lines count from 0 here."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.done = 0  # the line after the last block
-        self.fence = ""  # the open fence, and its line
+        self.done = 0  # line after the last block
+        self.fence = ""  # open fence, and its line
         self.opened = -1
         self.files: list[Replacement] = []
         self.missions: list[Replacement] = []
@@ -123,7 +119,7 @@ class _ReplyReader:
         return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
-        """Read the line at `at` with the block that it opens. Return the line after it."""
+        """Parse a line and the block it opens. Return the next line."""
         line = self.lines[at].rstrip()
         mark, behind = _MARK.fullmatch(line), at + 1
         try:
@@ -143,14 +139,14 @@ class _ReplyReader:
         return behind
 
     def _count_fence(self, at: int, fence: re.Match[str]) -> None:
-        """Open code at a fence, or close it if the fence is long enough and has no info."""
+        """Open a fence, or close it if the mark is long enough and has no info."""
         if not self.fence:
             self.fence, self.opened = fence["fence"], at
         elif fence["fence"].startswith(self.fence) and not fence["info"]:
             self.fence, self.opened = "", -1
 
     def _end(self, at: int, mark: re.Match[str]) -> int:
-        """Return the line of the end mark of the block that a mark at `at` opens."""
+        """Return the line of the end mark for a block opened at `at`."""
         signs, name = len(mark["signs"]), _ENDS[mark["name"]]
         nearest, is_next_open = -1, False
         for line in range(at + 1, len(self.lines)):
@@ -163,7 +159,7 @@ class _ReplyReader:
             elif other and other["signs"] == mark["signs"]:
                 break
             elif other and other["signs"][0] == "<":
-                is_next_open = True  # an end of another length behind it is that block's
+                is_next_open = True  # a later end of another length belongs to that block
         if nearest < 0:
             raise _Malformed(at, f"`{mark[0].strip()}` is not closed by a line `>>>>>> {name}`")
         return nearest
@@ -212,12 +208,12 @@ class _ReplyReader:
         return path
 
     def _before(self, at: int) -> int | None:
-        """Return the nearest line before another that is not blank and belongs to no block."""
+        """Return the nearest non-blank line before another, outside blocks."""
         return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of a CHANGELOG block; without a list, the whole text."""
+    """Return the items of a CHANGELOG block, or its whole text if it has no list."""
     if not _BULLET.match(text):
         return [text]
     items = re.split(rf"\n(?={_BULLET.pattern})", text)
@@ -225,7 +221,7 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
-    """Return the path in a line, also in a heading or after `File:`; "" if there is none."""
+    """Return the path in a line, also in a heading or after `File:`, or ""."""
     label = _LABEL.match(line := line.strip())
     line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
     decorated = _DECORATED.fullmatch(line)
@@ -234,12 +230,12 @@ def _read_path(line: str) -> str:
     path = decorated["bold"].strip().removesuffix(":") if decorated else line
     if label:
         path = path.removesuffix("**")
-        if not re.search(r"[./]", path):  # a heading of one word
+        if not re.search(r"[./]", path):  # a single-word heading
             return ""
     return "" if re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~")) else _plain(path)
 
 
 def _plain(path: str) -> str:
-    """Return a path without redundant parts (`./`)."""
+    """Return a path without redundant `./`."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)
