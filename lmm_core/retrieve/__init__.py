@@ -1,5 +1,4 @@
-"""From a question to passages, a context within a budget, and an answer that cites its sources.
+"""Retrieve passages for a question, build a context within a budget, and answer with citations.
 
-Also the tools by which agents search and read a collection. May import what `index` may,
-and `index`.
+Includes the agents' tools. May import `index` and its imports.
 """

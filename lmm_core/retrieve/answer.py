@@ -1,7 +1,4 @@
-"""Answers with their sources, by a model that is shown a context.
-
-Without a model, the best matches are shown.
-"""
+"""Answer with citations by a model that reads a context; without a model, show the best matches."""
 
 from __future__ import annotations
 
@@ -30,15 +27,15 @@ from .plain_text import escape, plain_title
 from .ranking.fusion import Ranked
 from .search import Retrieval, Retriever
 
-if TYPE_CHECKING:  # what no model is asked for needs none of these
+if TYPE_CHECKING:  # not needed without a model
     from .agents.library_tools import Result
     from .agents.tools import Tools
     from .queries import ModelQueries
     from .rerank import Reranker
 
-MOST_CHARACTERS = 10_000  # of a question that a model is sent
-ROOM_FOR_REPLY = 4_000  # of the tokens of a request, those kept free for the answer
-NEAREST = 3  # sections that are named if there is no answer
+MOST_CHARACTERS = 10_000  # of a question to the model
+ROOM_FOR_REPLY = 4_000  # tokens of a request reserved for the answer
+NEAREST = 3  # sections named without an answer
 AGAIN = "(This broke off. The answer again:)"
 NO_MORE_CALLS = "There are no more calls for this answer: answer from what you have."
 NOT_CHECKED = (
@@ -53,11 +50,10 @@ NO_ROOM = "There is no room for what this gives back: answer from what you have,
 class Answer:
     """An answer to a question.
 
-    text: as it was shown; sources: all that could be cited, numbered from 1, those first that are; cited: their
-    numbers; answered: False if the model said that the notes do not answer, or cited nothing;
-    by: who answered; notes: remarks, such as what was dropped from the answer; nearest: the
-    sections nearest to a question without an answer; types: the types of material that can be
-    asked for; off_topic: it was not asked, since it is about no subject of the course."""
+    text: as shown; sources: all that could be cited, cited ones first, numbered from 1; cited: their numbers;
+    answered: False if the notes do not answer, or nothing was cited; by: who answered; notes: remarks, such as
+    dropped citations; nearest: sections near an unanswered question; types: available types of material;
+    off_topic: rejected, as about no subject of the course."""
 
     question: str
     text: str
@@ -73,7 +69,7 @@ class Answer:
 
 
 class BrokenAnswer(ModelError):
-    """An answer that broke off after some of it had been shown. `answer` holds that part."""
+    """An interrupted answer; `answer` holds the part already shown."""
 
     def __init__(self, error: ModelError, answer: Answer) -> None:
         super().__init__(str(error), error.stop)
@@ -99,9 +95,10 @@ class Conversation:
     history: list[tuple[str, str]] = field(default_factory=list)
 
     async def look(self, question: str, type: str = "", as_for_model: bool = False) -> tuple[Retrieval, Context]:
-        """Return the search result of a question and the context made of it; without a model, the best matches.
+        """Return a question's search result and context; without a model, the best matches. Raise as
+        `Retriever.retrieve`.
 
-        as_for_model: make the context that a model would be shown. Raise as `Retriever.retrieve`."""
+        as_for_model: build the model's context in any case."""
         earlier = [asked for asked, _ in self.history]
         retrieval = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
@@ -109,24 +106,21 @@ class Conversation:
         return retrieval, await asyncio.to_thread(build_context, retrieval, self.budget, count_tokens)
 
     async def ask(self, question: str, show: Show | None = None, type: str = "") -> Answer:
-        """Return the answer to a question, and pass its parts to `show` as they come.
+        """Return the answer to a question, and pass its parts to `show` on arrival.
 
-        type: the type of material asked for. Raise StoreError, RetrieveError or ModelError; BrokenAnswer if a part
-        was shown."""
+        type: of material. Raise StoreError, RetrieveError or ModelError; BrokenAnswer if a part was shown."""
         retrieval, context = await self.look(question, type)
         return await self.answer(question, retrieval, context, show)
 
     async def answer(
         self, question: str, found: Retrieval, context: Context, show: Show | None = None, cite: Cite | None = None
     ) -> Answer:
-        """Return the answer to a question that was looked up; see `ask`.
+        """Answer a question after its search; see `ask`.
 
-        cite: called with the sources before a part is shown that cites a further one."""
+        cite: called with the sources before a part with a new citation is shown."""
         show = show or (lambda part: None)
         if found.off_topic:
-            return self._refused(
-                question, found, context
-            )  # what it was about is not said to the model later on, either
+            return self._refused(question, found, context)  # nor is it part of later requests
         if self.asker is None:
             answer = matches_answer(question, found, context)
             show(answer.text)
@@ -134,7 +128,7 @@ class Conversation:
             turn = _Turn(self, self.asker, found, context, show, cite)
             try:
                 answer = await turn.answer(question)
-            except asyncio.CancelledError:  # stopped: the next question may be about what was said
+            except asyncio.CancelledError:  # stopped: the next question may refer to this answer
                 if shown_text := turn.cited.text.strip():
                     self.history.append((question, shown_text))
                 raise
@@ -142,12 +136,11 @@ class Conversation:
         return answer
 
     def _refused(self, question: str, found: Retrieval, context: Context) -> Answer:
-        """Return the answer to a question off topic: the nearest sections, in case that is wrong."""
+        """Return the off-topic answer with the nearest sections, in case the check is wrong."""
         by = self.asker.model.name if self.asker else STAND_IN_NAME
         return Answer(question, "", context.sources, (), False, by, context, (), _nearest(found), _kinds(found), True)
 
     def request(self, question: str, found: Retrieval, context: Context) -> Request:
-        """Return the first request to the model for a question."""
         values = {
             "rules": RULES,
             "teacher": teacher_text(self.system, found.material.system),
@@ -161,7 +154,7 @@ class Conversation:
         return replace(asked, messages=(asked.messages[0], *earlier, *asked.messages[1:]))
 
     def _remembered(self, spent: int) -> list[ChatMessage]:
-        """Return the latest questions and answers that fit. spent: tokens of the request so far."""
+        """Return the latest turns that fit. spent: tokens of the request so far."""
         messages: list[ChatMessage] = []
         for asked, answered in reversed(self.history):
             spent += count_tokens(asked + answered)
@@ -173,7 +166,7 @@ class Conversation:
 
 
 def matches_answer(question: str, found: Retrieval, context: Context) -> Answer:
-    """Return the answer without a model: the best matches, which are the context's sources."""
+    """Return the best matches as an answer; they are the context's sources."""
     sources = context.sources
     text = "\n\n".join(f"**{_path(source)}** [{source.number}]\n\n{source.text}" for source in sources)
     cited = tuple(source.number for source in sources)
@@ -188,14 +181,14 @@ def _path(source: CitedSource) -> str:
 
 
 def context_text(found: Retrieval, context: Context) -> str:
-    """Return a context's text, or the reason in brackets why it is empty."""
+    """Return a context's text, or in brackets why it is empty."""
     nothing = "nothing of what was found fits into so few tokens" if found.passages else "nothing was found"
     return context.text or f"({nothing})"
 
 
 @dataclass
 class _Turn:
-    """One answer of a model, while it arrives."""
+    """A model's answer in progress."""
 
     talk: Conversation
     asker: Asker
@@ -205,10 +198,9 @@ class _Turn:
     cite: Cite | None = None
     sources: dict[int, CitedSource] = field(default_factory=dict, init=False)
     cited: CitedText = field(init=False)
-    _told_of: int = field(default=0, init=False)  # sources that are cited
+    _told_of: int = field(default=0, init=False)  # number of cited sources reported
 
     async def answer(self, question: str) -> Answer:
-        """See `Conversation.ask`."""
         self.sources = {source.number: source for source in self.context.sources}
         self.cited = CitedText(self.sources, self._knows)
         broken: ModelError | None = None
@@ -240,13 +232,13 @@ class _Turn:
         self.show(part)
 
     def _numbered(self) -> tuple[CitedSource, ...]:
-        """Return the sources as the answer numbers them: cited ones first, then the others."""
+        """Return the sources in the answer's numbering: cited ones first."""
         rest = [number for number in self.sources if number not in self.cited.numbers]
         order = [*self.cited.numbers, *rest]
         return tuple(replace(self.sources[number], number=at) for at, number in enumerate(order, 1))
 
     async def _converse(self, request: Request) -> None:
-        """Let the model reply, and call the tools it asks for, until it calls no more."""
+        """Run replies and tool calls until the model calls no more tools."""
         tools = self.talk.tools
         calls_left = self.talk.tool_calls if tools else 0
         while True:
@@ -261,7 +253,7 @@ class _Turn:
             calls_left -= len(results)
 
     def _told(self, calls: Sequence[ToolCall], results: Sequence[Result | str], request: Request) -> list[ChatMessage]:
-        """Return messages with the results of tool calls, their texts numbered; NO_ROOM where one does not fit."""
+        """Return tool results as messages with numbered texts; NO_ROOM where one does not fit."""
         room = self.talk.tokens - count_tokens(request.text)
         messages = []
         for at, call in enumerate(calls):
@@ -275,10 +267,7 @@ class _Turn:
         return messages
 
     async def _turn(self, request: Request) -> Reply:
-        """Return one reply of the model, and show it.
-
-        Its parts are shown as they arrive. The whole is shown if the model sends no parts, or replies otherwise
-        after the parts broke off."""
+        """Return one reply, shown in parts on arrival; shown whole if the stream is missing or broken."""
         parts: list[str] = []
 
         def hear(part: str) -> None:
@@ -304,7 +293,7 @@ class _Turn:
         return reply
 
     def _number(self, result: Any) -> None:
-        """Number the texts in a tool's result, by which they are cited."""
+        """Number the texts in a tool's result for citation."""
         if isinstance(result, list):
             for item in result:
                 self._number(item)
@@ -315,9 +304,8 @@ class _Turn:
             self._number(list(result.values()))
 
     def _source(self, result: Mapping[str, Any]) -> CitedSource | None:
-        """Return the source of a text in a tool's result, None if its section is unknown.
-
-        A source that already holds the whole text is returned again."""
+        """Return the source of a text in a tool's result, reused if it holds the text; None if its section is
+        unknown."""
         section = self.found.material.find_section(str(result.get("section", "")))
         file, _, lines = str(result.get("place", "")).rpartition(":")
         start, _, end = lines.partition("-")
@@ -335,7 +323,6 @@ class _Turn:
         )  # fmt: skip
 
     def _knows(self, address: str) -> bool:
-        """Return True if the model was shown a link."""
         if not address or address.isspace():
             return False
         written = re.compile(rf"(?<!\w){re.escape(address)}(?![\w\-/%~?&=#+@]|[.:]\w)")
@@ -346,7 +333,7 @@ class _Turn:
 
 
 async def _use(tools: Tools, call: ToolCall) -> Result | str:
-    """Return the result of a tool, or the reason why there is none."""
+    """Return a tool's result, or its error as text."""
     try:
         return await tools.call(call.name, json.loads(call.arguments or "{}"))
     except ToolError as error:
@@ -373,17 +360,16 @@ def _nearest(found: Retrieval) -> tuple[Ranked, ...]:
     return found.sections[:NEAREST]
 
 
-# As configured
+# Configuration
 
 
 def make_conversation(
     project: Project, models: Models, library: Library, with_model: bool = True, tools: Tools | None = None,
     patience: float = PATIENCE,
 ) -> Conversation:  # fmt: skip
-    """Return a conversation about a library, as configured under `[ask]`.
+    """Return a conversation about a library, as configured under `[ask]`. Raise ModelError and ConfigError.
 
-    with_model: False to answer with the best passages; tools: those the model may use; patience: see `Retriever`.
-    Raise ModelError and ConfigError."""
+    with_model: False for best matches; tools: available to the model; patience: see `Retriever`."""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None
@@ -406,7 +392,7 @@ def make_conversation(
 
 
 def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | None:
-    """Return the model that makes queries, and refuses questions off topic where that is configured."""
+    """Return the model for queries, with the configured subject check."""
     ask, has_aux = project.ask, models.name(project, "aux").source != STAND_IN
     if not chats or not (ask.refused_beside or (has_aux and ask.queries != "keywords")):
         return None
@@ -418,13 +404,13 @@ def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | No
 
 
 def not_checked(project: Project, models: Models, with_model: bool = True) -> str:
-    """Return a sentence if questions off topic should be refused and no model can do it, else ""."""
+    """Return a warning if the configured subject check has no model, else ""."""
     chats = with_model and models.name(project, "major").source != STAND_IN
     return NOT_CHECKED if project.ask.refused_beside and not chats else ""
 
 
 def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
-    """Return the reranker that `ask.rerank` names. Raise ModelError."""
+    """Return the reranker of `ask.rerank`. Raise ModelError."""
     wanted = project.ask.rerank.strip()
     if wanted in ("", "none"):
         return None

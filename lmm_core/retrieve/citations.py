@@ -1,7 +1,6 @@
-"""The text of a model as it arrives, without invented citations and links.
+"""Filter invented citations and links from a model's stream.
 
-A number in brackets that belongs to no source, and a link that is in no source, are dropped and reported. Code and
-formulas stay as they are.
+Numbers without a source and unknown links are dropped and reported; code and formulas stay.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ import re
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-NO_ANSWER = "NO_ANSWER"  # how a model begins if the sources do not answer
-_HELD = 600  # characters held back at most until a bracket, code span or formula is closed
-_AT_ONCE = 4_000  # characters taken from a part at a time
+NO_ANSWER = "NO_ANSWER"  # a model's prefix if the sources do not answer
+_HELD = 600  # maximum of characters held back for a closing bracket, code span or formula
+_AT_ONCE = 4_000  # characters processed at once
 _SPECIAL = re.compile(r"!?\[|<|`+|\\[$(\[]|\${1,2}|https?:|www\.", re.I)
 _BEGIN = r"!|\\|https?|htt?|h|www?|w"
 _BEGUN = re.compile(rf"(?: (?:{_BEGIN})?|{_BEGIN})\Z", re.I)  # may become special, or be dropped with it
@@ -22,12 +21,12 @@ _LINK = re.compile(
 _CITATION = re.compile(r"\[\^?(\d{1,4}(?:\s*[,;–-]\s*\^?\d{1,4})*)\]")
 _AUTOLINK = re.compile(r"<((?:https?|mailto|file|data|javascript):[^<>\s]*)>", re.I)
 _ADDRESS = re.compile(r"(?:https?:|www\.)[^\s<>\"'`\])}]+", re.I)
-# As in Pandoc: no blank just inside the dollars, no digit after a single one.
+# As in Pandoc: no blank just inside the dollars, no digit after a single one
 _FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$|\$(?![\s$])(?:[^$`\n\\]|\\.)*?(?<!\s)\$(?![\d$])")
 _MONEY = re.compile(r"\$\d[\d.,]*(?:\s+(?:[^\W\d_]{2}|\[\d)|[)\"'’”])")  # as in the ask box (markdown.js)
-_BRACKETED = re.compile(r"\\\((?:[^\\]|\\[^()])+\\\)|\\\[(?:[^\\]|\\[^\[\]])+\\\]")  # as models write them, too
+_BRACKETED = re.compile(r"\\\((?:[^\\]|\\[^()])+\\\)|\\\[(?:[^\\]|\\[^\[\]])+\\\]")  # written by models, too
 _NUMBERS = re.compile(r"\\\[[\d\s,;–-]+\\\]")  # escaped brackets around a citation
-_INTERVAL = re.compile(r"0\s*[,;–-]")  # no source has the number 0
+_INTERVAL = re.compile(r"0\s*[,;–-]")  # sources start at 1
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 
@@ -35,9 +34,9 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 class CitedText:
     """A text that arrives in parts.
 
-    sources: the numbers that can be cited; knows: tells whether the model was shown a link; text: all that was let
-    through; dropped: what was taken out; numbers: the new number of each source, in the order of first citations;
-    refused: the text began with NO_ANSWER, which is taken out."""
+    sources: valid numbers; knows: whether the model was shown a link; text: passed through; dropped: removed parts;
+    numbers: new number of each source, in order of citation; refused: the text began with NO_ANSWER, which is removed.
+    """
 
     sources: Container[int]
     knows: Callable[[str], bool]
@@ -51,7 +50,7 @@ class CitedText:
     _gap: str = ""
 
     def feed(self, part: str) -> str:
-        """Take a further part and return what can be shown now."""
+        """Take a part and return the text that can be shown."""
         taken = ""
         for at in range(0, len(part), _AT_ONCE):
             self._buffer += part[at : at + _AT_ONCE]
@@ -75,7 +74,7 @@ class CitedText:
         return taken
 
     def _begin(self, final: bool) -> bool:
-        """Return True once the text has begun. NO_ANSWER at its start is taken out."""
+        """Return True once the text has begun, after removal of NO_ANSWER."""
         start = self._buffer.lstrip().lstrip('*`"')
         if not final and len(start) < len(NO_ANSWER) + 2 and NO_ANSWER.startswith(start[: len(NO_ANSWER)]):
             return False
@@ -86,7 +85,7 @@ class CitedText:
         return self._begun
 
     def _fenced(self, final: bool) -> str | None:
-        """Return a line of a code block, or None if it is incomplete."""
+        """Return a line of a code block, or None if incomplete."""
         line, end, rest = self._buffer.partition("\n")
         if not end and not final:
             return None
@@ -96,7 +95,7 @@ class CitedText:
         return line + end
 
     def _prose(self, final: bool) -> str | None:
-        """Return text up to a possible citation, link or code, or one of these if it is complete."""
+        """Return text up to a possible citation, link or code, or one of these if complete."""
         if fence := self._opening_fence():
             return None if "\n" not in self._buffer and not final else self._open_fence(fence)
         match = _SPECIAL.search(self._buffer)
@@ -115,9 +114,7 @@ class CitedText:
         return line + end
 
     def _plain(self, end: int, more: bool) -> str | None:
-        """Return text without anything special, up to `end`.
-
-        more: the text may go on there; then only what is certain is returned."""
+        """Return ordinary text up to `end`; with `more`, only the part that no later text changes."""
         text = self._buffer[:end]
         cut = text.find("\n") + 1  # the next line may begin with a fence
         text = text[:cut] if cut else text
@@ -130,7 +127,7 @@ class CitedText:
         return text or None
 
     def _special(self, sign: str, final: bool) -> str | None:
-        """Return what begins with a bracket, `<`, backtick, dollar or address; None if incomplete."""
+        """Return the element at a bracket, `<`, backtick, dollar or address; None if incomplete."""
         buffer = self._buffer
         if sign[0] == "\\":
             return self._literally(len(sign)) if sign[1] == "$" else self._bracketed(final)
@@ -152,7 +149,6 @@ class CitedText:
         return self._literally(len(sign))
 
     def _goes_on(self, found: re.Match[str]) -> bool:
-        """Return True if the next part may belong to a match."""
         rest = self._buffer[found.end() :]
         if found.re is _CITATION and rest.startswith("("):
             return len(rest) < _HELD and "\n" not in rest and ")" not in rest
@@ -163,12 +159,12 @@ class CitedText:
         return self._after_gap(taken)
 
     def _after_gap(self, text: str) -> str:
-        """Return a text with the blank held back before it; if the text was dropped, without."""
+        """Return a text with the blank held back before it; without, if dropped."""
         gap, self._gap = self._gap, ""
         return gap + text if text else ""
 
     def _code(self, ticks: str, final: bool) -> str | None:
-        """Return a whole code span, or its opening backticks if it does not end."""
+        """Return a whole code span, or its opening backticks if unclosed."""
         match = re.match(rf"{ticks}(?!`)(.+?)(?<!`){ticks}(?!`)", self._buffer, re.S)
         if match and (final or match.end() < len(self._buffer)):
             return self._literally(match.end())
@@ -177,7 +173,7 @@ class CitedText:
         return self._literally(len(ticks))
 
     def _formula(self, dollars: str, final: bool) -> str | None:
-        """Return a whole formula, or its opening dollars if it does not end."""
+        """Return a whole formula, or its opening dollars if unclosed."""
         if _MONEY.match(self._buffer):
             return self._literally(len(dollars))
         match = _FORMULA.match(self._buffer)
@@ -189,7 +185,7 @@ class CitedText:
         return self._literally(len(dollars))
 
     def _bracketed(self, final: bool) -> str | None:
-        """Return a whole formula in escaped brackets, or the backslash if it does not end."""
+        """Return a whole formula in escaped brackets, or the backslash if unclosed."""
         match = _BRACKETED.match(self._buffer)
         if match and not _NUMBERS.fullmatch(match[0]):
             return self._literally(match.end())

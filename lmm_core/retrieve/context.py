@@ -1,4 +1,4 @@
-"""The context that a model is shown: passages within a budget of tokens."""
+"""Build a model's context from passages, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 Count = Callable[[str], int]
 BUDGET = 1000  # tokens
-# A section is taken whole if its text has at most the share SMALL of the budget, or if at
-# least the share HIT of its passages is among the best; measured by benchmarks/ask.py.
+# A section is taken whole if its share of the budget is at most SMALL, or the share of its passages among the best at
+# least HIT; measured by benchmarks/ask.py.
 SMALL = 0.25
 HIT = 0.75
 BEST = 5  # passages
 LEFT_OUT = "[…]"  # between spans of a source
-LEAST_ROOM = 8  # tokens; nothing is tried for less
+LEAST_ROOM = 8  # tokens worth filling
 MOST_TRIED = 200  # spans
-KNOWN = 10_000  # parts of passages whose sizes are cached, with what their texts say: about 10 MB
+KNOWN = 10_000  # cached sizes and texts of spans: about 10 MB
 
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """Consecutive passages of one section and of the same types, as one text.
+    """Consecutive passages of one section and the same types, as one text.
 
-    number: by which it is cited; titles: the path to its section; depth: the level of its heading; lines count from
-    1, the last included; ids: of its passages; page: of the first passage, or 0."""
+    number: for citation; titles: path to the section; depth: heading level; lines: from 1, end included; ids: of
+    passages; page: of the first passage, or 0."""
 
     number: int
     titles: tuple[str, ...]
@@ -60,7 +60,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The text a model is shown, its size in tokens, and the sources in it, numbered from 1."""
+    """A model's context, its tokens, and its sources, numbered from 1."""
 
     text: str
     sources: tuple[CitedSource, ...] = ()
@@ -68,16 +68,18 @@ class Context:
 
 
 def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_tokens, whole: bool = True) -> Context:
-    """Return the spans that fit a question best, as a context of at most `budget` tokens.
+    """Return the best spans as a context of at most `budget` tokens.
 
-    Spans are taken by rank. With `whole`, the largest section around a span is taken instead if it fits and is small
-    (`SMALL`), or many of its passages are among the best (`HIT` of the best `BEST`). Passages of a type, such as
-    exercises, do not come with a section, unless the type was asked for. A span that does not fit is left out.
-    Sources are in document order, and no text comes twice. count: counts the tokens of a text."""
+    Spans are taken by rank. With `whole`, the largest fitting section around a span replaces it if it is small
+    (`SMALL`),
+    or many of its passages are among the best (`HIT` of the best `BEST`). Typed passages, such as exercises, do not
+    come
+    with a section, unless requested. Sources are in document order, and no text is repeated. count: tokens of a text.
+    """
     draft = Draft(found.material, budget, count)
-    whole = whole and found.type != SUMMARY  # what it sums up has no passages of the type
+    whole = whole and found.type != SUMMARY  # the summarized section has no passages of the type
     best = {passage.id for passage in found.passages[:BEST]}
-    seen: set[Key] = set()  # sections that have been looked at
+    seen: set[Key] = set()  # sections examined
     for span in found.spans[:MOST_TRIED]:
         if draft.left < LEAST_ROOM:
             break
@@ -91,15 +93,15 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
 
 
 def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) -> Iterator[list[Span]]:
-    """Yield the passages of each section worth taking whole for a passage, the largest first."""
+    """Yield the passages of each section worth taking whole, the largest first."""
     sections: list[list[Span]] = []
     section: Section | None = found.material.section_of(passage)
     while section is not None and section.key not in draft.too_large:
         spans = draft.if_room(map(whole_span, _taken(section, passage, found.type)), draft.budget)
         if spans is None:
-            if fits_type(passage, found.type):  # else it may be too large with this passage alone
+            if fits_type(passage, found.type):  # else only this passage may make it too large
                 draft.too_large.add(section.key)
-            break  # there is no room for the section around it, either
+            break  # no room for the parent, either
         worth = sum(span.passage.id in best for span in spans) >= HIT * len(spans)
         if worth or draft.have_room(spans, int(SMALL * draft.budget)):
             sections.append(spans)
@@ -108,13 +110,13 @@ def _around(found: Retrieval, passage: Passage, best: set[str], draft: Draft) ->
 
 
 def _taken(section: Section, passage: Passage, type: str) -> Iterator[Passage]:
-    """Yield the passages of a section that are taken with a passage, one by one: a section may be large."""
+    """Yield the passages taken with a passage, lazily, because sections may be large."""
     inside = (other for under in section.walk() for other in under.passages)
     return (other for other in inside if other.id == passage.id or fits_type(other, type))
 
 
 def fits_type(passage: Passage, type: str) -> bool:
-    """Return True if a passage is of a type; for "", if it has none."""
+    """Return True if a passage has the type; for "", if it has none."""
     return type in passage.types if type else not passage.types
 
 
@@ -123,16 +125,15 @@ def fits_type(passage: Passage, type: str) -> bool:
 
 @dataclass
 class Draft:
-    """Spans chosen one after the other, within a budget.
+    """Spans chosen step by step, within a budget.
 
-    budget: tokens of the context; before: the text it begins with; tokens: its size so far; too_large: sections that
-    cannot fit."""
+    budget: tokens; before: text at the start; tokens: so far; too_large: sections that cannot fit."""
 
     material: Material
     budget: int
     count: Count = count_tokens
     before: str = ""
-    _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by the passage; none touch
+    _chosen: dict[str, list[Span]] = field(default_factory=dict, init=False)  # by passage; disjoint
     tokens: int = field(default=0, init=False)
     _texts: set[str] = field(default_factory=set, init=False)  # without white space
     too_large: set[Key] = field(default_factory=set, init=False)
@@ -151,19 +152,17 @@ class Draft:
 
     @property
     def left(self) -> int:
-        """The tokens left of the budget."""
         return self.budget - self.tokens
 
     def size(self, span: Span) -> int:
-        """Return the tokens of a span's own text."""
         return _measured(span, self.count)[0]
 
     def have_room(self, spans: Iterable[Span], room: int) -> bool:
-        """Return True if the spans' own texts have at most `room` tokens."""
+        """Return True if the spans' own texts fit in `room` tokens."""
         return self.if_room(spans, room) is not None
 
     def if_room(self, spans: Iterable[Span], room: int) -> list[Span] | None:
-        """Return the spans if their own texts have at most `room` tokens, else None."""
+        """Return the spans if their own texts fit in `room` tokens, else None."""
         fitting = []
         for span in spans:
             room -= self.size(span)
@@ -173,7 +172,7 @@ class Draft:
         return fitting
 
     def add(self, spans: Sequence[Span]) -> bool:
-        """Take all spans or none, and return True if they fit. A text that was taken is not taken again."""
+        """Add all spans or none; return True if they fit. Texts already present are skipped."""
         keys = [_measured(span, self.count)[1] for span in spans]
         first = {key: span.id for span, key in zip(spans[::-1], keys[::-1], strict=True)}
         new = [
@@ -182,7 +181,7 @@ class Draft:
             if span not in self and first[key] == span.id and key not in self._texts
         ]
         if not self.have_room(filter(self._is_apart, new), self.left):
-            return False  # without their headers even
+            return False  # even without headers
         chosen = self._with(new)
         tokens = self.count(self._text(chosen)) if new else self.tokens
         if tokens > self.budget:
@@ -192,13 +191,12 @@ class Draft:
         return True
 
     def _is_apart(self, span: Span) -> bool:
-        """Return True if no part of a span was taken."""
         return all(
             chosen.end <= span.start or span.end <= chosen.start for chosen in self._chosen.get(span.passage.id, ())
         )
 
     def _with(self, new: Iterable[Span]) -> dict[str, list[Span]]:
-        """Return the chosen spans with further ones; those that touch become one."""
+        """Return the chosen and new spans, with adjacent ones joined."""
         chosen = dict(self._chosen)
         for span in new:
             apart: list[Span] = []
@@ -211,7 +209,6 @@ class Draft:
         return chosen
 
     def context(self) -> Context:
-        """Return the context of the chosen spans."""
         sources = (_source(number, run) for number, run in enumerate(self._runs(self._chosen), 1))
         return Context(self._text(self._chosen), tuple(sources), self.tokens)
 
@@ -220,8 +217,8 @@ class Draft:
         return "\n\n".join(filter(None, [self.before, *texts]))
 
     def _shown_of(self, run: Sequence[Span]) -> str:
-        """Return a source's text, which is cached: it is needed at each further span."""
-        key = tuple(map(id, run))  # of spans that are kept here, so that no others get these ids
+        """Return a source's text, cached for later spans."""
+        key = tuple(map(id, run))  # the spans stay referenced, so these ids are not reused
         if key not in self._shown:
             self._shown[key] = run, _shown(_source(0, run))
         return self._shown[key][1]
@@ -242,7 +239,7 @@ class Draft:
 
 
 def _measured(span: Span, count: Count) -> tuple[int, str]:
-    """Return the tokens of a span's text, and the text without white space."""
+    """Return a span's tokens, and its text without white space."""
     return _measured_text(span.passage.text, span.start, span.end, span.frame.before, span.frame.after, count)
 
 
@@ -253,7 +250,7 @@ def _measured_text(text: str, start: int, end: int, before: str, after: str, cou
 
 
 def _follows(one: Passage, other: Passage, material: Material) -> bool:
-    """Return True if a passage is the next one in its section, and of the same types."""
+    """Return True for the next passage in the section, of the same types."""
     if one.key != other.key or one.types != other.types:
         return False
     between = range(one.sequence + 1, other.sequence)
@@ -270,7 +267,7 @@ def _source(number: int, run: Sequence[Span]) -> CitedSource:
 
 
 def _joined(run: Sequence[Span]) -> str:
-    """Return the text of spans of one section, with a mark at each gap."""
+    """Join spans of a section, with a mark at each gap."""
     groups = [[run[0]]]
     for before, span in pairwise(run):
         if before.end < len(before.passage.text) or span.start > 0:
@@ -289,7 +286,7 @@ def _merged(spans: Sequence[Span]) -> str:
 
 
 def _shown(source: CitedSource) -> str:
-    """Return a source's text under a line with its titles, types and place."""
+    """Return a source's text under a line with titles, types and place."""
     types = f" ({', '.join(map(_line, source.types))})" if source.types else ""
     titles = " > ".join(map(_line, source.titles)) + types
     return f"{', '.join(filter(None, [titles.strip(), _line(source.place)]))}\n\n{source.text}"

@@ -1,4 +1,4 @@
-"""Typed parts of the material as wholes: exercises with solutions, definitions, topics."""
+"""Assemble typed parts of the material: exercises with solutions, definitions, topics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..markdown.visibility import may_be_quoted
 from .merging import merge
 
 EXERCISE, TOPIC, SOLUTION = "exercise", "topic", "solution"
-# The words that head a solution, in the languages of the word lists and some more.
+# Headings of solutions, in the languages of the word lists and more
 _WORD = (
     r"(?:solutions?|answers?|lösung(?:en|sweg)?|antwort(?:en)?|corrigés?|réponses?|soluzion[ei]|rispost[ae]"
     r"|soluci(?:ón|ones)|respuestas?|resolução|soluç(?:ão|ões)|oplossing(?:en)?|lösning(?:ar)?|rozwiązani[ea])"
@@ -36,9 +36,9 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 
 @dataclass(frozen=True)
 class TypedPart:
-    """An exercise, a definition, a topic, or a part of another type.
+    """An exercise, definition, topic, or other typed part.
 
-    title: the term or name, or ""; text, solution: markdown without the fences around it."""
+    title: the term or name, or ""; text, solution: markdown without fences."""
 
     type: str
     title: str
@@ -49,48 +49,46 @@ class TypedPart:
 
     @property
     def place(self) -> str:
-        """The place as `file:line-line`, including the solution."""
+        """The place as `file:line-line`, solution included."""
         lines = [passage.line_start for passage in self.passages] + [passage.line_end for passage in self.passages]
         return place(self.section.source, min(lines), max(lines))
 
 
 def find_typed_parts(material: Material) -> list[TypedPart]:
-    """Return the typed parts of a material in order. Each typed passage but summaries is in one of them."""
+    """Return a material's typed parts in order, covering all typed passages but summaries."""
     return [item for document in material.documents for item in typed_parts_under(document)]
 
 
 def typed_parts_under(section: Section) -> list[TypedPart]:
-    """Return the typed parts of a section and its subsections, in order."""
     own, taken = _own_typed_parts(section), {id(part) for part in _parts(section)}
     rest = [item for child in section.children if id(child) not in taken for item in typed_parts_under(child)]
     return [*own, *rest]
 
 
 def is_solution(title: str) -> bool:
-    """Return True if a title is that of a solution, in one of several languages."""
+    """Return True if a title heads a solution, in one of several languages."""
     return _SOLUTION.fullmatch(title.strip(" \t*_.:")) is not None
 
 
 def own_text(section: Section) -> list[Passage]:
-    """Return a section's own passages without a type."""
     return [passage for passage in section.passages if not type_of(passage)]
 
 
 def type_of(passage: Passage) -> str:
-    """Return a passage's first type, or "" for text of the notes. A div of class `solution` is always a solution."""
+    """Return a passage's first type, "" for plain text. A div of class `solution` is always a solution."""
     if not passage.types:
         return SOLUTION if _SOLUTION_DIV.match(passage.text) else ""
     return passage.types[0]
 
 
 def may_be_shown(passage: Passage, asked: str = "") -> bool:
-    """Return True if students may be shown a passage. asked: the type of material asked for."""
+    """Return True if students may see a passage. asked: requested type of material."""
     type = type_of(passage)
     return may_be_quoted(passage.types or ([type] if type else []), asked)
 
 
 def without_fences(text: str) -> str:
-    """Return a text without comments and lines that open and close divs. Code stays as it is."""
+    """Remove comments and div fences; code stays."""
     parts = split_fences(text)
     return "".join(piece if is_code else _plain(piece) for is_code, piece in parts).strip("\n")
 
@@ -100,18 +98,18 @@ def _plain(text: str) -> str:
 
 
 def join_blank_lines(text: str) -> str:
-    """Return a text with runs of blank lines reduced to one."""
+    """Collapse blank lines."""
     return _BLANK_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
 def lead_of(text: str) -> str:
-    """Return the bold words at the beginning of a text without their full stop, or ""."""
+    """Return the leading bold words of a text without full stop, or ""."""
     match = _LEAD.match(text)
     return match["lead"].strip().rstrip(".:").strip() if match else ""
 
 
 def _own_typed_parts(section: Section) -> list[TypedPart]:
-    """Return the typed parts of a section's own passages, with the subsections that belong to them."""
+    """Return the typed parts of a section's own passages, with related subsections."""
     groups, parts = list(_groups(section.passages)), _parts(section)
     items = [_item(section, type, group, len(groups) == 1) for type, group in groups]
     exercises = [at for at, item in enumerate(items) if item.type == EXERCISE]
@@ -123,7 +121,7 @@ def _own_typed_parts(section: Section) -> list[TypedPart]:
 
 
 def _with_part(item: TypedPart, part: Section) -> TypedPart:
-    """Return an exercise with a subsection that belongs to it."""
+    """Return an exercise extended by its subsection."""
     text, solution = item.text, item.solution
     if is_solution(part.title):
         own = [_clean(part.passages), *(_with_titles(child) for child in part.children)]
@@ -134,7 +132,7 @@ def _with_part(item: TypedPart, part: Section) -> TypedPart:
 
 
 def _parts(section: Section) -> list[Section]:
-    """Return the subsections of a section's own exercise: solutions and, with these, parts of the question."""
+    """Return subsections of a section's own exercise: solutions and, with these, parts of the question."""
     if not any(type_of(passage) == EXERCISE for passage in section.passages):
         return []
     solutions = [child for child in section.children if is_solution(child.title)]
@@ -149,9 +147,7 @@ def _is_part(section: Section) -> bool:
 
 
 def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
-    """Yield the passages of each typed part, with their type.
-
-    A part begins with a div, or with bold words that head no solution."""
+    """Yield each typed part's type and passages. A div, or bold words that head no solution, begin a part."""
     type, group, is_cut = "", list[Passage](), False
     for passage in passages:
         own, added = type_of(passage), _added_lines(passage)
@@ -160,14 +156,14 @@ def _groups(passages: Sequence[Passage]) -> Iterator[tuple[str, list[Passage]]]:
         if group and not goes_on:
             yield type, group
         type, group = (type, [*group, passage]) if goes_on else (own, [passage] if own else [])
-        # the last piece of a cut div has only the opening line added, the others the closing line too
+        # the last piece of a cut div repeats the opening line only, the others both
         is_cut = added > 1 if goes_on else added > 0
     if group:
         yield type, group
 
 
 def _added_lines(passage: Passage) -> int:
-    """Return the number of lines that a piece of a cut div repeats: the div's first and last."""
+    """Return the lines that a piece of a cut div repeats: its first and last."""
     own = passage.line_end - passage.line_start + 1
     return passage.text.count("\n") + 1 - own if _OPENS.match(passage.text) else 0
 
@@ -180,7 +176,7 @@ def _begins(passage: Passage) -> bool:
 
 
 def _item(section: Section, type: str, group: list[Passage], alone: bool) -> TypedPart:
-    """Return the typed part made of passages. alone: it is the section's only part, whose title may be its name."""
+    """Return passages as a typed part. alone: it is the section's only one, whose title may name it."""
     solved = [passage for passage in group if type == EXERCISE and type_of(passage) == SOLUTION]
     text = merge([passage for passage in group if passage not in solved])
     text, inside = cut_solution(text) if type == EXERCISE else (text, "")
@@ -195,12 +191,12 @@ def _clean(passages: Sequence[Passage]) -> str:
 
 
 def _with_titles(section: Section) -> str:
-    """Return a section's text with its subsections, each under its title in bold."""
+    """Return a section's text, with subsections under bold titles."""
     return "\n\n".join(f"**{part.title}**\n\n{_clean(part.passages)}".strip() for part in section.walk())
 
 
 def cut_solution(text: str) -> tuple[str, str]:
-    """Return an exercise and its solution, or "".
+    """Split an exercise from its solution, or "".
 
     The solution begins at the first div, heading or paragraph headed as one (**Solution.**)."""
     at = 0

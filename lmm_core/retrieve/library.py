@@ -1,4 +1,4 @@
-"""A project's collection, open for reading and searching."""
+"""Open a project's collection for reading and searching."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ..store.threads import run_in_thread
 from ..store.vector_store import VectorStore, Where, revision_of
 from .ranking.lexical import LexicalIndex, fields_left_out
 
-IDLE = 0.5  # seconds without use after which the index is released: another process waits longer for it
-PATIENCE = 30.0  # seconds for each model that helps to search; after that, the search goes on without it
+IDLE = 0.5  # seconds without use before the index is released; other processes wait longer
+PATIENCE = 30.0  # seconds per auxiliary model; then the search continues without it
 
-State = frozenset[FileRecord | int]  # the records of files, or, without records, the number of points
+State = frozenset[FileRecord | int]  # file records, or without them the number of points
 
 
 class Library:
@@ -45,28 +45,28 @@ class Library:
         self.collection, self.synonyms = project.database.collection_name, project.synonyms
         self.order: Sequence[str] = []
         self._store, self._is_own = store, store is None
-        self._known: dict[str, Any] | None = None  # what the collection was made with
+        self._known: dict[str, Any] | None = None  # identity of the collection
         self._encoder: Encoder | None = None
         self._users = 0
         self._opening = asyncio.Lock()
         self._idle: asyncio.TimerHandle | None = None
-        self._words: LexicalIndex | None = None  # of no documents
+        self._words: LexicalIndex | None = None  # without documents
         self._material: Material | None = None
         self._system = ""
         self._state: State = frozenset()
-        self._revision: object | None = None  # of the store, when it was last looked at
+        self._revision: object | None = None  # of the store at the last check
         self._reading = threading.RLock()
 
     # Opening
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Library]:
-        """Keep the index open within the block. Raise StoreError, ModelError and RetrieveError."""
+        """Keep the index open in the block. Raise StoreError, ModelError and RetrieveError."""
         await self.open()
         try:
             yield self
         except IndexChangedError:
-            self._known = None  # on a server it may change while it is open
+            self._known = None  # may change on a server while open
             raise
         finally:
             self._leave()
@@ -92,12 +92,12 @@ class Library:
         opening = asyncio.ensure_future(run_in_thread(project_store, self.project, reads=True))
         try:
             return await asyncio.shield(opening)
-        except asyncio.CancelledError:  # what is open now is nobody's
+        except asyncio.CancelledError:  # release the orphaned resources
             opening.add_done_callback(_close_store)
             raise
 
     async def _read_identity(self, store: VectorStore) -> None:
-        """Make the encoder for the collection as it is now."""
+        """Create the encoder for the current collection."""
         self.order = await asyncio.to_thread(reading_order, self.project)
         identity = await run_in_thread(store.metadata, self.collection)
         if identity is None:
@@ -107,7 +107,7 @@ class Library:
         self._encoder.patience = self.patience
 
     def _leave(self) -> None:
-        """Release the index if nobody uses it: at once if another process waits for it, else when idle."""
+        """Release the unused index: at once if another process waits, else when idle."""
         self._users -= 1
         if self._users or not self._is_own:
             return
@@ -143,7 +143,7 @@ class Library:
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder for the collection, once it was opened."""
+        """The encoder of an opened collection."""
         assert self._encoder is not None
         return self._encoder
 
@@ -151,7 +151,7 @@ class Library:
 
     @property
     def language(self) -> str:
-        """The language of most passages, by its code."""
+        """The code of the most frequent language."""
         return self._words.language if self._words else self._usual_language
 
     @property
@@ -159,7 +159,7 @@ class Library:
         return self.encoder.sparse.language if self.encoder.sparse else ""
 
     async def words(self) -> LexicalIndex:
-        """Return the ranking by words without any documents, which suffices to read a question.
+        """Return the ranking by words without documents, sufficient to parse a question.
 
         Raise StoreError, or RetrieveError if nothing is indexed."""
         revision = revision_of(self.store)
@@ -168,7 +168,7 @@ class Library:
         return await run_in_thread(self._read_words)
 
     def _read_words(self) -> LexicalIndex:
-        with self._reading:  # many may ask at once, but only one reads
+        with self._reading:  # one reader suffices
             revision = revision_of(self.store)
             state = self._read_state()
             if self._words is None or state != self._state:
@@ -188,7 +188,7 @@ class Library:
             return self._words
 
     def _read_state(self) -> State:
-        """Return the file records of the collection, which change with a refresh."""
+        """Return the file records, which change with a refresh."""
         identity = self.store.metadata(self.collection)
         if identity is None and self._words is not None:
             raise self._made_anew()
@@ -203,7 +203,7 @@ class Library:
         return IndexChangedError(f"The collection {self.collection!r}, which was there, is being made anew.")
 
     def _read_statistics(self, state: State) -> TermStatistics:
-        """Return the statistics of all texts as stored, or else counted."""
+        """Return the stored statistics of all texts, or else count them."""
         records = [record for record in state if isinstance(record, FileRecord)]
         are_all = sum(record.count for record in records) >= self.store.count(self.collection)
         stored = read_statistics(self.store, self.collection, records) if records and are_all else None
@@ -222,7 +222,7 @@ class Library:
             return self._material
 
     async def documents(self, docids: Iterable[str]) -> Material:
-        """Return some documents with all that is in them, or all documents if they are read already."""
+        """Return some documents completely, or all if already loaded."""
         if self._material is not None:
             return self._material
         whole = (self._words or await self.words()).statistics
@@ -233,14 +233,14 @@ class Library:
         return part
 
     def _first_system(self, state: State) -> str:
-        """Return the system message in the header of the first page in reading order."""
+        """Return the system message of the first page in reading order."""
         ranks = {source: rank for rank, source in enumerate(self.order)}
         records = (record for record in state if isinstance(record, FileRecord))
         by_place = ((ranks.get(record.source, len(ranks)), record.source, record.system.strip()) for record in records)
         return min(by_place, default=(0, "", ""))[2]
 
     async def lexical(self) -> LexicalIndex:
-        """Return the ranking by words of all documents. Raise as `material`."""
+        """Return the lexical ranking of all documents. Raise as `material`."""
         material = await self.material()
         return (await self.words()).within(material)
 
@@ -258,13 +258,13 @@ def _close_store(opened: asyncio.Future[VectorStore]) -> None:
 
 
 def reading_order(project: Project) -> list[str]:
-    """Return the sources of a Quarto project in the order of its chapters; [] for the order of names."""
+    """Return a Quarto project's sources in chapter order; [] for alphabetical order."""
     if not (project.root / "_quarto.yml").is_file():
         return []
-    from ..settings.quarto_inputs import find_inputs  # most projects need it not
+    from ..settings.quarto_inputs import find_inputs  # rarely needed
 
     try:
         inputs = find_inputs(project.root)
-    except QuartoError:  # what is indexed can be read all the same
+    except QuartoError:  # the index stays readable
         return []
     return [path.relative_to(project.root).as_posix() for path in inputs]

@@ -1,8 +1,4 @@
-"""The best matches of a question, shown where no model is configured.
-
-These are the best sections in the order of the search, each with the sentences that have most of the question's
-words.
-"""
+"""Show best matches without a model: the best sections, with sentences that have most of the question's words."""
 
 from __future__ import annotations
 
@@ -22,9 +18,9 @@ from .ranking.weights import LEAST_SHARE
 from .search import Retrieval
 
 SECTIONS = 3
-SHORT = 120  # characters of a sentence that comes with the next one
-LONG = 600  # characters of an excerpt that a list goes on in
-CODE_LINES = 12  # of the code after a sentence
+SHORT = 120  # characters of a sentence that needs the next one
+LONG = 600  # characters of an excerpt that may include a list
+CODE_LINES = 12  # after a sentence
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）]*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _WIDE_GAP = re.compile(r"(?<=[。！？]) |(?<=[。！？][”’」』）]) ")  # Chinese and Japanese set no blank after a sentence
@@ -33,17 +29,16 @@ _WORD = re.compile(r"\w[\w'’-]*")
 
 @dataclass(frozen=True)
 class _Part:
-    """A line of prose with its sentences, or the lines of a block of code or a table."""
+    """A line of prose with its sentences, or the lines of code or a table."""
 
     is_code: bool
     sentences: tuple[str, ...]
 
 
 def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
-    """Return the best sections with what they say on a question, numbered from 1; none if they say too little.
+    """Return excerpts of the best sections, numbered from 1; none if they match too little.
 
-    Texts are markdown with the question's words in bold. Parts of a type, such as exercises, are shown only if the
-    type was asked for."""
+    Texts are markdown with the question's words in bold. Typed parts, such as exercises, must be requested."""
     sections: dict[Key, list[Passage]] = {}
     for passage in found.passages:
         if may_be_shown(passage, found.type):
@@ -63,7 +58,7 @@ class _Excerpts:
         self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
 
     def source(self, number: int, passage: Passage) -> CitedSource:
-        """Return a passage as a source whose text is an excerpt."""
+        """Return an excerpt of a passage as a source."""
         text = self._whole(passage) if self.found.type else self._excerpt(passage)
         return CitedSource(
             number, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
@@ -82,7 +77,7 @@ class _Excerpts:
         return "\n\n".join(self._shown(part, passage.language) for part in self._parts(passage))
 
     def _excerpt(self, passage: Passage) -> str:
-        """Return the sentence with most of the question, the one it leans on, and the code after it."""
+        """Return the best sentence, the one it needs, and the code after it."""
         parts = self._parts(passage)
         if not parts:
             return ""
@@ -92,7 +87,7 @@ class _Excerpts:
         scores = {(at, n): self._score(parts[at].sentences[n], terms, passage.language) for at, n in places}
         if not any(scores[place] for place in prose):
             prose = []
-        at, number = max(prose or places, key=lambda place: scores[place])  # the first of equal ones
+        at, number = max(prose or places, key=lambda place: scores[place])  # first on ties
         if parts[at].is_code:
             return self._shown(_code_around(parts[at], number), passage.language)
         excerpt = [_Part(False, tuple(_with_neighbour(parts[at].sentences, number)))]
@@ -103,7 +98,7 @@ class _Excerpts:
         )
 
     def _score(self, sentence: str, terms: Sequence[str], language: str) -> float:
-        """Return how much of the question a sentence has, by rarity; emphasised terms count twice."""
+        """Return the share of a question in a sentence, by rarity; emphasised terms count twice."""
         stems = self.index.stemmers.of(language).stems
         words = f" {' '.join(find_words(sentence))} "
         own, defined = set(stems(sentence)), set(stems(" ".join(term for term in terms if f" {term} " in words)))
@@ -125,19 +120,19 @@ class _Excerpts:
 
 
 def _sign_of(line: str) -> str:
-    """Return how a line of code or of a table begins, "" for prose."""
+    """Return the first sign of a line of code or table, "" for prose."""
     return next((sign for sign in ("    ", "|") if line.startswith(sign)), "")
 
 
 def _with_neighbour(sentences: Sequence[str], number: int) -> Sequence[str]:
-    """Return a sentence with the one before, if it leans on it, or the next one, if it is short."""
+    """Return a sentence with a neighbour: the previous one if needed for context, or the next one if it is short."""
     if number and leans(sentences[number]):
         return sentences[number - 1 : number + 1]
     return sentences[number : number + 1 + (len(sentences[number]) < SHORT)]
 
 
 def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
-    """Return what belongs to sentences: the code after them, and the list an unfinished sentence introduces."""
+    """Return the code after sentences, and the list that an unfinished one introduces."""
     size, last, after = sum(map(len, part.sentences)), part.sentences[-1], list[_Part]()
     for next_part in following:
         size += sum(map(len, next_part.sentences))
@@ -151,6 +146,6 @@ def _after(part: _Part, following: Sequence[_Part]) -> list[_Part]:
 
 
 def _code_around(part: _Part, number: int) -> _Part:
-    """Return the lines of a block from a little before one of them on, as many as are shown."""
+    """Return limited lines of a block from a little before a line."""
     start = max(0, min(number - CODE_LINES // 2, len(part.sentences) - CODE_LINES))
     return _Part(True, part.sentences[start : start + CODE_LINES])

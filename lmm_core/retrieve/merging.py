@@ -1,4 +1,4 @@
-"""Consecutive passages as one text."""
+"""Merge consecutive passages."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..indexing.passages import Passage
 
-SHORTEST_OVERLAP = 8  # characters; a shorter match is chance
+SHORTEST_OVERLAP = 8  # characters; shorter matches are chance
 
 
 def merge(passages: Sequence[Passage]) -> str:
-    """Return the text of consecutive passages, without what they repeat."""
+    """Join consecutive passages without repeated text."""
     text, last = "", 0
     for passage in passages:
         if size := repeated(text, last, passage):
@@ -25,19 +25,19 @@ def merge(passages: Sequence[Passage]) -> str:
 
 
 def repeated(before: str, last: int, passage: Passage) -> int:
-    """Return the number of characters at the start of a passage that repeat the text before it.
+    """Return the length of the overlap, or the repeated table head, at a passage's start.
 
-    These are an overlap, or the head of a cut table. last: the line where the text before ends."""
+    last: the line where the text before ends."""
     return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
 
 
 def _may_repeat(passage: Passage, last: int) -> bool:
-    """Return True if a passage starts in the line `last`, or has more lines than its place says."""
+    """Return True if a passage starts in the line `last`, or is longer than its place."""
     return passage.line_start <= last or passage.text.count("\n") > passage.line_end - passage.line_start
 
 
 def _overlap(before: str, passage: Passage) -> int:
-    """Return how many characters at the start of a passage end the text before it; whole words only."""
+    """Return the length of the overlap in whole words."""
     before, text = before.rstrip(), passage.text
     start = text[:SHORTEST_OVERLAP]
     at = before.find(start, max(0, len(before) - len(text))) if len(start) == SHORTEST_OVERLAP else -1
@@ -49,7 +49,7 @@ def _overlap(before: str, passage: Passage) -> int:
 
 
 def _table_header(before: str, passage: Passage) -> int:
-    """Return the length of the table head that a passage repeats, or 0."""
+    """Return the length of the repeated table head, or 0."""
     lines = passage.text.split("\n")
     header = "\n".join(lines[: max(0, len(lines) - (passage.line_end - passage.line_start + 1))])
     return len(header) if header.startswith(("|", "+-")) and header in before else 0

@@ -1,4 +1,4 @@
-"""Markdown as plain text, as a page shows it: for the ask box and the best matches."""
+"""Convert markdown to plain text as rendered, for the ask box and best matches."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a sim
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
-# Parts that a reader does not see: rules and lines between parts, marks of captions, definitions
-# of links, citations, shortcodes, marks of footnotes, raw text. (First, how all of them begin: with which signs, and
-# which of these not anywhere.)
+# Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, footnote marks,
+# raw text. (First their possible beginnings, for speed.)
 _NOT_READ = re.compile(
     r"(?=[ \t|+:\-=*_T\[{`])(?=^|[ \t]*\[|[{`])(?:"
     r"^[ \t]*[|+]?[ \t]*:?[-=]{2,}[-=:|+ \t]*(?:\n|\Z)|^[ \t]*([*_-])(?:[ \t]*\1){2,}[ \t]*$|"
@@ -30,8 +29,8 @@ _NOT_READ = re.compile(
     r"[ \t]*(?<!!)\[[^\[\]]*@[\w:.-][^\[\]]*\](?!\()|^\[\^[^\]\n]+\]:[ \t]*|`[^`\n]*`\{=\w+\})",
     re.M,
 )
-# What a page shows in another way: code and spans with attributes, attributes of links, shortcodes, inline notes,
-# entities; not in formulas.
+# Parts rendered differently: code and spans with attributes, link attributes, shortcodes, inline notes, entities; not
+# in formulas
 _ATTRIBUTES = r"\{[ ]*(?:[.#][\w:-]|[\w:-]+=)[^{}\n]*\}"
 _SHOWN = re.compile(
     rf"(?P<code>`[^`\n]+`)(?:{_ATTRIBUTES})?|(?P<math>\$\$[^$]+\$\$|(?<![\\$])\$(?=[^\s$])[^$\n]+(?<=\S)\$(?!\d))"
@@ -41,12 +40,12 @@ _SHOWN = re.compile(
 _ADMONITION = re.compile(r'^ *(?:(?:!!!|\?\?\?\+?)[ ]+[\w-]+(?:[ ]+[\w-]+)*|===[+!]?)(?:[ ]+"([^"\n]*)")?[ \t]*$', re.M)
 _ICON = re.compile(r":[a-z]+(?:-[a-z0-9]+)+:(?:\{[^{}\n]*\})?[ ]?")  # of Material for MkDocs and others
 _NO_WORDS = re.compile(r"!\[\](?:\[[^\[\]\n]*\]|\([^()\n]*\))(?:\{[^{}\n]*\})?|^\{:[^{}\n]*\}[ \t]*\n?", re.M)
-_DEFINED = re.compile(r"^[ \t]*\[([^\[\]\n^]+)\]:[ \t]*\S", re.M)  # the label of a link
-_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line, or on several
+_DEFINED = re.compile(r"^[ \t]*\[([^\[\]\n^]+)\]:[ \t]*\S", re.M)  # a link's label
+_FORMULA = re.compile(r"\$\$(?:[^$\n]|\n(?!\n))+\$\$")  # on one line or several
 _QUOTED = re.compile(r"^ {0,3}(?:>[ \t]?)+", re.M)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+([^\n]*)(?:\n|\Z)", re.M)
 _HARD_BREAK = re.compile(r"\\\n")
-_LINK = re.compile(  # not inside code and formulas, which the first group takes; code may stand inside a link
+_LINK = re.compile(  # not inside code and formulas, matched by the first group; links may contain code
     r"(`[^`\n]*`|\$[^$\n]+\$)|(?<![^\W_])(?<!\])!?\[([^\[\]^][^\[\]]*)\](?:\[[^\[\]^]*\]|\([^()\s]*\))"
 )
 _SHORTCUT = re.compile(r"(?<![\w\]!])\[([^\[\]\n^]+)\](?![\[({:])")  # a link that is its own label
@@ -56,10 +55,10 @@ _AUTHOR = re.compile(r"([^\W\d_]{2,})[\W_]*((?:1[5-9]|20)\d\d)[a-z]?")
 _MATH = re.compile(r"(`[^`\n]+`)|\$\$([^$]+)\$\$|(?<![\\$])\$(?=[^\s$])([^$\n]+)(?<=\S)\$(?!\d)")
 
 
-_NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # these hold no markup
+_NO_MARKUP = re.compile(r"(\$[^$]+\$|`[^`]+`)")  # without markup
 _TITLE_ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TITLE_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\{[^{}]*\})")
-_MARK = re.compile(  # first, how all of them begin
+_MARK = re.compile(  # first possible beginnings, for speed
     r"(?=[*_~\\\[<])(?:(?<![^\W぀-ヿ㐀-鿿])(?<!\\)([*_]{1,3})(?=\S)(.+?)(?<=\S)\1(?![^\W぀-ヿ㐀-鿿])"
     r"|~~(.+?)~~|\\([^\w\s])|\[\^[^\]]*\]|</?[A-Za-z][^<>]*>)"
 )
@@ -68,7 +67,7 @@ _MAY_BE_MARK = re.compile(r"[*_~\\\[<]")
 
 _SIGNS_OF_MARKUP = re.compile(r"([\\`*_\[\]<|~$@^]|^[>#])", re.M)
 
-# Around a formula: where it begins in Unicode, where it begins in TeX (on a line of its own: the third), where it ends.
+# Delimiters of a formula: start of Unicode, start of TeX (inline, displayed), end
 _BEGIN, _INLINE, _DISPLAYED, _END = "\ue000\ue001\ue002\ue003"
 _SIGNS = f"{_BEGIN}{_INLINE}{_DISPLAYED}{_END}"
 _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*{_END}")
@@ -77,8 +76,8 @@ _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*
 def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
     """Return markdown as plain text, without fences, attributes, citations, link targets and markup.
 
-    Formulas are in Unicode and TeX (see `in_unicode`), code is indented by four spaces. words: what the page shows
-    for labels that the text refers to."""
+    Formulas are in Unicode and TeX (see `in_unicode`); code is indented by four spaces. words: rendered texts of
+    labels."""
     if not markdown:
         return ""
     pieces = split_fences(without_fences(_without_admonitions(_without_signs(markdown))))
@@ -98,7 +97,7 @@ def plain_line(markdown: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return plain text as markdown that shows it."""
+    """Escape plain text as markdown."""
     return _SIGNS_OF_MARKUP.sub(r"\\\1", text)
 
 
@@ -108,14 +107,14 @@ def in_unicode(text: str) -> str:
 
 
 def _without_signs(text: str) -> str:
-    for sign in _SIGNS:  # sooner than `translate`, which asks for each character
+    for sign in _SIGNS:  # faster than `translate`
         text = text.replace(sign, "")
     return text
 
 
 def _without_admonitions(text: str) -> str:
-    """Return a text with the titles of admonitions and tabs (Python-Markdown) as lines, without indentation."""
-    lines, margins = list[str](), list[int]()  # of the admonitions that are open
+    """Replace admonitions and tabs (Python-Markdown) by title lines and dedented text."""
+    lines, margins = list[str](), list[int]()  # of open admonitions
     for line in text.split("\n") if _ADMONITION.search(text) else [text]:
         margin = len(line) - len(line.lstrip(" "))
         while line.strip() and margins and margin < margins[-1] + 4:
@@ -129,7 +128,7 @@ def _without_admonitions(text: str) -> str:
 
 
 def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
-    """Return the lines of a text without code blocks, with soft line breaks joined."""
+    """Return a text's lines without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
     labels = {label.casefold() for label in _DEFINED.findall(text)} if "]:" in text else set()
@@ -144,12 +143,12 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
 
 
 def _as_shown(text: str) -> str:
-    """Return a text without attributes and shortcodes, with entities as signs and inline notes in brackets."""
+    """Remove attributes and shortcodes, decode entities, and put inline notes in brackets."""
 
     def shown(found: re.Match[str]) -> str:
         if found["entity"]:
             sign = html.unescape(found["entity"])
-            return _span(sign) if sign in string.punctuation else sign  # else it would be taken for markup
+            return _span(sign) if sign in string.punctuation else sign  # escape markup
         if found["note"] is not None:
             return f" ({_as_shown(found['note'])})"
         return found["code"] or found["math"] or _as_shown(found["span"] or "")
@@ -158,7 +157,7 @@ def _as_shown(text: str) -> str:
 
 
 def _with_rows(paragraph: str) -> str:
-    """Return a paragraph with bars between the columns if it is a simple table, and its caption set apart."""
+    """Add column bars to a simple table, and separate its caption."""
     lines = paragraph.split("\n")
     if not any(map(_COLUMNS.fullmatch, lines)):
         return paragraph
@@ -174,9 +173,7 @@ def _row(line: str) -> str:
 
 
 def _with_words(text: str, words: Mapping[str, str]) -> str:
-    """Return a text with references and formulas as readers see them, in code spans so that no markup is found there.
-
-    words: what the page shows for each label."""
+    """Replace references and formulas by rendered text in code spans, safe from markup. words: by label."""
 
     def reference(found: re.Match[str]) -> str:
         label = found[3] or found[4] or ""
@@ -188,7 +185,7 @@ def _with_words(text: str, words: Mapping[str, str]) -> str:
 
 
 def _author(label: str) -> str:
-    """Return the author and year in the key of a cited work, or ""."""
+    """Return the author and year in a citation key, or ""."""
     parts = _AUTHOR.fullmatch(label)
     return f"{parts[1].title()} ({parts[2]})" if parts else ""
 
@@ -198,7 +195,7 @@ def _formula_span(found: re.Match[str]) -> str:
 
 
 def _formula(found: re.Match[str]) -> str:
-    """Return a formula in Unicode and TeX, or nothing if it is empty in Unicode."""
+    """Return a formula in Unicode and TeX, or nothing if its Unicode is empty."""
     tex = found[2] or found[3]
     readable = readable_math(tex)
     return f"{_BEGIN}{readable}{_DISPLAYED if found[2] else _INLINE}{' '.join(tex.split())}{_END}" if readable else ""
@@ -219,7 +216,7 @@ def plain_title(title: str) -> str:
 
 def _without_marks(text: str) -> str:
     text = _TITLE_LINK.sub(r"\1", text) if "[" in text else text
-    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # marks may be nested, as in bold italics
+    for _ in range(3 if _MAY_BE_MARK.search(text) else 0):  # nested marks, as in bold italics
         text, count = _MARK.subn(lambda found: found[2] or found[3] or found[4] or "", text)
         if not count:
             break

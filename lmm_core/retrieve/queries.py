@@ -1,6 +1,6 @@
-"""Several queries for one question, made by a model, since different words find different passages.
+"""Generate several queries for a question by a model, since different words find different passages.
 
-In the same reply it can say whether the question is about a subject of the course.
+The same reply may check the question against the course's subjects.
 """
 
 from __future__ import annotations
@@ -15,27 +15,29 @@ from ..models.prompts import QUERIES, as_data, with_topic_check
 from ..models.replies import find_value
 from .search import MOST_CHARACTERS, OffTopic
 
-MOST_QUERIES = 4  # besides the question
-MOST_EARLIER = 3  # earlier questions that a model is told
-MOST_CHECKED = 10_000  # of a question whose subject is checked: all that a model will be sent of it
-_DENIED = re.compile(r'"on_topic"\s*:\s*false')  # anywhere in a reply: a question may have put another object before
+MOST_QUERIES = 4  # in addition to the question
+MOST_EARLIER = 3  # previous questions in the prompt
+MOST_CHECKED = 10_000  # of a question under subject check: all that a model will receive
+_DENIED = re.compile(
+    r'"on_topic"\s*:\s*false'
+)  # anywhere in a reply: a question may have injected another object before
 
 
 @dataclass
 class ModelQueries:
-    """A model that makes queries.
+    """A model that generates queries.
 
-    A question after others is replaced by its queries, which name what it takes from these. subjects: those of the
-    course, if questions about others are refused; prompt: the instructions, in place of ours."""
+    A follow-up question is replaced by self-contained queries. subjects: of the course, to refuse other questions;
+    prompt: custom instructions."""
 
     asker: Asker
     subjects: Sequence[str] = ()
 
     async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
-        """Return the question, other ways to ask it, or both, each once.
+        """Return distinct queries, including the question where useful. earlier: previous questions.
 
-        earlier: the questions before it. Raise ModelError, or OffTopic if the subject is checked."""
-        most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # what is not seen is not checked
+        Raise ModelError, or OffTopic if the subject is checked."""
+        most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # check all that will be seen
         before = "\n".join(asked[:MOST_CHARACTERS] for asked in earlier[-MOST_EARLIER:])
         values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
         request = QUERIES.request(values)
@@ -51,7 +53,7 @@ class ModelQueries:
 
 
 def _read_queries(text: str) -> list[str]:
-    """Return the queries in a reply. Raise ModelError if there is no list."""
+    """Return the queries in a reply. Raise ModelError without a list."""
     value = find_value(text, "queries")
     if not isinstance(value, list):
         raise ModelError("the reply holds no list of queries")
@@ -60,9 +62,9 @@ def _read_queries(text: str) -> list[str]:
 
 
 def _read_checked(text: str) -> list[str] | None:
-    """Return the queries in a reply, or None if it says off topic.
+    """Return the queries in a reply, or None if off topic.
 
-    Raise ModelError unless it says clearly on topic: a question may try to mislead the model."""
+    Raise ModelError unless clearly on topic: a question may try to mislead the model."""
     on_topic = find_value(text, "on_topic")
     if not isinstance(on_topic, bool):
         raise ModelError("the reply does not say whether the question is on topic")

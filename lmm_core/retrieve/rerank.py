@@ -1,4 +1,4 @@
-"""Rerankers, which put the passages that were found into a better order."""
+"""Rerank passages."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ _LEADS_ON = "the server redirects to another address, to which nothing is sent: 
 
 @dataclass
 class ModelReranker:
-    """A chat model that grades the passages in one request.
-
-    Grades go from 0 (irrelevant) to 10 (answers the question). Passages without a grade come last."""
+    """A chat model that grades passages in one request, from 0 (irrelevant) to 10 (answers). Ungraded ones come
+    last."""
 
     asker: Asker
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return all passages with new scores, the best first. Raise ModelError."""
+        """Return all passages rescored, the best first. Raise ModelError."""
         if not passages:
             return []
         texts = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
@@ -48,9 +47,9 @@ class ModelReranker:
 
 
 class EndpointReranker:
-    """A reranker on a server with the API of Jina and Cohere: `POST base_url/rerank`.
+    """A remote reranker with the API of Jina and Cohere: `POST base_url/rerank`.
 
-    timeout: in seconds. Raise ModelError if a needed key is not set."""
+    timeout: seconds. Raise ModelError if a required key is not set."""
 
     def __init__(self, name: ModelName, source: ModelSource, timeout: float = TIMEOUT) -> None:
         self.name = str(name)
@@ -62,7 +61,7 @@ class EndpointReranker:
             raise ModelError(f"{name}: {source.base_url} is not the address of a server (http://…)", stop=True)
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return all passages with new scores, the best first. Raise ModelError."""
+        """Return all passages rescored, the best first. Raise ModelError."""
         if not passages:
             return []
         body = {
@@ -114,12 +113,12 @@ class EndpointReranker:
 
 @dataclass
 class CrossEncoderReranker:
-    """A reranker that runs a cross-encoder on this machine."""
+    """A reranker with a local cross-encoder."""
 
     encoder: CrossEncoder
 
     async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return all passages with new scores, the best first. Raise ModelError."""
+        """Return all passages rescored, the best first. Raise ModelError."""
         texts = [_judged_text(passage) for passage in passages]
         scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
         return in_order(passages, dict(enumerate(scores)))
@@ -129,9 +128,9 @@ Reranker: TypeAlias = ModelReranker | EndpointReranker | CrossEncoderReranker
 
 
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
-    """Return passages by their scores, the best first; equal ones keep their order.
+    """Sort passages by score, stably. Raise ValueError if none has a score.
 
-    scores: by position; passages without one come last. Raise ValueError if no passage has a score."""
+    scores: by position; passages without one come last."""
     usable = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
     if passages and not usable:
         raise ValueError("no passage has a score")
@@ -142,12 +141,12 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
 
 
 def _judged_text(passage: Passage) -> str:
-    """Return a passage's titles and text, by which it is judged."""
+    """Return the titles and text to judge."""
     return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
 
 
 def _read_grades(text: str, count: int) -> dict[int, float]:
-    """Return the grades in a reply by position from 0. Raise ModelError if there are none."""
+    """Return grades by position from 0. Raise ModelError if there are none."""
     value = find_value(text, "grades")
     grades: dict[int, float] = {}
     for graded in value if isinstance(value, list) else []:

@@ -1,4 +1,4 @@
-"""The search: question -> candidates of the store -> ranked spans, passages and sections."""
+"""Search: question -> candidates of the store -> ranked spans, passages and sections."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
     from .queries import ModelQueries
     from .rerank import Reranker
 
-MOST_CHARACTERS = 2_000  # of a question; more is not searched for, since the beginning says what it is about
-HITS = 40  # of each query
+MOST_CHARACTERS = 2_000  # of a question, whose beginning names the subject
+HITS = 40  # per query
 RERANKED = 20  # passages at most
-# Share of a question that its best passage has to have for its own words to suffice: measured.
+# Measured share of a question in its best passage that makes further queries unnecessary
 ENOUGH = 0.9
-# What a search had to do without, in words for readers.
+# Degradations, in words for readers
 BY_QUESTION = "searching by the question alone"
 BY_WORDS = "searching by words alone"
 NOT_RERANKED = "not reranked"
 NOT_CHECKED = "it was not checked whether the question is about a subject of the course, so it was not answered"
-PASSAGE = "passage"  # the key of a point's best span
-_OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # every chunk has another one
+PASSAGE = "passage"  # payload key of the best span
+_OF_EACH = {"page_content", "hash", "sequence", "textid", "line_start", "line_end"}  # differ for every chunk
 
 Help = TypeVar("Help")
 
 
 class OffTopic(RetrieveError):
-    """A question about no subject of the course."""
+    """A question outside the course's subjects."""
 
     def __init__(self) -> None:
         super().__init__("the question is about no subject of the course")
@@ -64,8 +64,8 @@ class OffTopic(RetrieveError):
 class Retrieval:
     """The result of a search: spans, passages and sections, the best first.
 
-    text: the question without keywords for a type; type: the type asked for, or ""; material: the documents that
-    were found, or all; missed: parts of the search that failed, in words; off_topic: about no subject of the course."""
+    text: the question without type keywords; type: the requested type, or ""; material: the documents found, or all;
+    missed: failed parts of the search, in words; off_topic: outside the course's subjects."""
 
     question: str
     text: str
@@ -111,7 +111,7 @@ class Retriever:
     async def _retrieve(self, library: Library, question: str, type: str, earlier: Sequence[str]) -> Retrieval:
         words = await library.words()
         types = list(words.statistics.types)
-        # "an *exercise* on that" is about what was asked before
+        # "an *exercise* on that" refers to the previous question
         asked = parse_query(question, types) if earlier else parse_asked(question, types, words.language)
         type = known_type(type, words.statistics) or asked.type
         missed: list[str] = []
@@ -126,7 +126,7 @@ class Retriever:
                 queries, off_topic = None, True
             await search.run(queries or plain_queries(asked.text, words.language, earlier))
         spans, lexical = search.spans, search.lexical
-        if type and asked.text == type and not spans:  # any will do, also those that do not have the word
+        if type and asked.text == type and not spans:  # any match will do
             lexical = await library.lexical()
             of_type = (passage for passage in lexical.material.passages.values() if type in passage.types)
             spans = [whole_span(passage) for passage in islice(of_type, HITS)]
@@ -138,7 +138,7 @@ class Retriever:
         )  # fmt: skip
 
     async def _model_queries(self, text: str, earlier: Sequence[str], missed: list[str]) -> list[str] | None:
-        """Return the model's queries, or None if it fails. Raise OffTopic, and ModelError if it checks."""
+        """Return the model's queries, or None on failure. Raise OffTopic, and ModelError if it checks subjects."""
         if self.queries is None:
             return None
         queries = await self._helped(self.queries.expand(text, earlier), BY_QUESTION, missed)
@@ -149,7 +149,7 @@ class Retriever:
     async def _reranked(
         self, text: str, spans: list[Span], material: Material, missed: list[str]
     ) -> tuple[list[Span], list[Passage]]:
-        """Return spans and their passages in the reranker's order."""
+        """Return spans and passages in the reranker's order."""
         best = passages_of(spans)
         if self.reranker is None:
             return spans, best
@@ -161,7 +161,7 @@ class Retriever:
         return spans, [*order, *best[RERANKED:]]
 
     async def _helped(self, help_of: Awaitable[Help], without: str, missed: list[str]) -> Help | None:
-        """Return what a model returns, or None if it fails or is too slow."""
+        """Return a model's result, or None on failure or timeout."""
         try:
             async with asyncio.timeout(self.patience):
                 return await help_of
@@ -178,7 +178,7 @@ class Retriever:
 
 @dataclass
 class _Search:
-    """The search for one question, by one list of queries after another."""
+    """The search for one question, over successive queries."""
 
     library: Library
     lexical: LexicalIndex
@@ -189,7 +189,7 @@ class _Search:
     spans: list[Span] = field(default_factory=list)
 
     async def run(self, queries: Sequence[str]) -> None:
-        """Search by these queries, unless that is done."""
+        """Search by these queries, unless already done."""
         queries = [*queries, *filter(None, [self.lexical.corrected(self.text)])]
         if queries == self.queries:
             return
@@ -200,7 +200,7 @@ class _Search:
         self.queries, self.spans = queries, rank_candidates(candidates, queries, self.type)
 
     def suffices(self) -> bool:
-        """Return True if the best passage has nearly all of the question, by rarity."""
+        """Return True if the best passage covers nearly all of the question, by rarity."""
         best = [span.passage for span in self.spans[:1]]
         return self.lexical.share(self.text, best) >= ENOUGH
 
@@ -213,10 +213,10 @@ async def search_spans(
     warn: Callable[[str], None],
     meant: Meant,
 ) -> list[Span]:
-    """Return the spans that fit a text in some libraries, ranked as `Retriever` ranks, the best first.
+    """Return spans from several libraries, ranked as by `Retriever`. Raise StoreError, ModelError or RetrieveError.
 
-    A type keyword in the text puts passages of that type first. limit: candidates of each library; warn: called if
-    the embedding model fails and words alone are compared. Raise StoreError, ModelError or RetrieveError."""
+    A type keyword in the text puts passages of that type first. limit: candidates per library; warn: called if the
+    embedding model fails and search is lexical only."""
     words = await libraries[0].words() if len(libraries) == 1 else await _joint_words(libraries)
     asked = parse_asked(text, list(words.statistics.types), words.language)
     queries = [asked.text, *filter(None, [words.corrected(asked.text)])]
@@ -235,9 +235,7 @@ async def search_spans(
 async def search_points(
     library: Library, text: str, limit: int, where: Where | None, warn: Callable[[str], None]
 ) -> list[ScoredPoint]:
-    """Return the points that fit a text best, summaries included.
-
-    The payload of each has its best span as `passage`. Otherwise as `search_spans`."""
+    """Return the best points with summaries, and best spans as `passage` in the payload; see `search_spans`."""
     best = spread_spans(await search_spans([library], text, limit, where, warn, themselves))
     ids = list(best)[:limit]
     points = await run_in_thread(library.store.retrieve, library.collection, ids)
@@ -251,15 +249,15 @@ async def search_points(
 
 
 def parse_asked(question: str, types: Sequence[str], language: str) -> ParsedQuery:
-    """Return a question as `parse_query` does; one about nothing but a type has the type as its text."""
+    """Parse a question as `parse_query`; one with only a type has the type as its text."""
     asked = parse_query(question, types)
     return replace(asked, text=asked.type) if asked.type and not names_subject(asked.text, language) else asked
 
 
 def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()) -> list[str]:
-    """Return the queries made of a question without a model.
+    """Return queries without a model. language: of the material.
 
-    After other questions, its words with those of the last one are a further query. language: of the material."""
+    After other questions, another query joins the words of the last two."""
     question = question[:MOST_CHARACTERS]
     further = [keyword_form(f"{question} {earlier[-1][:MOST_CHARACTERS]}", language)] if earlier else []
     return list(dict.fromkeys([question, *further]))
@@ -267,14 +265,12 @@ def plain_queries(question: str, language: str = "", earlier: Sequence[str] = ()
 
 # Candidates
 
-Hits = list[list[Passage]]  # for each text, the best first
+Hits = list[list[Passage]]  # by text, the best first
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The passages that the store finds for texts, by words and by meaning.
-
-    lexical: the ranking of the documents that were found."""
+    """Passages found for texts, lexical and semantic. lexical: the ranking of their documents."""
 
     compared: Compared
     words: Hits
@@ -282,7 +278,7 @@ class Candidates:
     lexical: LexicalIndex
 
     def by_text(self) -> Hits:
-        """Return for each text all that was found, each passage once."""
+        """Return the distinct passages of each text."""
         if not (self.words and self.meaning):
             return self.words or self.meaning
         return [
@@ -298,10 +294,11 @@ async def find_candidates(
     type: str = "",
     miss: Callable[[str], None] | None = None,
 ) -> Candidates:
-    """Return the passages that fit texts best, summaries included.
+    """Return the best passages for texts, summaries included. Raise StoreError or ModelError.
 
-    type: put passages of this type first; miss: called with the reason if the embedding model fails and words alone
-    are compared; None: raise. Raise StoreError or ModelError."""
+    type: put these passages first; miss: called with the reason if the embedding model fails and search is lexical
+        only;
+    None: raise."""
     encoder = library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
@@ -332,13 +329,13 @@ async def find_candidates(
 
 
 def _passages(found: Sequence[Sequence[ScoredPoint]], material: Material) -> Hits:
-    """Return the passages of points, without points written since the material was read."""
+    """Return the passages of points, without points newer than the material."""
     passages = material.passages
     return [[passages[point.id].scored(point.score) for point in points if point.id in passages] for points in found]
 
 
 async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
-    """Return the ranking by the words of several libraries together."""
+    """Return the joint lexical ranking of several libraries."""
     statistics = TermStatistics()
     for library in libraries:
         statistics.update((await library.words()).statistics)
@@ -347,7 +344,6 @@ async def _joint_words(libraries: Sequence[Library]) -> LexicalIndex:
 
 
 def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candidates:
-    """Return the candidates of several libraries as those of one."""
     materials = [part.lexical.material for part in parts]
     material = Material(
         [document for part_material in materials for document in part_material.documents],
@@ -360,7 +356,7 @@ def _joint_candidates(parts: Sequence[Candidates], words: LexicalIndex) -> Candi
 
 
 def _merged(parts: Sequence[Hits]) -> Hits:
-    """Return for each text the hits of all libraries, the best first."""
+    """Return each text's hits from all libraries, the best first."""
     by_text = zip(*filter(None, parts), strict=True)
     return [sorted(chain.from_iterable(many), key=lambda hit: (-hit.score, hit.id)) for many in by_text]
 
@@ -368,10 +364,10 @@ def _merged(parts: Sequence[Hits]) -> Hits:
 def rank_candidates(
     candidates: Candidates, queries: Sequence[str], type: str, meant: Meant = under_summary
 ) -> list[Span]:  # fmt: skip
-    """Return the spans that several queries found as one list, the best first. meant: see `fuse`."""
+    """Fuse the spans of several queries, the best first. meant: see `fuse`."""
     meant, lexical = themselves if type == SUMMARY else meant, candidates.lexical
     passages = candidates_of([*candidates.words, *candidates.meaning], lexical.material, meant)
-    asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # what means the same counts once
+    asked = {str(lexical.meant(query)): query for query in reversed(queries)}  # equivalent queries count once
     by_words = [lexical.rank_spans(query, passages, type) for query in asked.values()]
     return fuse_spans(by_words, fuse(candidates.meaning, lexical.material, meant), WEIGHTS[candidates.compared])
 
@@ -380,7 +376,7 @@ def rank_candidates(
 
 
 class UnknownType(RetrieveError):
-    """A type of material that the collection does not have; `types` are those it has."""
+    """An unknown type of material; `types` are the available ones."""
 
     def __init__(self, type: str, material: Material | TermStatistics) -> None:
         super().__init__(f"there is no material of the type {type!r}; {types_there(material)}")
@@ -388,7 +384,7 @@ class UnknownType(RetrieveError):
 
 
 def known_type(type: str, material: Material | TermStatistics) -> str:
-    """Return a type of material as the collection spells it, or "". Raise UnknownType."""
+    """Return a type in the collection's spelling, or "". Raise UnknownType."""
     spelled = {name.casefold(): name for name in material.types}
     if type.strip() and type.strip().casefold() not in spelled:
         raise UnknownType(type, material)
@@ -396,7 +392,7 @@ def known_type(type: str, material: Material | TermStatistics) -> str:
 
 
 def types_there(material: Material | TermStatistics) -> str:
-    """Return a sentence that lists the types of material in the collection."""
+    """List the available types of material in a sentence."""
     types = ", ".join(sorted(material.types))
     return f"types of material in the collection: {types}" if types else "no material in the collection has a type"
 
@@ -405,10 +401,9 @@ def types_there(material: Material | TermStatistics) -> str:
 
 
 def search_filter(store: VectorStore, collection: str, type: str, no_type: bool, under: str) -> Where | None:
-    """Return the filter for some chunks, or None if every chunk may be found. Raise StoreError.
+    """Return the filter for some chunks, or None for all. Raise StoreError.
 
-    type: only chunks of this type; no_type: only chunks without a type; under: only chunks in this section (a path
-    like `1.2`) or file."""
+    type: only this type; no_type: only untyped; under: only in this section (a path like `1.2`) or file."""
     wanted: dict[str, str] = {"type": type} if type else {}
     if under:
         wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under
@@ -419,7 +414,7 @@ def search_filter(store: VectorStore, collection: str, type: str, no_type: bool,
 
 
 def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[str, int], int]:
-    """Return the values of a payload key with the number of their chunks, and the number of chunks without one.
+    """Return a payload key's values with numbers of chunks, and the number of chunks without one.
 
     Each item of a list counts. Raise StoreError, and RetrieveError if no chunk has the key."""
     payloads = [point.payload for point in store.scroll(collection)]
@@ -432,7 +427,7 @@ def count_values(store: VectorStore, collection: str, key: str) -> tuple[dict[st
 
 
 def _values(value: Any) -> list[str]:
-    """Return the values of a key as text, each once."""
+    """Return a key's distinct values as text."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     return list(
         dict.fromkeys(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in values)

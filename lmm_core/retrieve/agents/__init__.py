@@ -1,1 +1,1 @@
-"""The tools that agents have on a library: what they are called, take, do and give."""
+"""Agents' tools on a library."""

@@ -1,8 +1,7 @@
-"""The tools on a library: search, outline, reading on, mentions of a term.
+"""Read-only tools on a library: search, outline, read, mentions.
 
-Each is an asynchronous function. `Tools` makes its description for agents of its docstring,
-and the JSON schema of what it takes of its annotations. The tools only read, and only
-what is in the collection: a name is looked up there, and is never taken for a path.
+`Tools` builds descriptions from the docstrings, and JSON schemas from the annotations. Names are looked up in
+the collection, never used as paths.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ from .names import TITLE, find_document, find_passages, find_section
 Result = dict[str, Any]
 Function = Callable[..., Awaitable[Result]]
 
-MOST = 12_000  # characters of a result's text or list: about 3,000 tokens
+MOST = 12_000  # characters of a result: about 3,000 tokens
 SHOWN = 1_200  # characters of a passage in a list
-MENTIONS = 60  # places listed of a section at most
+MENTIONS = 60  # maximum per section
 
 
 # Arguments
@@ -197,7 +196,6 @@ def _check_filled(name: str, value: str) -> None:
 
 
 def _next(section: Section | None, material: Material) -> Section | None:
-    """Return the section after a section, or None."""
     while section is not None:
         if after := material.around(section)[1]:
             return after
@@ -206,7 +204,7 @@ def _next(section: Section | None, material: Material) -> Section | None:
 
 
 def _previous(section: Section, material: Material) -> Section | None:
-    """Return the section before on the same level, else the one around it."""
+    """Return the previous section on the same level, else its parent."""
     return material.around(section)[0] or section.parent
 
 
@@ -218,14 +216,13 @@ def _name(section: Section) -> Result:
 
 
 def _section_entry(section: Section) -> Result:
-    """Return a section without its text."""
     types = Counter(type for passage in section.passages for type in passage.types)
     place_and_types = {"place": section.place, "anchor": section.anchor, "depth": section.depth, "types": sorted(types)}
     return _name(section) | place_and_types | ({"summary": one_line(section.gist, SHOWN)} if section.gist else {})
 
 
 def _hit_entry(passage: Passage, span: Span) -> Result:
-    """Return a hit as a list entry with its best span as the text."""
+    """Return a hit with its best span as text."""
     rest = f"read {passage.id} gives the whole passage, read {passage.section} its section"
     cut = {"cut": rest} if span.text != passage.text.strip() else {}
     page = {"page": passage.page} if passage.page else {}
@@ -249,7 +246,6 @@ def _own_text(section: Section) -> Result:
 
 
 def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:
-    """Return a section with its text."""
     before, after = _previous(section, material), _next(section, material)
     return {
         **_section_entry(section),
@@ -276,14 +272,14 @@ def _read_passages(passages: Sequence[Passage], material: Material, part: int) -
 
 
 def _cut(text: str, part: int) -> Result:
-    """Return one part of a text, at most as long as a result may be."""
+    """Return one part of a text, within the limit of a result."""
     parts = max(1, -(-len(text) // MOST))
     _check_part(part, parts)
     return {"text": text[(part - 1) * MOST : part * MOST], **_parts(part, parts)}
 
 
 def in_parts(name: str, entries: Sequence[Result], part: int = 1) -> Result:
-    """Return one part of a list, at most as long as a result may be, under a name."""
+    """Return one part of a list under a name, within the limit of a result."""
     pages: list[list[Result]] = [[]]
     room = MOST
     for entry in entries:
@@ -303,7 +299,7 @@ def _check_part(part: int, parts: int) -> None:
 
 
 def _parts(part: int, parts: int) -> Result:
-    """Return the number of a part and how to get the next, or nothing if there is one part."""
+    """Return the part's number and how to get the next; nothing for a single part."""
     if parts == 1:
         return {}
     more = f"; part={part + 1} gives the next" if part < parts else ""
@@ -314,7 +310,7 @@ def _parts(part: int, parts: int) -> Result:
 
 
 def section_text(section: Section, whole: bool = True) -> str:
-    """Return a section's text as markdown. whole: with its subsections under their headings."""
+    """Return a section's markdown. whole: with subsections under their headings."""
     texts = []
     for part in section.walk() if whole else [section]:
         heading = f"{'#' * part.depth} {part.title}" if part is not section else ""
@@ -323,7 +319,7 @@ def section_text(section: Section, whole: bool = True) -> str:
 
 
 def _places(section: Section, term: str) -> list[str]:
-    """Return `file:line` for each mention of a term in a section's own text, or the passage's place."""
+    """Return `file:line` of each mention in a section's own text, or the passage's place."""
     places = []
     for before, passage in zip([None, *section.passages], section.passages, strict=False):
         text = unicodedata.normalize("NFC", passage.text)
@@ -342,16 +338,15 @@ def _line_of(passage: Passage, text: str, at: int, own: int) -> str:
 
 
 def find_term(text: str, term: str) -> list[tuple[int, int]]:
-    """Return the start and end of each mention of a term as whole words.
+    """Return the start and end of each whole-word mention.
 
-    Case and white space do not matter. The text has to be in Unicode's form NFC."""
+    Case and white space are ignored. The text must be in Unicode NFC."""
     words = unicodedata.normalize("NFC", term).split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     return [match.span() for match in pattern.finditer(text) if _is_bounded(text, *match.span())]
 
 
 def _is_bounded(text: str, start: int, end: int) -> bool:
-    """Return True if no word goes on beyond either end."""
     before = start > 0 and _in_word(text[start]) and _in_word(text[start - 1])
     after = end < len(text) and _in_word(text[end - 1]) and _in_word(text[end])
     return not (before or after)

@@ -1,7 +1,4 @@
-"""Resolve names of documents, sections and passages.
-
-A name is looked up in the collection, and is never taken for a path.
-"""
+"""Resolve names of documents, sections and passages in the collection, never as paths."""
 
 from __future__ import annotations
 
@@ -15,17 +12,16 @@ from ...logging import one_line, printable
 from ..search import types_there
 
 TITLE = 200  # characters of a title
-SHOWN = 100  # characters of a name that there is not
-NEAR = 5  # sections named in a message at most
+SHOWN = 100  # characters of an unknown name
+NEAR = 5  # sections in a message
 _PLACE = re.compile(r"(?P<source>.+):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?", re.S)
 
 
 def find_section(name: str, material: Material) -> Section:
-    """Return the section of a name. A document's own name is that of its whole text.
+    """Return a section by name. Raise ToolError, with similar sections, if none or several match.
 
     name: `document#1.2`, `document#anchor`, `#anchor`, a title, the end of a path of titles (`Spread > The
-    variance`), a file, `file:line`, or a passage's id. Raise ToolError, which names similar sections, if none or
-    several are meant."""
+    variance`), a file, `file:line`, or a passage's id. A document's name gives its whole text."""
     wanted = name.strip()
     if section := material.find_section(wanted):
         return section
@@ -34,7 +30,7 @@ def find_section(name: str, material: Material) -> Section:
     sections = list(material.walk())
     found = [one for one in sections if printable(one.name) == wanted]
     found = found or _with_anchor(sections, wanted) or _with_titles(sections, wanted) or _in_file(material, wanted)
-    keys = {one.key for one in found}  # a document may have its title from its only heading
+    keys = {one.key for one in found}  # a document may take its title from its only heading
     outermost = [one for one in found if one.parent is None or one.parent.key not in keys]
     if len(outermost) == 1:
         return outermost[0]
@@ -45,7 +41,7 @@ def find_section(name: str, material: Material) -> Section:
 
 
 def find_document(name: str, material: Material) -> Section:
-    """Return the document of a name, its own or its file's. Raise ToolError if there is none."""
+    """Return a document by its name or its file's. Raise ToolError if there is none."""
     for document in material.documents:
         if name.strip() in (document.docid, document.source, printable(document.docid)):
             return document
@@ -54,7 +50,7 @@ def find_document(name: str, material: Material) -> Section:
 
 
 def find_passages(name: str, material: Material) -> list[Passage]:
-    """Return the passage of an id, or those on the lines of `file:line` or `file:line-line`, in their order."""
+    """Return the passage of an id, or the passages at `file:line` or `file:line-line`, in order."""
     wanted = name.strip()
     if passage := material.passages.get(wanted):
         return [passage]
@@ -95,7 +91,7 @@ def _folded(title: str) -> str:
 
 
 def _near(name: str, sections: Sequence[Section]) -> str:
-    """Return a sentence that names the sections of similar names and titles."""
+    """List sections with similar names and titles in a sentence."""
     by_text: dict[str, Section] = {}
     for section in sections:
         for text in (section.name, section.anchor, section.title):
@@ -109,6 +105,5 @@ def _near(name: str, sections: Sequence[Section]) -> str:
 
 
 def _listed(sections: Sequence[Section]) -> str:
-    """Return the names of sections with their titles."""
     shown = [f"{one.name} ({one_line(one.title, TITLE)})" for one in sections[:NEAR]]
     return ", ".join(shown) + (", …" if len(sections) > NEAR else "")

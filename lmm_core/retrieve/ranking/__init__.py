@@ -1,1 +1,1 @@
-"""The ranking of passages and sections: by their words, and of several results as one."""
+"""Rank passages and sections by words, and fuse rankings."""

@@ -1,4 +1,4 @@
-"""Words that ask, in scripts without blanks; elsewhere they are in the lists of frequent words."""
+"""Match question words in scripts without blanks; other languages use lists of frequent words."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _KOREAN = (
     "|(?<=[가-힣][가-힣])(?:이란|에서|으로|은|는|이|가|을|를|의|에|로|와|과|도|란)(?![가-힣])"
 )
 _THAI = "คืออะไร|อะไร|อย่างไร|ทำไม|เมื่อไร|เมื่อใด|ที่ไหน|เท่าไร|หรือไม่|คือ|ใคร|ไหม"
-# In the part of the syntax that Python and JavaScript share: the ask box gets it with its data.
+# In the regex syntax that Python and JavaScript share, for the ask box
 ASKING = f"{_CHINESE}|{_JAPANESE}|{_KOREAN}|{_THAI}"
 _ASKING = re.compile(ASKING)
 
 
 def without_asking(question: str) -> str:
-    """Return a question without the words that ask, in scripts without blanks."""
+    """Remove question words in scripts without blanks."""
     return question if question.isascii() else _ASKING.sub(" ", question)

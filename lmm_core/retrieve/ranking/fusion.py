@@ -1,4 +1,4 @@
-"""One ranking of the results of several queries, by words and by meaning."""
+"""Fuse the results of several queries, lexical and semantic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...indexing.passages import SUMMARY, Key, Material, Passage, Section
 from .spans import Span, best_first
 from .weights import UNDER_SUMMARY, Weights
 
-Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # what a hit counts for, with weights
+Meant = Callable[[Passage, Material], Iterator[tuple[Passage, float]]]  # passages credited for a hit, with weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Ranked:
 
 
 def under_summary(passage: Passage, material: Material) -> Iterator[tuple[Passage, float]]:
-    """Yield the passages that a hit counts for, with weights.
+    """Yield the passages credited for a hit, with weights.
 
     A hit on a summary counts for the passages of its section, or else of the first subsection that has any."""
     if SUMMARY not in passage.types:
@@ -41,7 +41,8 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
     """Return the results of several queries as one list, the best passage first.
 
     A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. meant:
-    gives the passages that a hit counts for."""
+    passages
+    credited for a hit."""
     scores: dict[str, float] = {}
     for hits in found:
         relative = _relative([hit.score for hit in hits])
@@ -56,22 +57,21 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
 
 
 def candidates_of(found: Iterable[Iterable[Passage]], material: Material, meant: Meant) -> list[Passage]:
-    """Return the passages that the results of several queries count for, each once."""
+    """Return the distinct passages credited for the hits."""
     ids = dict.fromkeys(counted.id for hits in found for hit in hits for counted, _ in meant(hit, material))
     return [material.passages[at] for at in ids]
 
 
 def _relative(scores: Sequence[float]) -> list[float]:
-    """Return scores scaled to 0 to 1; all 1 if they are equal."""
+    """Scale scores to 0 to 1; all 1 if equal."""
     least, most = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - least) / (most - least) if most > least else 1.0 for score in scores]
 
 
 def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], weights: Weights) -> list[Span]:
-    """Return several rankings of the same spans as one, the best first.
+    """Fuse rankings of the same spans, the best first.
 
-    passages: found by meaning, with the scores of `fuse`. A single ranking keeps its scores; several are scaled to
-    the best of each."""
+    passages: semantic hits, scored by `fuse`. A single ranking keeps its scores; several are scaled to their best."""
     words, meaning = weights
     if len(by_words) == 1 and not meaning:
         return list(by_words[0])
@@ -86,7 +86,7 @@ def fuse_spans(by_words: Sequence[Sequence[Span]], passages: Sequence[Passage], 
 
 
 def rank_sections(best: Sequence[Passage], material: Material) -> list[Ranked]:
-    """Return the sections of ranked passages, in the order of their best ones."""
+    """Return the sections of ranked passages, by best passage."""
     own: dict[Key, list[Passage]] = {}
     for passage in best:
         own.setdefault(passage.key, []).append(passage)

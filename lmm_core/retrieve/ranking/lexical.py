@@ -1,10 +1,10 @@
-"""BM25 over the fields of passages and sections (BM25+: Lv and Zhai, "Lower-bounding term frequency normalization",
+"""Rank by BM25 over fields of passages and sections (BM25+: Lv and Zhai, "Lower-bounding term frequency
+normalization",
 CIKM 2011).
 
-The score of a section's titles, annotated questions and summary is added to that of each of its passages. Emphasised
-words are a field of a passage, since lecture notes introduce terms so. The sum is multiplied by the share of the
-question that is found, counted by how rare its words are (the coordination factor of vector-space retrieval). The
-ask box computes the same.
+A section's titles, annotated questions and summary add to the score of each passage. Emphasised words are a field,
+since lecture notes introduce terms so. The sum is multiplied by the share of the question that matches, weighted by
+rarity (the coordination factor of vector-space retrieval). The ask box computes the same.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from .synonyms import Synonymous, Synonyms
 from .weights import ASIDE, EXACT, FIELDS, FUZZY, LEAST, OTHER_NAME, PASSAGE, PREFIX, QUESTION, B, D, K
 from .words import Stems, Vocabulary, asked_words, other_words
 
-MOST_MEANT = 4  # words that are searched for in place of one that is not known
-KEPT = 1000  # texts whose words are kept: about 10 MB
-CUT = 20  # passages that are cut into spans, those with the best scores
+MOST_MEANT = 4  # alternatives for an unknown word
+KEPT = 1000  # cached texts: about 10 MB
+CUT = 20  # best passages that are cut into spans
 
 Fields = dict[str, Counter[str]]
-Weighed = Mapping[str, float]  # the stems of a text with their scores, apart from how rare they are
-Meant = Mapping[str, float]  # the stems that are meant by a word, with their weights
+Weighed = Mapping[str, float]  # stem scores of a text, without rarity
+Meant = Mapping[str, float]  # possible stems of a word, with weights
 
 
 def fields_left_out(options: EmbeddingOptions) -> tuple[str, ...]:
-    """Return the fields that `annotations` in the configuration leaves out."""
+    """Return the fields that the configured `annotations` exclude."""
     annotated = {*options.annotations, *options.own_annotations}
     return tuple(name for name, of in (("title", "titles"), ("questions", "questions")) if of not in annotated)
 
 
 def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
-    """Return the weights as the ask box reads them, which counts all questions of a section as one text."""
+    """Return the ask box's weights; it counts all questions of a section as one text."""
     fields = FIELDS | {"questions": 1.4}
     return {
         "fields": {name: weight for name, weight in fields.items() if name not in left_out},
@@ -59,10 +59,9 @@ def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
 
 
 class LexicalIndex:
-    """The ranking of a material's passages by their words.
+    """The lexical ranking of a material's passages.
 
-    language: of questions, and of texts that name none; statistics: of the words of all that is searched, by default
-    those of the material; left_out: fields that are not compared."""
+    language: default; statistics: of all words searched, by default the material's; left_out: excluded fields."""
 
     def __init__(
         self,
@@ -100,15 +99,14 @@ class LexicalIndex:
         return self._counted(texts, section.language)
 
     def _questions(self, section: Section) -> list[Weighed]:
-        """Return the term scores of each annotated question."""
         stems, questions = self.stemmers.of(section.language).stems, section.questions
         counted = filter(None, (Counter(stems(question)) for question in questions))
         return [{stem: FIELDS["questions"] * term_score(n, 1, 1) for stem, n in counts.items()} for counts in counted]
 
     def _best_question(self, key: Key, asked: Asked) -> list[float]:
-        """Return the scores of the annotated question that is most like what is asked.
+        """Return the scores of the most similar annotated question.
 
-        Each counts alone: many questions do not make a section fit better."""
+        Each counts alone, so that many questions do not raise a section's score."""
         best = [0.0] * asked.size
         for question in self._questions_of(key):
             share, scores = len(asked.found(question)) / len(question), asked.scores([question])
@@ -121,7 +119,7 @@ class LexicalIndex:
         return self._counted(texts_of(passage), passage.language)
 
     def _spans(self, passage: Passage) -> list[tuple[Span, Counter[str], int]]:
-        """Return the spans of a passage, each with its stems and their number."""
+        """Return a passage's spans, each with its stems and their number."""
         stems = self.stemmers.of(passage.language).stems
         counted = ((span, Counter(stems(span.text))) for span in cut_spans(passage))
         return [(span, counts, counts.total()) for span, counts in counted]
@@ -131,17 +129,17 @@ class LexicalIndex:
         return {name: Counter(stems(text)) for name, text in texts.items()}
 
     def meant(self, question: str) -> list[dict[str, float]]:
-        """Return the stems that each word of a question may mean, with their weights."""
+        """Return the possible stems of each word, with weights."""
         return self.synonyms.meant(question, self.vocabulary)
 
     def corrected(self, question: str) -> str:
-        """Return a question's words with unknown ones replaced by the nearest known ones, or "" if nothing changes."""
+        """Return a question with unknown words replaced by their nearest known ones, "" if unchanged."""
         asked = asked_words(question, self.language)
         nearest = [word for word_asked in asked for word in self.vocabulary.known_words(word_asked)[:MOST_MEANT]]
         return " ".join(nearest) if nearest != asked else ""
 
     def share(self, question: str, passages: Sequence[Passage]) -> float:
-        """Return the share of a question that some passages have together, 0 to 1."""
+        """Return the share of a question that passages cover together, 0 to 1."""
         asked = self._asked(self.meant(question))
         together = map(max, zip(*self.scores(passages, asked), strict=True))
         return share_found(list(together), asked.rarity) if passages else 0.0
@@ -150,7 +148,7 @@ class LexicalIndex:
         return Asked(meant, [self.rarity(stems) for stems in meant])
 
     def scores(self, passages: Iterable[Passage], asked: Asked) -> Iterator[list[float]]:
-        """Yield the scores of each passage for each word of a question, without the words' rarity."""
+        """Yield each passage's scores by word, without rarity."""
         about: dict[Key, list[float]] = {}
         for passage in passages:
             if passage.key not in about:
@@ -159,10 +157,9 @@ class LexicalIndex:
             yield list(map(add, asked.scores(self._fields_of(passage.id)), about[passage.key]))
 
     def rank_spans(self, question: str, passages: Sequence[Passage], type: str = "") -> list[Span]:
-        """Return the spans of passages with their scores, the best first.
+        """Return the scored spans of passages, the best first. type: requested type of material.
 
-        A span's score is its own and that of its passage: what a sentence is about often stands before it, or in a
-        title. type: the type of material asked for."""
+        A span's score includes its passage's: a sentence's subject is often named before it or in a title."""
         meant = self.meant(question)
         asked = self._asked(meant)
         rarity, scores = asked.rarity, list(self.scores(passages, asked))
@@ -182,7 +179,7 @@ class LexicalIndex:
         return best_first(ranked)
 
     def _scores_by_others(self, question: str, meant: Sequence[Meant], passages: Iterable[Passage]) -> dict[Key, float]:
-        """Return the scores of sections for `other_words`, by their titles, questions and summaries alone."""
+        """Return section scores for `other_words`, from titles, questions and summaries alone."""
         stems = (self.stemmers.stems_of(word) for word in other_words(question, self.language))
         asked_stems = set().union(*meant)
         others = [
@@ -193,18 +190,18 @@ class LexicalIndex:
         return {key: sum(map(mul, asked.scores(self._about_of(key)), asked.rarity)) for key in keys}
 
     def rarity(self, meant: Meant) -> float:
-        """Return the weight of a word by the number of texts that have it (inverse document frequency)."""
+        """Return a word's inverse document frequency."""
         counts, size = self.statistics.stems, self.statistics.texts
         likely = max(meant.values(), default=0.0)
         count = max((counts[stem] for stem, weight in meant.items() if weight == likely), default=0)
         return math.log(1 + (size - count + 0.5) / (count + 0.5))
 
     def _weighed(self, fields: Fields) -> list[Weighed]:
-        """Return the term scores of each field. No question changes them."""
+        """Return each field's stem scores, independent of the question."""
         return [self._weighed_field(name, counts) for name, counts in fields.items() if counts]
 
     def _usual(self, name: str) -> float:
-        """Return the mean number of stems in a field."""
+        """Return a field's mean number of stems."""
         return max(self.statistics.lengths[name] / max(self.statistics.fields[name], 1), 1.0)
 
     def _weighed_field(self, name: str, counts: Counter[str]) -> Weighed:
@@ -213,9 +210,7 @@ class LexicalIndex:
 
 
 class Asked:
-    """The words of a question.
-
-    meant: the stems that each may mean, with weights; rarity: of each word."""
+    """The words of a question: possible stems with weights, and rarity."""
 
     def __init__(self, meant: Sequence[Meant], rarity: Sequence[float]) -> None:
         self.size, self.rarity = len(meant), rarity
@@ -225,11 +220,11 @@ class Asked:
                 self._stems.setdefault(stem, []).append((at, weight))
 
     def found(self, stems: Mapping[str, Any]) -> list[str]:
-        """Return the stems of a text that are asked for, sorted, so that sums are reproducible."""
+        """Return the matching stems of a text, sorted for reproducible sums."""
         return sorted(self._stems.keys() & stems.keys())
 
     def scores(self, fields: Iterable[Weighed]) -> list[float]:
-        """Return the scores of a text for each word, without the words' rarity."""
+        """Return a text's scores by word, without rarity."""
         scores = [0.0] * self.size
         for weighed in fields:
             for stem in self.found(weighed):
@@ -241,7 +236,7 @@ class Asked:
 def term_score(times: int, length: int, usual: float) -> float:
     """Return the BM25+ score of a stem, without its rarity.
 
-    times: its occurrences; length: the stems in the text; usual: the mean length."""
+    times: occurrences; length: stems in the text; usual: the mean length."""
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
 
 
@@ -251,10 +246,10 @@ def _own_score(asked: Asked, rarity: Sequence[float], stems: Counter[str], lengt
 
 
 def share_found(scores: Sequence[float], rarity: Sequence[float]) -> float:
-    """Return the share of a question's words that have a score, weighted by rarity."""
+    """Return the share of a question's words with a score, weighted by rarity."""
     return sum(rare for score, rare in zip(scores, rarity, strict=True) if score) / (sum(rarity) or 1)
 
 
 def aside(passage: Passage, type: str) -> float:
-    """Return the weight of a passage by its type. type: the type asked for."""
+    """Return a passage's weight by its type. type: the requested type."""
     return 1.0 if type or may_be_shown(passage) else ASIDE

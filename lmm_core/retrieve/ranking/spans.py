@@ -1,7 +1,6 @@
-"""Spans: the sentences, items, rows and blocks of code in passages that are ranked and shown.
+"""Cut passages into spans for ranking and display: sentences, items, rows, blocks of code.
 
-A passage of 200 tokens often holds one or two sentences that answer a question. Spans are cut when a passage is
-found, and not stored.
+In a passage of 200 tokens often one or two sentences answer a question. Spans are cut on a hit, and not stored.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from ...indexing.passages import Passage
 from ...markdown.blocks import trim_blank_lines
 from .weights import MOST, SIZE
 
-_PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in the cells of a table
-SPREAD = 5  # hits that are not of neighbouring passages
-NEAR = 3  # passages; in long sections, those farther away are about something else
+_PADDING = re.compile(r"(?<! ) {2,}(?=\|)|(?<=[|:-])-{4,}")  # in table cells
+SPREAD = 5  # hits from distant passages
+NEAR = 3  # passages; farther away in a long section, the subject is another
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """A part of a passage: `passage.text[start:end]`.
 
-    frame: lines of the passage that are repeated around it, such as the head of its table."""
+    frame: repeated lines around it, such as the table head."""
 
     passage: Passage
     start: int
@@ -35,12 +34,12 @@ class Span:
 
     @property
     def id(self) -> str:
-        """The passage's id and the span's place in it."""
+        """The passage's id with the span's position."""
         return f"{self.passage.id}:{self.start}-{self.end}"
 
     @property
     def text(self) -> str:
-        """The text in its frame, without blank lines around it."""
+        """The text in its frame, without surrounding blank lines."""
         return shown_text(self.passage.text[self.start : self.end], self.frame)
 
     @property
@@ -55,15 +54,15 @@ class Span:
         return max(self.line_start, min(self.passage.line_start + self._lines(end), self.passage.line_end))
 
     def _lines(self, at: int) -> int:
-        """Return the number of the file's lines before a place in the passage; repeated lines are not counted."""
+        """Count the file's lines before a place in the passage, without repeated ones."""
         return max(0, self.passage.text.count("\n", 0, at) - self.passage.repeated)
 
     def scored(self, score: float) -> Span:
-        """Return the span with a score. (Four times as fast as `replace`.)"""
+        """Return the span with a score, four times as fast as `replace`."""
         return Span(self.passage, self.start, self.end, self.frame, score)
 
     def joined(self, other: Span) -> Span:
-        """Return this span and one that touches or overlaps it as one."""
+        """Join an adjacent or overlapping span."""
         first, last = (self, other) if self.start <= other.start else (other, self)
         end = max(self.end, other.end)
         after = last.frame.after if end == last.end else first.frame.after
@@ -71,17 +70,16 @@ class Span:
 
 
 def shown_text(text: str, frame: Frame) -> str:
-    """Return a part of a passage in its frame, without blank lines around it."""
+    """Return a text in its frame, without surrounding blank lines."""
     return trim_blank_lines(add_frame(text, frame)).rstrip()
 
 
 def whole_span(passage: Passage) -> Span:
-    """Return a passage as one span."""
     return Span(passage, 0, len(passage.text), score=passage.score)
 
 
 def cut_spans(passage: Passage) -> tuple[Span, ...]:
-    """Return the spans of a passage in order; together they are its text."""
+    """Return the spans that make up a passage, in order."""
     text = passage.text
     count = _bytes_unpadded if _PADDING.search(text) else len if text.isascii() else _bytes
     if count(text) <= MOST:
@@ -95,22 +93,22 @@ def _bytes(text: str) -> int:
 
 
 def _bytes_unpadded(text: str) -> int:
-    """Return the bytes of a text without the padding of its tables."""
+    """Return a text's bytes without table padding."""
     return _bytes(_PADDING.sub(" ", text))
 
 
 def best_first(spans: Iterable[Span]) -> list[Span]:
-    """Return spans with the best first; equal ones by passage and place."""
+    """Sort spans by score, then passage and place."""
     return sorted(spans, key=lambda span: (-span.score, span.passage.id, span.start))
 
 
 def passages_of(spans: Iterable[Span]) -> list[Passage]:
-    """Return the passages of ranked spans, each once, with its best score."""
+    """Return the distinct passages of ranked spans, with their best scores."""
     return [span.passage.scored(span.score) for span in best_spans(spans).values()]
 
 
 def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return the first span of each passage, by the passage's id."""
+    """Return the first span of each passage by id."""
     best: dict[str, Span] = {}
     for span in spans:
         best.setdefault(span.passage.id, span)
@@ -118,9 +116,9 @@ def best_spans(spans: Iterable[Span]) -> dict[str, Span]:
 
 
 def spread_spans(spans: Iterable[Span]) -> dict[str, Span]:
-    """Return the same as `best_spans`, with the first `SPREAD` from different parts of the text.
+    """Return `best_spans` with the first `SPREAD` from different parts of the text.
 
-    A passage near a better one of its section comes after these."""
+    A passage near a better one of its section comes later."""
     best, first = best_spans(spans), dict[str, Span]()
     for ident, span in best.items():
         if len(first) < SPREAD and not any(_are_near(span.passage, other.passage) for other in first.values()):

@@ -1,7 +1,7 @@
-"""Other names of what a question asks for, as `[retrieve] synonyms` gives them.
+"""Expand questions by synonyms of `[retrieve] synonyms`.
 
-A question with one name also finds texts with the others: each word of the name may stand for any word of another
-name, with less weight. The ask box does the same (`otherNames` in search.js).
+Each word of a name may match any word of its synonyms, with less weight. The ask box does the same (`otherNames` in
+search.js).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ...models.languages.words import find_words, fold
 from .weights import OTHER_NAME
 from .words import Vocabulary, asked_words, frequent_words
 
-MOST_OTHERS = 3  # other names of one name
+MOST_OTHERS = 3  # synonyms per name
 
-Synonymous = Mapping[str, Sequence[str]]  # the names that mean the same as a name
+Synonymous = Mapping[str, Sequence[str]]  # synonyms by name
 
 
 @dataclass(frozen=True)
 class Name:
-    """A name with its other names.
+    """A name with its synonyms.
 
-    needs_capitals: it differs from a frequent word by its capitals alone (`OR`), and has to be written so."""
+    needs_capitals: only capitals distinguish it from a frequent word (`OR`)."""
 
     name: str
     stems: tuple[str, ...]
@@ -36,13 +36,13 @@ class Name:
         return f"{self.name} = {', '.join(self.others)}"
 
     def is_written_in(self, question: str) -> bool:
-        """Return True if a question has the name with its capitals, and not only because all of it is in capitals."""
+        """Return True if a question has the name in capitals, but is not all in capitals."""
         written = re.search(rf"(?<!\w){re.escape(self.name)}s?(?!\w)", question)
         return written is not None and (not question.isupper() or " " not in question.strip())
 
 
 class Synonyms:
-    """The names that mean the same, in both directions. language: of questions, by its code."""
+    """Symmetric synonyms. language: of questions, by code."""
 
     def __init__(self, stemmer: Stemmer, language: str, configured: Synonymous) -> None:
         self._stemmer, self._language = stemmer, language
@@ -61,17 +61,16 @@ class Synonyms:
         return tuple(self._stemmer.stem(word) or fold(word) for word in find_words(text))
 
     def used(self, question: str) -> list[Name]:
-        """Return the names in a question."""
         stems = self._stems(question) if self.names else ()
         named = [name for name in self.names if _stand_in(name.stems, stems)]
         return [name for name in named if not name.needs_capitals or name.is_written_in(question)]
 
     def expanded(self, question: str) -> str:
-        """Return a question followed by the other names of the names in it."""
+        """Append the synonyms of its names to a question."""
         return " ".join([question, *dict.fromkeys(other for name in self.used(question) for other in name.others)])
 
     def meant(self, question: str, vocabulary: Vocabulary) -> list[dict[str, float]]:
-        """Return the stems that each word of a question may mean, with their weights."""
+        """Return the possible stems of each word, with weights."""
         words = vocabulary.without_unknown(question, asked_words(question, self._language))
         meant = {self._stemmer.stem(word) or fold(word): vocabulary.meant(word) for word in words}
         for name in self.used(question):
@@ -79,7 +78,7 @@ class Synonyms:
             for stems in map(self._stems, name.others):
                 others |= {stem: OTHER_NAME / len(stems) for stem in stems if stem in vocabulary.counts}
             for stem in name.stems if others else ():
-                own = meant.get(stem, {}) if stem in vocabulary.counts else {}  # else words that are spelled alike
+                own = meant.get(stem, {}) if stem in vocabulary.counts else {}  # skip similar spellings
                 meant[stem] = others | own
         return list(meant.values())
 

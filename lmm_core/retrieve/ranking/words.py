@@ -1,4 +1,4 @@
-"""The words of questions, and the words of texts that they may mean."""
+"""Match words of questions to words of texts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ...models.languages.words import find_compounds, find_words, fold, is_paire
 from .asking import without_asking
 from .weights import FUZZY, PREFIX
 
-NEAR_KNOWN = 1000  # unknown words whose nearest ones are kept, since a question asks for them several times
-MOST_WORDS = 40  # of a question that are looked for
+NEAR_KNOWN = 1000  # unknown words with cached nearest ones
+MOST_WORDS = 40  # searched words of a question
 _SHORTEST_PREFIX = 4  # letters
-_TYPOS = 0.2  # for each letter
-# Words that say what is wanted to be known of a subject, or speak of the text, and do not say which subject.
+_TYPOS = 0.2  # per letter
+# Words of requests, or about the text itself, that name no subject
 _WANTED = frozenset(
     fold(word)
     for word in """define defined definition definitions describe difference differences differ explain explained
@@ -42,33 +42,32 @@ _WANTED = frozenset(
     описан описаны описано текст тексте статья статье глава главе лекция лекции роль
     """.split()
 )
-# Words of courtesy, which say nothing of a subject either.
+# Words of courtesy
 _COURTESY = frozenset(
     fold(word)
     for word in """hi hello hey thanks thank thx please pls plz sorry ok okay
     hallo danke bitte servus moin bonjour salut merci svp hola gracias ciao grazie buongiorno
     привет здравствуйте спасибо пожалуйста""".split()
 )
-# Letters of French and Italian that stand before an apostrophe, which `find_words` takes off.
+# Elided letters of French and Italian, removed by `find_words`
 _ELIDED = frozenset("cdjlmnst")
 _WORD = re.compile(r"\w[\w'’-]*")
-# "mean" in a question for the meaning of something is not the word of statistics.
+# "mean" in a question about a meaning is not the statistical term
 _MEANING = re.compile(r"^(\s*what (?:do|does|did)\b.*)\bmean(?=\W*$)", re.I | re.S)
 
 
 @cache
 def frequent_words(language: str) -> frozenset[str]:
-    """Return the frequent words of a language, given by its code, which name no subject."""
+    """Return a language's frequent words, which name no subject."""
     code = language_code(language)
-    longer = further_stop_words(code) - _ELIDED  # it has `know` and the like
+    longer = further_stop_words(code) - _ELIDED  # it contains `know` and the like
     return frozenset(map(fold, stop_words(code) | longer))
 
 
 def asked_words(question: str, language: str) -> list[str]:
-    """Return the words of a question that name its subject, or all if none do, each once.
+    """Return the distinct words of a question that name its subject, or all if none do.
 
-    language: of the material. A question is taken to be in another one if it has two more of that language's
-    frequent words."""
+    language: the material's; replaced by another one with two more frequent words in the question."""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
@@ -77,28 +76,27 @@ def asked_words(question: str, language: str) -> list[str]:
 
 
 def other_words(question: str, language: str) -> list[str]:
-    """Return the words that `asked_words` leaves out.
-
-    They name no subject, but a title or an annotated question may have them ("When not to use it")."""
+    """Return the words that `asked_words` omits: titles and annotated questions may have them ("When not to use
+    it")."""
     asked = asked_words(question, language)
     return [word for word in dict.fromkeys(find_words(without_asking(question))[:MOST_WORDS]) if word not in asked]
 
 
 def keyword_form(question: str, language: str = "") -> str:
-    """Return the words of a question that name its subject, or the question if none do."""
+    """Return a question's subject words, or the question if there are none."""
     left_out = frequent_words(language)
     words = [word for word in _WORD.findall(without_asking(question)) if fold(word) not in left_out]
     return " ".join(dict.fromkeys(words)) or question
 
 
 def names_subject(question: str, language: str) -> bool:
-    """Return True if a question has a word that is neither frequent nor one of courtesy."""
+    """Return True if a question has a word beyond frequent ones and courtesy."""
     words = [fold(word) for word in find_words(without_asking(question)) if word[-1].isalnum()][:MOST_WORDS]
     return not (frequent_words(_language_of(words, language)) | _COURTESY).issuperset(words)
 
 
 def words_data() -> dict[str, list[str]]:
-    """Return the words left out of questions, for the ask box: frequent ones by language, and "" for the others."""
+    """Return the ask box's ignored words: frequent ones by language, and "" for the others."""
     return {"": sorted(_WANTED | _COURTESY)} | {code: sorted(frequent_words(code)) for code in LANGUAGES}
 
 
@@ -110,12 +108,12 @@ def _language_of(words: Sequence[str], usual: str) -> str:
 
 
 class Stems:
-    """The stems of some texts, with the words they stand for and the number of texts that have each."""
+    """The stems of some texts, with their words and document frequencies."""
 
     def __init__(self, statistics: TermStatistics, stemmers: Stemmers) -> None:
         self.counts = statistics.stems
         self._statistics, self._stemmers = statistics, stemmers
-        for language in statistics.words:  # so that a word of a question is stemmed in each of them
+        for language in statistics.words:  # stem question words in each language
             stemmers.of(language)
 
     @cached_property
@@ -124,7 +122,7 @@ class Stems:
 
     @cached_property
     def _forms(self) -> dict[tuple[str, int], list[tuple[str, str]]]:
-        """The folded words with their stems, by first letter and length."""
+        """Folded words with stems, by first letter and length."""
         forms: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
         for language, words in self._statistics.words.items():
             stem_of = self._stemmers.of(language).stem
@@ -135,24 +133,24 @@ class Stems:
         return forms
 
     def starting(self, start: str) -> Iterator[str]:
-        """Yield the stems that begin with a text, sorted."""
+        """Yield the stems with a prefix, sorted."""
         for at in range(bisect_left(self._sorted, start), len(self._sorted)):
             if not self._sorted[at].startswith(start):
                 return
             yield self._sorted[at]
 
     def form(self, stem: str) -> str:
-        """Return the shortest word of a stem, or the stem."""
+        """Return a stem's shortest word, or the stem."""
         words = (word for many in self._forms.values() for word, of_word in many if of_word == stem)
         return min(words, key=lambda word: (len(word), word), default=stem)
 
     def alike(self, initial: str, length: int) -> Sequence[tuple[str, str]]:
-        """Return the words of a length that begin with a letter, with their stems."""
+        """Return words by first letter and length, with stems."""
         return self._forms.get((initial, length), ())
 
 
 class Vocabulary:
-    """The words of some texts, to which the words of a question are matched."""
+    """Matches words of questions to the words of texts."""
 
     def __init__(self, stemmers: Stemmers, stems: Stems) -> None:
         self.stemmers, self.stems = stemmers, stems
@@ -160,10 +158,11 @@ class Vocabulary:
         self._near_of = lru_cache(NEAR_KNOWN)(self._near)
 
     def meant(self, word: str) -> dict[str, float]:
-        """Return the stems that a word of a question may mean, with weights.
+        """Return a word's possible stems, with weights.
 
-        These are its own stem in each language of the texts, longer stems that begin with it, and if there are none,
-        the nearest by spelling: one typing error for five letters."""
+        These are its own stem in each language, longer stems with it as prefix, and otherwise the nearest by spelling:
+            one
+        typing error per five letters."""
         weights: dict[str, float] = {}
         for stem in self.stemmers.meant(word):
             if len(stem) >= _SHORTEST_PREFIX or (len(stem) == 1 and is_paired(stem)):
@@ -173,10 +172,11 @@ class Vocabulary:
         return weights or dict.fromkeys(self._near_of(fold(word)), FUZZY)
 
     def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
-        """Return the words of a question without artefacts of how words are cut.
+        """Remove tokenizer artefacts from a question's words.
 
-        Dropped are unknown pairs of signs beside known ones, unknown numbers with points, unknown signs of code, and
-        of a word with a hyphen either the whole or its parts."""
+        Drops unknown pairs beside known ones, unknown numbers with points, unknown code signs, and of a hyphenated
+        word either
+        the whole or its parts."""
         for parts in find_compounds(question):
             dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
             words = [word for word in words if word not in dropped]
@@ -199,13 +199,13 @@ class Vocabulary:
         return before or (at + 1 < len(words) and known[at + 1] and words[at + 1][0] == words[at][1])
 
     def known_words(self, word: str) -> list[str]:
-        """Return a word, or, if no text has it, the words it may mean."""
+        """Return a word, or its possible words if unknown."""
         if self._is_known(word):
             return [word]
         return [self.stems.form(stem) for stem in self.meant(word)] or [word]
 
     def _near(self, word: str) -> list[str]:
-        """Return the stems of the words nearest by spelling, with the same first letter."""
+        """Return the nearest stems by spelling, with the same first letter."""
         most = round(_TYPOS * len(word)) if len(word) > _SHORTEST_PREFIX and word[0] not in "0123456789" else 0
         near: dict[str, int] = {}
         for size in range(len(word) - most, len(word) + most + 1):
@@ -217,9 +217,8 @@ class Vocabulary:
 
 
 def typing_errors(one: str, other: str, most: int) -> int:
-    """Return the number of typing errors between two words, or `most` + 1 if there are more.
-
-    This is the optimal string alignment distance: letters added, dropped, replaced or swapped."""
+    """Return the optimal string alignment distance (letters added, dropped, replaced or swapped), at most `most` +
+    1."""
     before, last = list[int](), list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
         row = [i]
