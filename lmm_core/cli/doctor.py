@@ -58,7 +58,6 @@ def examine(online: bool = False) -> list[MachineFinding]:
 
 
 def _project(online: bool) -> list[MachineFinding]:
-    """Check the project's models and index."""
     try:
         project = load_project(None)
     except ConfigError as error:
@@ -131,7 +130,6 @@ def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFind
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:
-    """Check the model of a role."""
     if name.source == STAND_IN:
         does = "takes questions and summaries from the text itself, makes nothing up; no model, no key, no network"
         if role == "minor":
@@ -189,7 +187,6 @@ def path_command(folder: Path) -> str:
 
 
 def _version(path: str) -> tuple[int, ...]:
-    """Return the version of pandoc, (0,) if it does not run."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=False)
         return tuple(int(part) for part in done.stdout.split()[1].split(".")[:3])

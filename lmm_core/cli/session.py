@@ -36,7 +36,6 @@ async def read_questions(library: Library, prompt: Callable[[], None]) -> AsyncI
 
 
 async def _next_line(library: Library, prompt: Callable[[], None]) -> str | None:
-    """Return the next line, or None at the end and after Ctrl-C."""
     library.release()
     if sys.stdin is None:  # closed
         return None
@@ -139,7 +138,6 @@ class SavedFiles:
         return saved if saved.paths or saved.gone else None
 
     def _is_own(self, path: Path) -> bool:
-        """Return True if a file holds the program's own output."""
         try:
             return path in self.written and path.read_bytes() == self.written.pop(path)
         except OSError:

@@ -121,13 +121,11 @@ def _text(name: str) -> str:
 
 
 def _requirements(has_cells: bool) -> str:
-    """Return requirements.txt: this package, and Jupyter for cells."""
     lines = [*([] if ADDRESS else [f"--find-links {WHEELS}"]), requirement(), *(["jupyter"] if has_cells else [])]
     return "\n".join(lines) + "\n"
 
 
 def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
-    """Return the workflow that builds and publishes a course. site: output folder."""
     unneeded = [sign for sign, is_needed in ((_QUARTO_ALONE, with_quarto), (_R_ALONE, has_r)) if not is_needed]
     lines = _text("course.yml").splitlines(keepends=True)
     text = "".join(line for line in lines if not any(sign in line for sign in unneeded))
@@ -135,7 +133,6 @@ def _workflow(site: str, with_quarto: bool, has_r: bool) -> str:
 
 
 def _publishing(folder: Path) -> str | None:
-    """Return the existing workflow that builds the course, or None."""
     for file in sorted((folder / WORKFLOW).parent.glob("*.y*ml")):
         if "lmm course" in file.read_text("utf-8", "replace"):
             return file.relative_to(folder).as_posix()

@@ -42,7 +42,6 @@ def remove_sample(folder: Path) -> None:
 
 
 def _names(source: Path) -> list[str]:
-    """Return the sample's relative file paths."""
     found = [path.relative_to(source) for path in sorted(source.rglob("*")) if path.is_file()]
     return [path.as_posix() for path in found if not _MADE_IN_IT & set(path.parts) and path.parts[0][0] != "."]
 

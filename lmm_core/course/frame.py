@@ -60,7 +60,6 @@ def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
 
 
 def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
-    """Return links to the previous and next page."""
     if entry not in pages:
         return ""
     at, links = pages.index(entry), []

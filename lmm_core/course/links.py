@@ -72,7 +72,6 @@ class SiteLinks:
                 element.attrs["srcset"] = ", ".join(mended)
 
     def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
-        """Fill in a cross-reference."""
         name = unquote((element.attributes.get("href") or "").removeprefix("#"))
         named = self.labels.get(name, ())
         label = next((label for label in named if label.page == page), next(iter(named), None))
@@ -122,5 +121,4 @@ class SiteLinks:
 
 
 def _relative(name: str, page: str) -> str:
-    """Return a relative link between pages."""
     return quote(os.path.relpath(name, PurePosixPath(page).parent))

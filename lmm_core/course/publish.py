@@ -85,7 +85,6 @@ class Workshop:
             )
 
     def _free_name(self) -> Path:
-        """Return an unused name for a replaced folder."""
         number = 1
         while (found := self.folder.with_name(f"{self.folder.name}-replaced-{number}")).exists():
             number += 1

@@ -78,8 +78,7 @@ class _Skipped(str):
 def open_course(folder: Path, output: Path | None, logger: LoggerBase, use_quarto: bool = True) -> Course:
     """Return the course in a folder. Raise CourseError, FolderError and QuartoError.
 
-    output: default: as in `_quarto.yml`
-    use_quarto: render Quarto projects with Quarto"""
+    output: default: as in `_quarto.yml`"""
     folder = folder.resolve()
     if project_file(folder) is None and (around := next(filter(project_file, folder.parents), None)):
         raise CourseError(f"{folder} is a part of the Quarto project {around}: name that folder")
@@ -132,7 +131,6 @@ def check(course: Course) -> str:
 
 
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
-    """Return problems in a Quarto project's setup."""
     if not course.quarto:
         _warn_of_cells(course, pages)
         return []
@@ -149,7 +147,6 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
 
 
 def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
-    """Warn if cells are not run because Quarto is missing."""
     from .text import has_cells
 
     if course.use_quarto and project_file(course.folder) and any(has_cells(page.file) for page in pages):

@@ -71,7 +71,6 @@ def write_site(
 
 
 def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBase) -> SiteOptions:
-    """Return the site's options with its title, and copy its icon."""
     options, icon = project.site, folder / project.site.favicon
     if options.favicon and not (icon.is_file() and is_inside(icon, folder)):
         logger.warning(f"config.toml: favicon: there is no file {options.favicon} in the course")
@@ -109,6 +108,5 @@ def _report(rendered: Sequence[RenderedPage], sources: Mapping[str, Path], folde
 
 
 def _place(path: Path) -> Path:
-    """Return a path after creating its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

@@ -94,7 +94,6 @@ def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply
 def _read_files(
     opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the texts of files in a reply, and problems with forbidden ones."""
     texts: dict[str, str] = {}
     refused: list[Problem] = []
     for path in reply.paths:

@@ -76,7 +76,6 @@ def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Pro
 
 
 def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[str, str | None]) -> None:
-    """Apply a replacement, or add a problem."""
     try:
         new_texts[replacement.path] = _replaced(new_texts[replacement.path], replacement)
     except LlmdError as error:
@@ -114,7 +113,6 @@ def _replace_lines(text: str, replacement: Replacement) -> str | None:
 
 
 def _merge_lines(replacement: Replacement, old: Sequence[str]) -> list[str]:
-    """Return the new lines, with unchanged ones taken from the file."""
     if tuple(old) == replacement.search:
         return list(replacement.replace)
     lines: list[str] = []
@@ -160,7 +158,6 @@ def _matches(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
 
 
 def _missed(lines: Sequence[str], replacement: Replacement) -> str:
-    """Return an error with the closest text and the difference."""
     if replacement.replace and _find(lines, replacement.replace):
         return "the SEARCH text is not in the file, but the new text is: was the reply applied before?"
     at = _closest(lines, replacement.search)
@@ -192,7 +189,6 @@ def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
 
 
 def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement]) -> str | None:
-    """Return the mission after its replacements, None without any."""
     mission: str | None = None
     for replacement in missions:
         before = mission if mission is not None else llmd.mission.text if llmd.mission else ""

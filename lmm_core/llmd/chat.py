@@ -87,7 +87,6 @@ def _request(llmd: Llmd, entries: Sequence[ThreadEntry], left_out: Sequence[Thre
 
 
 def _name_entries(entries: Sequence[ThreadEntry]) -> str:
-    """Return "entry 3" or "entries 1 to 3"."""
     first, last = entries[0].number, entries[-1].number
     return f"entry {first}" if first == last else f"entries {first} to {last}"
 

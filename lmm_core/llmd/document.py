@@ -177,7 +177,6 @@ class _DocumentReader:
         return title.removeprefix(PROJECT).strip()
 
     def _sections(self) -> dict[str, tuple[Heading, int]]:
-        """Return heading and end offset of each section."""
         heads = [heading for heading in self.headings if heading.level == 2]
         titles = [section_of(heading.title) for heading in heads]
         sections: dict[str, tuple[Heading, int]] = {}
@@ -217,7 +216,6 @@ class _DocumentReader:
         return [heading for heading in self.headings if section.end <= heading.start < end]
 
     def _ends(self, headings: Sequence[Heading], end: int) -> list[int]:
-        """Return the end offset of each heading's part."""
         return [*(heading.start for heading in headings[1:]), end][: len(headings)]
 
     def _part(self, heading: Heading, end: int) -> LlmdPart:
@@ -227,7 +225,6 @@ class _DocumentReader:
         return LlmdPart(text.replace("\r\n", "\n"), line, start, start + len(text))
 
     def _skip_blank(self, start: int, end: int) -> int:
-        """Return the start of the first non-blank line, or `end`."""
         lead = self.text[start:end]
         text = trim_blank_lines(lead)
         return start + lead.index(text) if text else end
@@ -348,7 +345,6 @@ def _spoken(source: str, newline: str, is_reply: bool = False) -> str | None:
 
 
 def _in_reply_fence(text: str) -> str | None:
-    """Return the content of a code fence `reply`, or None for other text."""
     first, _, rest = text.partition("\n")
     opened = _REPLY_FENCE.fullmatch(first)
     if not opened or not rest.endswith(opened[1]):
@@ -357,14 +353,12 @@ def _in_reply_fence(text: str) -> str | None:
 
 
 def _lines_before(source: str) -> int:
-    """Return the number of lines from a mark to its reply."""
     text = source.lstrip(" \t\r\n")
     count = source[: len(source) - len(text)].count("\n")
     return count + (0 if _in_reply_fence(text.rstrip(" \t\r\n")) is None else 1)
 
 
 def _path(title: str) -> str:
-    """Return the path in a heading, without backticks."""
     inner = title.strip("`")
     ticks = (len(title) - len(inner)) // 2
     return inner.strip() if ticks and title == "`" * ticks + inner + "`" * ticks else title

@@ -79,7 +79,6 @@ def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
 
 
 def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
-    """Return the fence with new content, keeping its first line if possible."""
     opened = FENCE.match(llmd.text, old.start)
     assert opened is not None
     fence = opened["fence"]
@@ -98,7 +97,6 @@ def _add_file(llmd: Llmd, path: str, shown: str) -> str:
 
 
 def _language(path: str) -> str:
-    """Return a file's language for highlighters, by ending, or ""."""
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
 
 
@@ -198,7 +196,6 @@ def stands_alone(text: str) -> bool:
 
 
 def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the text with a part replaced, using the document's line ends."""
     return _put(llmd, start, end, text.replace("\n", newline_of(llmd.text)))
 
 
@@ -220,7 +217,6 @@ Content = dict[str, Any]
 
 
 def _content_of(llmd: Llmd) -> Content:
-    """Return the document's content without positions."""
     return {
         "name": llmd.name,
         "meta": [part and part.text for part in (llmd.meta, llmd.instructions, llmd.tools)],

@@ -120,7 +120,6 @@ class Files:
 
 
 def _kind_problem(place: Path, real: Path) -> str:
-    """Return why a file (`real`: resolved) is not a regular one, or ""."""
     try:
         mode = real.stat().st_mode
     except FileNotFoundError:

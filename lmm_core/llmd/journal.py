@@ -175,7 +175,6 @@ class Journal:
         return "old" if data == change.old else "new" if data == change.new else "other"
 
     def _put(self, change: JournalChange, data: bytes | None) -> None:
-        """Replace or remove a file if necessary, and restore its permissions."""
         place = self._place(change.path)
         try:
             if data is None:
@@ -189,7 +188,6 @@ class Journal:
             raise OSError(error.errno, error.strerror, str(place)) from None
 
     def _place(self, path: str) -> Path:
-        """Return a path's location. Raise LlmdError if it has become a link."""
         place = self.root / path
         if Path(os.path.realpath(place)) != place:
             raise LlmdError(f"{path}: has become a link since, so it is not touched; see {self.folder}")
@@ -206,7 +204,6 @@ def _write(applied: Applied, file: Path) -> None:
 
 
 def _read(file: Path) -> Applied:
-    """Return the changes in a journal file. Raise LlmdError if it is unreadable."""
     try:
         record = json.loads(file.read_bytes())
         changes = tuple(map(_read_change, record["changes"]))

@@ -139,7 +139,6 @@ class _ReplyReader:
         return behind
 
     def _count_fence(self, at: int, fence: re.Match[str]) -> None:
-        """Open a fence, or close it if the mark is long enough and has no info."""
         if not self.fence:
             self.fence, self.opened = fence["fence"], at
         elif fence["fence"].startswith(self.fence) and not fence["info"]:
@@ -213,7 +212,6 @@ class _ReplyReader:
 
 
 def _items(text: str) -> list[str]:
-    """Return the items of a CHANGELOG block, or its whole text if it has no list."""
     if not _BULLET.match(text):
         return [text]
     items = re.split(rf"\n(?={_BULLET.pattern})", text)
@@ -221,7 +219,6 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
-    """Return the path in a line, also in a heading or after `File:`, or ""."""
     label = _LABEL.match(line := line.strip())
     line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
     decorated = _DECORATED.fullmatch(line)
@@ -236,6 +233,5 @@ def _read_path(line: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """Return a path without redundant `./`."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     return ("/" if path.startswith("/") else "") + "/".join(parts)

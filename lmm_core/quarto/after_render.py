@@ -156,7 +156,6 @@ def site_pages(project_dir: Path, output: Path) -> Iterator[SitePage]:
 
 
 def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, output: Path) -> str:
-    """Return a page's path in the site: `output-file` if it exists, else by the document's name."""
     usual = PurePath(name_in_project(page.file.path, project_dir)).with_suffix(".html")
     of_html = mapping_in(mapping_in(settings, "format"), "html")
     if named := str(of_html.get("output-file") or settings.get("output-file") or ""):
@@ -167,7 +166,6 @@ def _page_name(page: Page, settings: Mapping[str, Any], project_dir: Path, outpu
 
 
 def _with_included(page: Page, project_dir: Path) -> list[Path]:
-    """Return a page's document and its included documents in the project."""
     path = page.file.path
     return only_inside(with_included([path], project_dir), project_dir) if page.includes else [path]
 

@@ -55,7 +55,6 @@ def annotate_pages(pages: Sequence[Page], project_dir: Path, logger: LoggerBase)
 
 
 def _documents(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> list[Path]:
-    """Return the documents among files, and warn of others."""
     for path in paths:
         if not is_document(path.name, RENDERED):
             located = in_file(logger, name_in_project(path, project_dir))
@@ -66,7 +65,6 @@ def _documents(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> 
 
 
 def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
-    """Raise RenderError if a page would bypass our filter."""
     problem = filter_problem(read_project(project_dir))
     if problem and not all(page.included or _is_filtered(page, project_dir) for page in pages):
         raise RenderError(
@@ -75,7 +73,6 @@ def _refuse_unfiltered(pages: Sequence[Page], project_dir: Path) -> None:
 
 
 def _is_filtered(page: Page, project_dir: Path) -> bool:
-    """Return True if the page's header or a `_metadata.yml` above it names our filter."""
     places = folder_files(page.file.path, project_dir)
     settings = [with_named(read_yaml(place), place.parent) for place in places]
     return any(map(has_filter, [*settings, with_named(page.header, page.file.path.parent)]))
@@ -119,7 +116,6 @@ async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase
 
 
 async def _annotate_one(path: Path, work: RagWork, logger: LoggerBase) -> bool:
-    """Annotate a file, and return True if it changed."""
     from ..scan.documents.passes import work_on
 
     file, blocks = await work_on(path, work.finish, logger)

@@ -31,7 +31,6 @@ def strip_tags(source: str) -> str:
 
 @lru_cache(maxsize=10_000)  # navigation repeats on every page
 def _sentences(tag: str) -> tuple[str, ...]:
-    """Return multi-word attribute values."""
     values = (double or single for double, single in _VALUE.findall(tag))
     return tuple(value for value in values if len(value.split()) > 1)
 

@@ -62,7 +62,6 @@ def project_options(project_dir: Path) -> RenderOptions:
 
 
 def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
-    """Return a function from a folder to its options, merged over the project's."""
     base = project_options(project_dir)
 
     @cache
@@ -77,7 +76,6 @@ def _folder_options(project_dir: Path) -> Callable[[Path], RenderOptions]:
 
 
 def _page_options(page: Page, project_dir: Path) -> RenderOptions:
-    """Return the header's options merged over the folder's."""
     path = page.file.path
     found = with_named(page.header, path.parent).get("lmm")
     if found is None:

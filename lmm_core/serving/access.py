@@ -143,7 +143,6 @@ class Guard:
         return None
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Refuse invalid tokens and excessive rates."""
         path, client = scope["path"], scope.get("client")
         address, given = client[0] if client else "", _given_token(scope)
         try:
@@ -185,7 +184,6 @@ def _is_address(name: str) -> bool:
 
 
 def _given_token(scope: Scope) -> bytes:
-    """Return the bearer token or password of the header `Authorization`, b"" for none."""
     given: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     scheme, _, token = given.partition(b" ")
     if scheme.lower() == b"bearer":

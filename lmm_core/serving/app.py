@@ -178,7 +178,6 @@ class _Routes:
             return _AnswerStream(self._events(looked, question, until), place.pop_all())
 
     async def _events(self, looked: Looked, question: Question, until: float) -> AsyncGenerator[bytes]:
-        """Yield the events of an answer until its end or timeout."""
         queue: asyncio.Queue[bytes] = asyncio.Queue()
 
         async def work() -> None:
@@ -242,5 +241,4 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _failure(request: Request, error: Exception) -> Response:
-    """Return the response for an internal error, which the log contains."""
     return refusal(500, "Something went wrong here. Try again later.")

@@ -51,7 +51,6 @@ class Log:
                 tally.left_out += 1
 
     def _start_anew(self) -> None:
-        """Report omitted messages of expired windows."""
         for kind in [kind for kind, tally in self._tallies.items() if self._clock() - tally.since >= EVERY]:
             if left_out := self._tallies.pop(kind).left_out:
                 self._say(f"{_one_entry(kind)[:100]} … and {left_out:,} more like this in the last minute")

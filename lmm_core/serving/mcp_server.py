@@ -55,7 +55,6 @@ def _offered(tool: Tool) -> types.Tool:
 
 
 async def _called(tools: Tools, name: str, arguments: dict[str, Any] | None) -> types.CallToolResult:
-    """Return the result of a tool, with a ToolError as the agent's error."""
     try:
         result = await tools.call(name, arguments)
     except ToolError as error:

@@ -75,8 +75,6 @@ class Recorder:
             self.log(f"recordings: {counted(count, 'question')} deleted, older than {self.keep_days} days")
 
     def _submit(self, job: Callable[[], object]) -> Future[object]:
-        """Run a job in the thread, logging failures."""
-
         def work() -> object:
             try:
                 return job()
@@ -138,7 +136,6 @@ class RecordedAnswer:
         )  # fmt: skip
 
     def _seconds(self) -> float:
-        """Return seconds since the question arrived."""
         return round(time.perf_counter() - self.question.asked, 3)
 
 

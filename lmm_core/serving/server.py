@@ -52,7 +52,6 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def _limit(self) -> None:
-        """Start or stop the timer."""
         waits = self.cycle is None or self.cycle.response_complete or self.cycle.more_body
         if waits and self._timer is None:
             self._timer = self.loop.call_later(self.asking, self.transport.abort)

@@ -37,10 +37,10 @@ pre { overflow-x: auto; } img { max-width: 100%; } table { border-collapse: coll
 
 
 def write_package(cards: Sequence[Card], name: str, path: Path, root: Path) -> None:
-    """Write an Anki package (`.apkg`) with one deck; importing it again updates its cards.
+    """Write a deck as an Anki package (`.apkg`); importing it again updates its cards.
 
     name: of the deck; `::` is replaced because it nests decks in Anki
-    root: folder of the notes, from which images are copied
+    root: folder of the notes, for images
     Raise OSError."""
     name = name.replace("::", ": ")
     deck = genanki.Deck(_number(name), name)
@@ -143,7 +143,6 @@ def _formula(text: str, options: dict[str, Any]) -> str:
 
 
 def _settle(tokens: list[Token]) -> None:
-    """Turn links that do not work in Anki into text, and remove attributes."""
     dead = False
     for before, token in zip(["text", *(token.type for token in tokens)], tokens, strict=False):
         if before != "text" and token.type == "text":
@@ -155,7 +154,6 @@ def _settle(tokens: list[Token]) -> None:
 
 
 def _with_captions(tokens: list[Token], images: _Images | None, folder: str) -> list[Token]:
-    """Return tokens with each image's description below it, or instead of it."""
     shown: list[Token] = []
     for token in tokens:
         if token.type != "image":

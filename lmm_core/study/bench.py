@@ -110,7 +110,6 @@ class Bench:
         return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
-        """Return the sections with their questions, without calling a model."""
         chunks = encode_files(paths, lambda path: self.project, self.logger)
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
@@ -145,7 +144,6 @@ class Bench:
         return EncodingResult(str(encoder.encoding), embedding, await self._ask_all(course, labelled))
 
     async def _ask_all(self, course: _IndexedCourse, labelled: Sequence[Labelled]) -> tuple[QuestionResult, ...]:
-        """Return results in the order of the questions."""
         self.expect(len(labelled))
         results: dict[int, QuestionResult] = {}
         for asked in rounds(labelled):

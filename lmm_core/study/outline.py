@@ -108,7 +108,6 @@ def _title_in(folder: Path) -> str:
 
 
 def _first_title(folder: Path) -> str:
-    """Return the title of a course's first page, "" if missing or unreadable."""
     first = next((folder / name for name in _FIRST_PAGES if (folder / name).is_file()), None)
     try:
         return page_title(first, load_project(first).rules) if first and is_inside(first, folder) else ""

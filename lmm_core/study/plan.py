@@ -97,7 +97,6 @@ def _fitting(steps: Sequence[Step], available: float) -> set[str]:
 
 
 async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
-    """Return the steps matching a topic, the best first."""
     ranked = (await Retriever(library).retrieve(topic)).sections
     near = [one.section.key for one in ranked if one.score > 0 and one.score >= NEAR * ranked[0].score]
     places = {step.id: min(map(near.index, keys & set(near)), default=-1) for step, keys in steps}

@@ -66,7 +66,6 @@ def _shorten(text: str, instead: str = "") -> str:
 
 
 def _prose(markdown: str) -> Iterator[str]:
-    """Yield paragraphs and list items, without code, figures, tables, notes and display formulas."""
     prose = "\n".join(text for is_code, text in split_fences(without_fences(markdown)) if not is_code)
     prose = _LINK.sub(r"\1", _TERM_OF_LIST.sub(": ", _NOTE.sub("", _FORMULA.sub("\n\n", prose))))
     for paragraph in re.split(r"\n\s*\n", prose):

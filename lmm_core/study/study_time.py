@@ -97,7 +97,6 @@ def _named(words: Sequence[str], at: int) -> _Named | None:
 
 
 def _number(word: str) -> float:
-    """Return the value of a numeral, or 0."""
     if word[0].isdecimal():
         return float(word.replace(",", "."))
     return _NUMBERS.get(word.lower(), 0)

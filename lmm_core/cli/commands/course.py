@@ -144,7 +144,6 @@ def _wanted_steps(said: str | None) -> list[str]:
 
 
 def _print_step(result: StepResult) -> None:
-    """Print the result of a step."""
     if result.skipped:
         say(f"  skipped ({result.said})", err=True)
         return
@@ -201,7 +200,6 @@ def _as_text(leak: dict[str, object]) -> dict[str, object]:
 
 
 def _project(path: Path, keep: tuple[str, ...]) -> Project:
-    """Return the project of a path with the rules of its `_quarto.yml`. Raise UsageError."""
     from ...errors import QuartoError
     from ...settings.quarto_project import with_quarto_rules
 
@@ -223,7 +221,6 @@ def _ask(project: Project) -> AskBoxSettings | None:
 
 
 def _inputs(project: Project, output: Path) -> list[Path]:
-    """Return a project's documents with included files, except those in the output."""
     from ...settings.quarto_inputs import find_inputs, with_included
 
     inputs = [path for path in find_inputs(project.root) if not path.resolve().is_relative_to(output.resolve())]
@@ -286,7 +283,6 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
 
 
 def _make_demo(folder: Path) -> None:
-    """Annotate and publish a copy of the sample course. Raise CourseError."""
     from ...course.demo import chapters, sample_course
     from ...course.run import open_course
 
@@ -307,7 +303,6 @@ A question to the index:                       cd {place} && lmm ask "What is a 
 
 
 def _annotate(files: Sequence[Path]) -> None:
-    """Annotate documents and print the results."""
     from ...scan.documents.passes import RagWork, work_on
     from ...settings.models import Models
     from ..files import for_each

@@ -68,7 +68,6 @@ def md_index(
 
 
 def _describe(done: Indexed) -> str:
-    """Return a summary of a run."""
     skipped = f", {len(done.skipped)} skipped" if done.skipped else ""
     removed = f", {done.removed} gone" if done.removed else ""
     return (
@@ -115,7 +114,6 @@ def md_search(words: tuple[str, ...], query: str, index: str, k: int, full: bool
 
 
 def _print_hit(match: SnippetHit, full: bool) -> None:
-    """Print a match on one line, or in full."""
     text = " ".join(match.snippet.split())
     say(f"{match.score:.3f}  ", nl=False)
     say(one_line(match.index), nl=False, style="bold")

@@ -36,14 +36,12 @@ def import_files(paths: tuple[Path, ...], output: Path | None) -> None:
 
 
 def _target(path: Path, output: Path | None, count: int) -> Path:
-    """Return the output path of a converted file."""
     if output is None or count == 1:
         return output or path.with_suffix(".md")
     return output / path.with_suffix(".md").name
 
 
 def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPrinter) -> None:
-    """Import one file, reporting failures so that the others follow."""
     try:
         made = import_document(path, f"{target.stem}_files")
         _write(made, target, paths)

@@ -153,7 +153,6 @@ def _print_info(as_json: bool) -> None:
 
 
 def _index_saved(run: _IndexRun, saved: Saved, quiet: bool) -> bool:
-    """Index saved files and print changes. Return False on failure."""
     from ..session import is_done, say_at
 
     counts: list[Counts | None] = []

@@ -158,7 +158,7 @@ def _apply(proposal: Proposal, yes: bool) -> None:
 
 
 def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, int], None]) -> bool:
-    """Print proposed changes as a diff, or the problems that prevent them; return True if there are changes.
+    """Print proposed changes as a diff, or their problems; return True if there are changes.
 
     tell_problem: called with message and line"""
     for problem in proposal.problems:

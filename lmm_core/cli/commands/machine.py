@@ -63,7 +63,6 @@ def _link_pandoc() -> None:
 
 
 def _print_findings(findings: Sequence[MachineFinding]) -> None:
-    """Print findings, without repeating the same advice in a row."""
     before = ""
     for finding in findings:
         sign, style = ("ok", "green") if finding.ok else ("..", "dim") if finding.optional else ("--", "red")
@@ -144,7 +143,6 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 
 
 def _list_prompts(as_json: bool) -> None:
-    """Print all prompts, marking those replaced in this project."""
     from ...models.own_prompts import KNOWN
 
     own = project_at(None).prompts
@@ -170,7 +168,6 @@ def _show_prompt(name: str) -> None:
 
 
 def _begin_prompt(name: str) -> None:
-    """Write a template for a custom prompt; config.toml has yet to name it."""
     from ...files.create import create_file
 
     known, root = _known_prompt(name), project_root(Path.cwd() / "-")
@@ -187,7 +184,6 @@ def _begin_prompt(name: str) -> None:
 
 
 def _known_prompt(name: str) -> KnownPrompt:
-    """Return a prompt. Raise UsageError for an unknown name."""
     from ...models.own_prompts import KNOWN
 
     if name not in KNOWN:

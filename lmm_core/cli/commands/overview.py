@@ -25,7 +25,6 @@ from ..reports import ReportPrinter, exit_with_status, load, print_json
 
 
 def _codes() -> str:
-    """Return the codes of mistakes for the help."""
     rows = [f"  {code + '*' * (code in WARNINGS):<18}{what}" for code, what in CODES.items()]
     return "\b\nCodes:\n" + "\n".join(rows)
 

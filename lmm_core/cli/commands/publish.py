@@ -98,7 +98,6 @@ def pandoc_command(paths: Sequence[Path], finder: DocumentFinder, output: Path, 
 
 
 def _target(path: Path, paths: tuple[Path, ...], output: Path | None) -> Path | None:
-    """Return the output path of a file's notes."""
     folders = [folder for folder in paths if folder.is_dir() and path.is_relative_to(folder)]
     if output is None or not (output.is_dir() or folders or len(paths) > 1):
         return output

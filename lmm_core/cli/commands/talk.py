@@ -54,7 +54,6 @@ def chat(
 
 
 def _answer(paths: Sequence[Path], model: str, jobs: int | None, quiet: bool) -> bool:
-    """Answer questions in files quietly. Return False on failure."""
     done = [_answer_one(path, model, jobs, quiet) for path in paths]
     return all(done)
 

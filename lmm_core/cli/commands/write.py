@@ -92,7 +92,6 @@ def rag(
 
 
 def _annotate(saved: Saved, work: RagWork, files: SavedFiles, quiet: bool) -> bool:
-    """Annotate saved files and print changes. Return False on failure."""
     outcomes: list[FileOutcome] = []
 
     async def one(path: Path, logger: ReportPrinter) -> bool:
@@ -128,7 +127,6 @@ def own_pass(
 
 
 def _print_plan(paths: tuple[Path, ...], finder: DocumentFinder, work: RagWork, as_json: bool) -> None:
-    """Print the planned requests."""
     logger, plans = ReportPrinter(), {}
 
     async def look_at(path: Path) -> None:

@@ -70,7 +70,6 @@ def remove_box(output: Path) -> None:
 
 
 def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a box's files, and remove scripts of an older one."""
     for name, content in files.items():
         _write(folder / name, content)
     for path in folder.glob("*.js"):
@@ -96,7 +95,6 @@ def _without_tag(text: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """Return a file's text with unchanged line ends."""
     return path.read_bytes().decode("utf-8", "surrogateescape")
 
 

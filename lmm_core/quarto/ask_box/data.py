@@ -69,7 +69,6 @@ def box_data(
 
 
 def _json(value: Any) -> bytes:
-    """Return a value as one line of compact JSON in UTF-8."""
     return _ENCODER.encode(value).encode("utf-8", "replace")  # lone surrogates
 
 

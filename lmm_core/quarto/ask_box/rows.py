@@ -81,7 +81,6 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
 
 
 def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    """Return a passage as text, or as a list of text, type, defined term and emphasised words."""
     text, type = plain_text(passage.text, words), type_of(passage)
     term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
     row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]

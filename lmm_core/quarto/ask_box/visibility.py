@@ -55,7 +55,6 @@ class PageConditions:
         return "content-visible" in attributes.classes and not self._holds(attributes.pairs)
 
     def _holds(self, pairs: Mapping[str, str]) -> bool:
-        """Return True if all conditions in the attributes hold."""
         conditions = {"format": HTML.__contains__, "profile": self.profiles.__contains__, "meta": self._is_set}
         for key, value in pairs.items():
             word, _, name = key.partition("-")
@@ -75,7 +74,6 @@ class PageConditions:
         return _COMPUTED.sub("", text) if self.runs else text
 
     def _code(self, cell: str) -> str:
-        """Return fenced code as displayed: without cell options, "" if hidden."""
         head = _CELL.match(cell)
         if head is None or not self.runs:
             return cell

@@ -44,7 +44,6 @@ def conclusion(leaks: Sequence[Leak], output: Path, project_dir: Path) -> str:
 
 
 def _causes(leaks: Iterable[Leak], project_dir: Path) -> Iterator[str]:
-    """Yield each cause once, with its first file."""
     named: dict[str, str] = {}
     for leak in leaks:
         if leak.file.suffix.lower() in PAGES and leak.file.is_file() and _EMBEDDED in leak.file.read_bytes():

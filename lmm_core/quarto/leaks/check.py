@@ -87,7 +87,6 @@ class _LeakSearch:
         self._shipped = frozenset(box_files().values())
 
     def _needles(self, at: int, secret: Secret) -> Iterable[Needle]:
-        """Return a secret's needles, and index its element or name."""
         needles = dict.fromkeys(find_needles(secret.text))
         if not needles and (element := element_of(secret)):
             self._short.elements.setdefault(element, at)
@@ -151,7 +150,6 @@ class _LeakSearch:
 
 
 def _without_programs_own(source: str) -> str:
-    """Return a box's data without the program's own word lists."""
     begin, end = source.find("{"), source.rfind("}") + 1
     try:
         values = json.loads(source[begin:end])

@@ -52,7 +52,6 @@ def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], pro
 
 
 def _own_folder(output: Path, source: Path, project: Project) -> Path | None:
-    """Return a document's figures folder, None outside the project."""
     path, root = source.resolve(), project.root.resolve()
     return (
         (output / path.relative_to(root)).with_suffix("").with_name(f"{path.stem}_files")

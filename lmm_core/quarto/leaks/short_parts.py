@@ -157,7 +157,6 @@ def _own_text(element: LexborNode) -> str:
 
 
 def _values_of(text: Text) -> Iterator[str]:
-    """Yield the texts of Quarto's search index, none for other files."""
     try:
         found = json.loads(text.source) if '"objectID"' in text.source else []
     except (ValueError, RecursionError):

@@ -71,7 +71,6 @@ def find_files(output: Path) -> list[Path]:
 
 
 def _may_be_file(path: str) -> bool:
-    """Return True for a file or an inaccessible path."""
     try:
         return S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 (Path.is_file of some versions of Python says no)
     except PermissionError:
@@ -170,7 +169,6 @@ def _encoded_texts(source: str) -> Iterator[str]:
 
 
 def _base64_text(source: str, at: int, suffix: str) -> str:
-    """Return the words of base64 data at a position, "" if undecodable."""
     code = _BASE64.match(source, at)
     try:
         data = base64.b64decode(code[0]) if code else b""

@@ -81,7 +81,6 @@ def read_documents(
 
 
 def _hide_included(documents: Sequence[SourceDocument], project: Project) -> None:
-    """Mark documents included only by hidden parts."""
     elsewhere: set[Path] = set()
     hidden: set[Path] = set()
     for document in documents:

@@ -191,7 +191,6 @@ def _codes(text: str) -> Iterator[list[str]]:
 
 
 def _windows(run: list[str]) -> Iterable[str]:
-    """Yield joined letters of each word and enough successors."""
     for start in range(len(run) - WORDS + 1):
         end = start + WORDS
         while (size := sum(map(len, run[start:end]))) < LONG and end < len(run):

@@ -98,7 +98,7 @@ def _scaled(row: Row, share: float) -> dict[str, float]:
 
 
 def group_turns(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[QuestionGroup]:
-    """Return groups of turns, the largest first, independent of the order of the turns.
+    """Return groups of turns, the largest first.
 
     rows: see `make_rows`"""
     bundles = _bundle(turns, rows)
@@ -110,7 +110,6 @@ Bundle = tuple[list[RecordedTurn], Row]
 
 
 def _bundle(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Bundle]:
-    """Return turns bundled by equal rows, the largest bundle first."""
     bundles: dict[tuple[object, ...], Bundle] = {}
     for turn, row in sorted(zip(turns, rows, strict=True), key=lambda pair: _order(pair[0])):
         key = tuple(sorted(row.items(), key=repr)) or (turn.id,)
@@ -150,7 +149,6 @@ def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
 
 
 def _central_first(bundles: Sequence[Bundle]) -> tuple[RecordedTurn, ...]:
-    """Return turns sorted by similarity to the whole group."""
     total: defaultdict[str, float] = defaultdict(float)
     for turns, row in bundles:
         for key, value in row.items():

@@ -138,7 +138,6 @@ async def _show(
 
 
 def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) -> dict[str, float]:
-    """Return votes for sections from the recorded search results and citations."""
     votes: defaultdict[str, float] = defaultdict(float)
     for turn in group.turns:
         cited = {source.section for source in turn.sources if source.cited}
@@ -149,7 +148,6 @@ def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) 
 
 
 async def _searched_votes(library: Library, group: QuestionGroup) -> dict[str, float]:
-    """Return votes for sections from searching for the most central question."""
     ranked = (await Retriever(library).retrieve(group.name)).sections
     return {section_address(one.section): one.score for one in ranked}
 

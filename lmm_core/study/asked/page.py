@@ -49,7 +49,6 @@ def _read(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return untrusted text as inert HTML."""
     return escape(printable(text))
 
 
@@ -72,7 +71,6 @@ def _lead(overview: AskedOverview) -> str:
 
 
 def _folded(before: str, parts: Sequence[str], after: str) -> str:
-    """Return a list with all but the first items folded."""
     if not parts:
         return NOTHING
     shown = f"{before}{''.join(parts[:CARDS])}{after}"
@@ -83,7 +81,6 @@ def _folded(before: str, parts: Sequence[str], after: str) -> str:
 
 
 def _group(group: ShownGroup, count: int) -> str:
-    """Return a card: count, question, variants, and nearest sections."""
     asked = f"in {counted(group.conversations, 'conversation')}, " if group.conversations else ""
     others = "".join(_asked("li", one) for one in group.examples)
     near = "".join(

@@ -78,8 +78,7 @@ class Proposals:
 async def decide(library: Library, turns: Sequence[RecordedTurn], proposed: frozenset[str]) -> Proposals:
     """Return proposals for the questions that the notes did not answer.
 
-    proposed: ids of turns in earlier proposals; their group is skipped until more conversations have asked it
-    since than before
+    proposed: ids of turns in earlier proposals; their group is skipped until its conversations more than double
     Raise StoreError, ModelError and RetrieveError."""
     failures, every = await group_failures(library, turns)
     words = CourseWords(await library.material(), library.language, library.synonyms)
@@ -178,7 +177,6 @@ class _Decider:
         return self.sections[key] if count > len(turns) / 2 else None
 
     async def _nearest(self, questions: Sequence[str]) -> list[Section]:
-        """Return sections ranked by document, then by votes of all questions."""
         votes: defaultdict[Key, float] = defaultdict(float)
         documents: defaultdict[str, float] = defaultdict(float)
         for question in questions:
@@ -285,7 +283,6 @@ async def propose_in_files(
 
 
 def _from_here(path: Path) -> Path:
-    """Return a path relative to the working folder if it is inside."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 

@@ -138,8 +138,6 @@ class Recordings:
             raise self._unusable(f"holds a turn that lmm has not written ({error})") from error
 
     def _remove(self, where: str, *values: Any) -> int:
-        """Delete turns, overwrite their bytes, and return their number."""
-
         def work(open_: sqlite3.Connection) -> int:
             count = open_.execute(f"DELETE FROM turns WHERE {where}", values).rowcount
             open_.execute('DELETE FROM proposed WHERE "id" NOT IN (SELECT "id" FROM turns)')
@@ -150,7 +148,7 @@ class Recordings:
         return count
 
     def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
-        """Run a function in a transaction, or return the default if the file is missing.
+        """Run a function in a transaction; return the default without a file.
 
         make: create a missing file"""
         with self._alone:
@@ -170,7 +168,6 @@ class Recordings:
         return RecordingError(f"{self.path}: {why}")
 
     def _current(self, make: bool) -> sqlite3.Connection | None:
-        """Return a connection to the current file, None if it is missing."""
         there = _identity(self.path)
         if self._connection is not None and there != self._opened:  # removed or replaced
             self.close()
@@ -196,7 +193,6 @@ class Recordings:
         self._connection = connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Configure the connection, and create the tables of a new file."""
         connection.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows with zeros
         connection.execute("PRAGMA temp_store = MEMORY")  # keep temporary data off the disk
         connection.execute(f"PRAGMA max_page_count = {MOST_PAGES}")
@@ -251,7 +247,6 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _reason(error: sqlite3.Error | OSError) -> str:
-    """Return the cause of an error, and a remedy."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if _is_broken(error):

@@ -43,7 +43,6 @@ class _CommandWithTypes(click.Command):
 
 
 def _indexed_types() -> list[str]:
-    """Return the types in the index of the working folder, none if it is unreadable."""
     from ....errors import ConfigError, StoreError
     from ....indexing.collection import find_types
     from ....indexing.stores import project_store
@@ -130,7 +129,6 @@ async def _model_tools(library: Library, with_model: bool) -> AsyncIterator[Tool
 
 
 async def _hold_session(printer: _AnswerPrinter, library: Library, logger: LoggerBase) -> None:
-    """Answer questions from standard input until its end."""
     from ...session import read_questions, until_ctrl_c
 
     await _greet(printer, library)
@@ -192,7 +190,6 @@ class _AnswerPrinter:
             self._print_rest(answer)
 
     async def _print_context(self, question: str) -> None:
-        """Print the context for a model."""
         from ....retrieve.answer import context_text
 
         found, context = await self.talk.look(question, self.type, as_for_model=True)
@@ -204,7 +201,6 @@ class _AnswerPrinter:
             say(context_text(found, context))
 
     def _print_rest(self, answer: Answer) -> None:
-        """Print sources below an answer, or the best matches without a model."""
         if not answer.answered:
             say("\n" if answer.text else "", nl=bool(answer.text))
             self._say_unanswered(answer)
@@ -241,7 +237,6 @@ class _AnswerPrinter:
             say(_name_types(answer.types), err=True)
 
     def _shown(self, there: CitedSource | Section) -> str:
-        """Return titles, file, lines and anchor of a source."""
         path = shorten(self.project.root / there.source)
         lines = there.place.rpartition(":")[2]
         page = f"page {there.page}" if there.page else ""

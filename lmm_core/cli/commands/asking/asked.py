@@ -68,7 +68,6 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
 
 
 def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
-    """Return the overview of turns; exit after a reported failure."""
     from ....study.asked.grouping import FEWEST
     from ....study.asked.overview import make_overview
 
@@ -191,7 +190,6 @@ def propose_mends(dry_run: bool) -> None:
 
 
 def _decide(turns: Sequence[RecordedTurn], before: frozenset[str], logger: ReportPrinter) -> Proposals:
-    """Return proposals; exit if the index cannot be searched."""
     from ....study.asked.proposals import decide
 
     async def work(library: Library) -> Proposals:
@@ -222,7 +220,6 @@ def _is_saved(proposal: FileProposals, logger: ReportPrinter) -> bool:
 
 
 def _say_proposed(proposal: FileProposals) -> None:
-    """Print what was proposed in a file, and the next step."""
     from ....study.asked.grouping import count_askers
 
     name = shorten(proposal.file.path)
@@ -237,7 +234,6 @@ def _say_proposed(proposal: FileProposals) -> None:
 
 
 def _say_rest(found: Proposals, dry_run: bool) -> None:
-    """Print the groups without a proposal."""
     for sentence in found.undecided:
         say(sentence, err=True)
     if found.before:

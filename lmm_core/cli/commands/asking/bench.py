@@ -124,7 +124,6 @@ def _figures(outcomes: Sequence[QuestionResult], width: int) -> str:
 
 
 def _print_sections(result: EncodingResult, project: Project) -> None:
-    """Print sections with missed questions, the worst first."""
     from ....study.measures import FOUND, by_section
 
     sections = by_section(result.outcomes)
@@ -158,7 +157,6 @@ def _print_section(section: Section, missed: Sequence[QuestionResult], project: 
 
 
 def _print_words(missing: Sequence[MissingWord], project: Project) -> None:
-    """Print words of missed questions unknown to the notes, the most frequent first."""
     if not missing:
         say("\nThe notes use all words of these questions.")
         return

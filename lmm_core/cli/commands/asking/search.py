@@ -80,7 +80,6 @@ def _checked_query(query: str | None) -> str:
 
 
 def _print_values(key: str, as_json: bool) -> None:
-    """Print the values of a key with their numbers of chunks."""
     from ....retrieve.search import count_values
     from ....store.threads import run_in_thread
 
@@ -103,7 +102,6 @@ def _print_values(key: str, as_json: bool) -> None:
 
 
 def _nothing_found(query: str, type: str, under: str, types: dict[str, int]) -> str:
-    """Return a message for a search without results."""
     where = f" under {under}" if under else ""
     if type and type not in types:
         from ....scan.check.words import nearest
@@ -133,7 +131,6 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
 
 
 def _page(payload: Mapping[str, Any]) -> str:
-    """Return the page of an imported text for printing, or ""."""
     from ....indexing.passages import page_of
 
     page = page_of(payload)

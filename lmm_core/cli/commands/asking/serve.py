@@ -69,7 +69,6 @@ serve.add_command(token_commands)
 
 
 def _check_access(project: Project, host: str, token: str) -> None:
-    """Print who has access."""
     tokens = read_tokens(tokens_path(project.root))
     if tokens is not None:
         say(f"a token is required: {', '.join(one.name for one in tokens) or 'there is none yet'}", err=True)
@@ -116,7 +115,6 @@ def _serve(project: Project, host: str, port: int, model: str, token: str, worke
 
 
 def _shared(options: ServeOptions, workers: int) -> ServeOptions:
-    """Return the options of one worker, with its share of the limits."""
     return replace(options, concurrency=-(-options.concurrency // workers))
 
 
@@ -146,7 +144,6 @@ class _AppMaker:
 
 
 def _site(root: Path) -> ServedSite | None:
-    """Return the site if `lmm course` has published one."""
     from ....course.publish import is_published
     from ....course.run import output_dir
     from ....quarto.options import ASK_FOLDER

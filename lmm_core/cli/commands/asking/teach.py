@@ -99,7 +99,6 @@ async def _print_plan(library: Library, wish: str, as_json: bool) -> None:
 
 
 def _width() -> int:
-    """Return the terminal's width in characters, 88 for a file."""
     return min(shutil.get_terminal_size((88, 24)).columns, WIDEST) if sys.stdout.isatty() else 88
 
 
@@ -150,7 +149,6 @@ def cards(paths: tuple[Path, ...], finder: DocumentFinder, form: str | None, out
 
 
 def _form_of(output: Path | None) -> str:
-    """Return the format for a file ending, markdown for standard output. Raise UsageError."""
     if output is None or is_stream(output):
         return "md"
     form = next((form for form, endings in FORMS.items() if output.suffix.lower() in endings), None)
@@ -170,7 +168,6 @@ def _name(paths: tuple[Path, ...], project: Project) -> str:
 
 
 def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Material:
-    """Return the material of files in reading order, reporting unreadable ones."""
     from ....indexing.documents import encode_files
     from ....indexing.passages import build_material
     from ....retrieve.library import reading_order
@@ -181,8 +178,6 @@ def _read(files: list[Path], project: Project, logger: ReportPrinter) -> Materia
 
 
 def _read_index(project: Project, logger: ReportPrinter) -> Material | None:
-    """Return the material of the index, or None after a reported failure."""
-
     async def work(library: Library) -> Material:
         return await library.material()
 
