@@ -25,7 +25,7 @@ from .process import run_filter
 def index(document: FilterDocument) -> FilterOutput:
     """Send a document to the index, and return it unchanged.
 
-    Failures of store or model are reported. Raise FilterError if it is already knitted, or has no id.
+    Raise FilterError if it is already knitted, or has no id.
     """
     _refuse_knitted(document)
     blocks = _blocks(document)
@@ -44,7 +44,6 @@ def _refuse_knitted(document: FilterDocument) -> None:
 
 
 def _blocks(document: FilterDocument) -> list[Block]:
-    """Return the blocks of an earlier filter's text, else of the source, the file, or Pandoc's elements."""
     if (text := left_text(document)) is not None:
         return parse_markdown_text(text)
     if document.source is not None:

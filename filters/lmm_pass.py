@@ -14,7 +14,7 @@ from .process import run_filter
 
 
 def apply_own_pass(document: FilterDocument) -> FilterOutput:
-    """Run the custom pass on a document. Raise FilterError if none is named, or it fails."""
+    """Run the custom pass on a document. Raise FilterError."""
     name = document.options.own_pass
     if not name:
         raise FilterError("Name the pass on the command line: pandoc -F lmm-pass -M lmm-pass=module:function FILE -o …")

@@ -22,7 +22,7 @@ def run_filter(name: str, work: Work) -> int:
     name: of the command, for messages
     """
     end_quickly()
-    gc.disable()  # elements live until the end, and collection would take a third of the time
+    gc.disable()  # elements live until the end, and collection is slow
     data = sys.stdin.buffer.read()
     if os.environ.get("LMM_INNER"):  # an inner run, see `run_pandoc`
         sys.stdout.buffer.write(data)

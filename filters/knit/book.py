@@ -1,6 +1,6 @@
-"""Knitting of books, whose chapters Quarto joins for Word, PDF and EPUB.
+"""Knitting of books, whose chapters Quarto joins.
 
-Each chapter has a mark with its file name, and its header in a code block of class `quarto-title-block`.
+Each chapter has a mark with its file name, and its header in a code block.
 """
 
 from __future__ import annotations

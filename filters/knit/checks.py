@@ -23,12 +23,12 @@ from ..pandoc.document import FilterDocument
 from ..pandoc.outputs import holds_markdown
 from ..pandoc.source import Source, needs_text
 
-# Traces of our divs and blocks in elements of readers that do not parse them
+# Divs and blocks that a reader did not parse
 _UNSEEN_MARKS = (":::", "HorizontalRule", "<div", "<section", "<!--")
 
 
 def refuse_annotated_output(document: FilterDocument) -> None:
-    """Raise FilterError if the output has annotations or RAG-only parts, so is a source."""
+    """Raise FilterError if the output is a source."""
     output = document.call.output
     if output is None or not holds_markdown(output):
         return
@@ -41,7 +41,7 @@ def refuse_annotated_output(document: FilterDocument) -> None:
 
 
 def require_reader(document: FilterDocument) -> None:
-    """Raise FilterError if pandoc's reader may miss divs or blocks of a document without a source."""
+    """Raise FilterError if pandoc's reader may miss divs or blocks."""
     run = document.call.run
     if run is None or not document.call.reads_markdown or not needs_text(document.call):
         return
@@ -66,7 +66,7 @@ def report_dangling(document: FilterDocument) -> None:
 
 
 def check_quarto_file(document: FilterDocument, text: Source) -> None:
-    """Report errors in a page's file; raise FilterError, which stops the render, for serious ones."""
+    """Report errors in a page's file. Raise FilterError for serious ones."""
     _refuse_faults(document)
     logger = LocatedLogger(document.logger, text.locate)
     report_errors(text.blocks, logger)
@@ -78,7 +78,7 @@ def check_quarto_file(document: FilterDocument, text: Source) -> None:
 
 
 def _refuse_faults(document: FilterDocument) -> None:
-    """Raise FilterError for serious errors in a file and its includes, unchecked outside of projects."""
+    """Raise FilterError for serious errors in a file and its includes."""
     from lmm_core.quarto.leaks.causes import explain_reader
     from lmm_core.quarto.native_blocks import find_native
     from lmm_core.settings.quarto_inputs import with_included

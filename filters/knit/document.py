@@ -54,7 +54,7 @@ def _knitted_text(document: FilterDocument) -> str:
 
 
 def _knit_as_text(document: FilterDocument) -> FilterOutput:
-    """Knit the text and parse the result with pandoc, whose elements differ from our blocks."""
+    """Knit the text, since pandoc parses other blocks."""
     before = serialize_blocks(document.blocks)
     after = _knitted_text(document)
     return write_elements(document, document.ast if after == before else parse_as_input(document, after))

@@ -21,7 +21,6 @@ class FilterCall:
     """A call of a filter.
 
     target: output format
-    run: pandoc's command line, None if unknown
     done: number of our filters run before
     """
 
@@ -34,7 +33,7 @@ class FilterCall:
 
     @property
     def to_markdown(self) -> bool:
-        """Return True if pandoc writes its markdown. Not in Quarto, which needs the elements."""
+        """Return True if pandoc writes markdown, but not in Quarto, which needs the elements."""
         return base_format(self.target) == "markdown" and not self.in_quarto
 
     @property
@@ -50,7 +49,7 @@ class FilterCall:
 
     @property
     def filters_before(self) -> list[str]:
-        """Return the filters known to have run before."""
+        """Return the known preceding filters."""
         return self.run.filters[: self.place] if self.run is not None and self.place is not None else []
 
     @property
@@ -93,7 +92,7 @@ class FilterCall:
         return {**meta, CHAIN: {"t": "MetaString", "c": f"{self.done + 1} {self.run.process}"}}
 
     def clean(self, meta: Mapping[str, Any]) -> Meta:
-        """Return metadata; the last filter removes our keys, which some writers (docx) would keep."""
+        """Return metadata; the last filter removes our keys, which docx would keep."""
         return dict(meta) if self.is_followed else {key: meta[key] for key in meta if not is_private(key)}
 
 
@@ -111,9 +110,9 @@ def read_call(name: str, target: str, meta: Meta) -> tuple[FilterCall, Meta]:
 
 
 def is_from_quarto(meta: Mapping[str, Any]) -> bool:
-    """Return True if Quarto renders this document.
+    """Return True if Quarto renders this document, not a code cell that runs pandoc.
 
-    Metadata is checked, too: a code cell may run pandoc in the same environment. Only HTML has Quarto's version.
+    Only HTML has Quarto's version.
     """
     keys = {"quarto-version", "quarto_pandoc_reader_opts", ASKED}
     return not keys.isdisjoint(meta) and bool(os.environ.get("QUARTO_DOCUMENT_FILE"))

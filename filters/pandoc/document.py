@@ -38,7 +38,7 @@ class FilterDocument:
     """A document read by a filter.
 
     data: `ast` as text, "" if unknown
-    source: text of the elements, None if unknown or changed by another filter or Quarto
+    source: text of unchanged elements
     input_text: text of the input files, if there is no source
     """
 
@@ -76,7 +76,7 @@ class FilterDocument:
         return replace(rules, div_types=div_types, keep=rules.keep | set(self.options.keep))
 
     def project_for(self, blocks: Sequence[Block]) -> Project | None:
-        """Return the project with header and options, or None after reporting an invalid setting."""
+        """Return the project with header and options, or None after reporting an error."""
         project = project_of(blocks, replace(self.project, rules=self.rules), self.logger)
         spelling: Any = self.options.spelling  # the header's, unless overridden on the command line
         return replace(project, spelling=spelling) if project and spelling else project
@@ -93,8 +93,7 @@ class FilterOutput:
 def read_document(name: str, data: bytes, target: str, logger: LoggerBase) -> FilterDocument:
     """Return the document passed to a filter.
 
-    data: Pandoc's JSON; target: output format. Raise FilterError to stop pandoc, and OSError, MarkdownError or
-    ConfigError for unreadable files.
+    Raise FilterError to stop pandoc, and OSError, MarkdownError or ConfigError.
     """
     text = data.decode("utf-8")
     ast = json.loads(text)
@@ -130,7 +129,7 @@ def _check_options(options: FilterOptions, logger: LoggerBase) -> None:
 
 
 def _with_blocks(document: FilterDocument, source: Source) -> FilterDocument:
-    """Return the document with the blocks of its source; only the first filter reports problems."""
+    """Return the document with blocks; only the first filter reports problems."""
     problems: list[Problem] = []
     blocks = parse_markdown_text(source.text, problems)
     logger = LocatedLogger(document.logger, source.locate)
@@ -149,10 +148,9 @@ def _report_refused(document: FilterDocument) -> None:
 
 
 def _options_in_quarto(options: FilterOptions, meta: dict[str, Any], text: Source | None) -> FilterOptions:
-    """Return the options with those of the Quarto project.
+    """Return the options with those of the Quarto project, for which Quarto passes the header's `lmm:`.
 
-    Quarto passes a header's `lmm:` instead of the project's. A document may add classes, but no types to keep. Raise
-    FilterError if the project's settings cannot be read.
+    A document may add classes, but no types to keep. Raise FilterError for unreadable settings.
     """
     from lmm_core.errors import QuartoError
 
@@ -180,7 +178,6 @@ def _words(key: str, options: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _kept_by_document(text: Source | None) -> set[str]:
-    """Return the types to keep by the document's own blocks and metadata files."""
     from lmm_core.settings.quarto_project import with_named
 
     if text is None:
@@ -226,7 +223,6 @@ def require_places(document: FilterDocument) -> None:
 
 
 def _require_comments(document: FilterDocument, blocks: Sequence[Block] | None) -> None:
-    """Raise FilterError if metadata comments were stripped."""
     from .elements import find_elements, is_comment
 
     run = document.call.run

@@ -49,7 +49,7 @@ def attributes_of(element: pf.Element) -> Attributes:
 
 
 def find_containers(element: pf.Element) -> Iterator[pf.Element]:
-    """Yield the nearest descendants (or the element itself) whose `content` is blocks. It may be changed."""
+    """Yield the nearest descendants (or the element itself) whose `content` is blocks."""
     stack = [element]
     while stack:
         node = stack.pop()
@@ -78,7 +78,7 @@ def find_elements(element: pf.Element) -> Iterator[pf.Element]:
 
 
 def metadata_of(element: pf.Element) -> MetadataBlock | ErrorBlock | None:
-    """Return the metadata of an element, an error block if it is malformed, or None."""
+    """Return an element's metadata, an error block if malformed, or None."""
     if isinstance(element, pf.RawBlock):
         return make_block(element.text, "div") if element.format == RAW else _in_comment(element)
     if not is_metadata(element):
@@ -147,7 +147,7 @@ def to_markdown(doc: pf.Doc, executable: str, *options: str) -> str:
 
 
 def markdown_of_each(doc: pf.Doc, executable: str) -> list[str] | None:
-    """Return the markdown of each top-level element, None if it cannot be split. Consumes the document."""
+    """Return the markdown of each top-level element, or None. Consumes the document."""
     count, marked = len(doc.content), []
     for element in doc.content:
         marked += [pf.RawBlock(_MARK, format="markdown"), element]
@@ -175,7 +175,7 @@ class Elements:
 
     @classmethod
     def read(cls, doc: pf.Doc, texts: Sequence[str] | None = None) -> Elements:
-        """Return the elements with blocks. texts: the markdown of each; by default text blocks are empty."""
+        """Return the elements with blocks, empty ones without `texts`."""
         elements = cls(doc)
         for at, element in enumerate(doc.content):
             block = _block_of(element, texts[at] if texts else "")

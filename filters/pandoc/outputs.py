@@ -27,7 +27,7 @@ def is_named_as_markdown(path: Path) -> bool:
 
 
 def refuse_overwriting(call: FilterCall) -> None:
-    """Raise FilterError if pandoc would replace an input by something else, or markdown by another format."""
+    """Raise FilterError if pandoc would destroy an input or markdown."""
     run, output = call.run, call.output
     if run is None or output is None or call.in_quarto:
         return
@@ -43,7 +43,7 @@ def refuse_overwriting(call: FilterCall) -> None:
 
 
 def _refuse_losing_text(run: PandocRun) -> None:
-    """Raise FilterError if pandoc would write more or less over its input than it has read."""
+    """Raise FilterError if pandoc would not write the same text over its input."""
     if any(filter_name(name) == "lmm-knit" for name in run.filters):
         raise FilterError(
             f"Refused: lmm-knit takes out exercises, questions and annotations, and pandoc would write the rest "
@@ -62,7 +62,7 @@ def _refuse_losing_text(run: PandocRun) -> None:
 
 
 def refuse_another_text(output: Path, text: str) -> None:
-    """Raise FilterError if an output not written by us shares less than half of its lines with the new text."""
+    """Raise FilterError unless the output is ours, or shares half of its lines with the new text."""
     if not holds_markdown(output) or is_ours(output):
         return
     old = [line for line in output.read_text("utf-8", "replace").splitlines() if line.strip()]
@@ -80,9 +80,9 @@ def as_pandoc_writes(run: PandocRun, text: str) -> bytes:
 
 
 def put_output_aside(call: FilterCall, text: str | None) -> None:
-    """Copy the output's old and new text, in case pandoc is killed while writing.
+    """Copy the output's old and new text, in case pandoc is killed.
 
-    text: None if not verbatim. Raise RecoveryError if this fails for an input.
+    Raise RecoveryError if this fails for an input.
     """
     run, output = call.run, call.output
     if run is None or output is None or call.is_followed or not (call.overwrites_source or holds_markdown(output)):

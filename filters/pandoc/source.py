@@ -101,7 +101,7 @@ def _input_paths(call: FilterCall) -> list[Path] | None:
 def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
     """Return True if the elements were parsed from a text.
 
-    Raise FilterError if the file has changed since, and pandoc would overwrite it.
+    Raise FilterError if pandoc would overwrite a changed file.
     """
     if call.in_quarto or (call.done and not needs_text(call)):
         return False
@@ -116,16 +116,13 @@ def is_its_source(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
 
 
 def needs_text(call: FilterCall) -> bool:
-    """Return True if pandoc's reader cannot parse all our blocks and divs.
-
-    Only Pandoc's markdown allows trailing colons, parses HTML in a div, and so on.
-    """
+    """Return True unless pandoc's reader parses all our blocks and divs, as only Pandoc's markdown does."""
     reader = call.run.reader if call.run is not None else "markdown"
     return base_format(reader) != "markdown" or "-fenced_divs" in reader or "-native_divs" in reader
 
 
 def is_direct(call: FilterCall) -> bool:
-    """Return True if the command line proves that the elements come straight from the files."""
+    """Return True if the elements surely come straight from the files."""
     run = call.run
     if run is None or run.defaults or call.options.source or run.files is None:
         return False
@@ -133,7 +130,6 @@ def is_direct(call: FilterCall) -> bool:
 
 
 def _is_read_again(call: FilterCall, ast: dict[str, Any], text: Source) -> bool:
-    """Return True if pandoc without filters gives the same elements."""
     run = call.run
     if run is None or call.options.source:
         paths = [str(file.path.resolve()) for file in text.files]

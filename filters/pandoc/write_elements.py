@@ -27,10 +27,7 @@ Json = dict[str, Any]
 
 
 def write_elements(document: FilterDocument, ast: Json, text: str | None = None) -> FilterOutput:
-    """Return an output for other targets than markdown; metadata stays only for a next filter of ours.
-
-    ast: new blocks and metadata; text: for the next filter
-    """
+    """Return an output for other targets than markdown; only a next filter gets metadata."""
     from .elements import blocks_of, mark_metadata, strip_metadata
 
     doc = document.load(ast)
@@ -80,7 +77,7 @@ def write_rewritten(document: FilterDocument, ast: Json) -> FilterOutput:
 def _with_header(document: FilterDocument, ast: Json, header: HeaderBlock) -> Json:
     """Return Pandoc's JSON with our keys replaced by a header's.
 
-    For markdown they become a header in the text: pandoc writes metadata only with `-s`, and escapes values.
+    For markdown they become text: pandoc would escape values.
     """
     ours = {key: value for key, value in header.content.items() if key.startswith("~")}
     theirs = {key: value for key, value in foreign_meta(ast["meta"]).items() if not key.startswith("~")}
@@ -108,8 +105,7 @@ def _header_of_pandoc(document: FilterDocument, meta: Json) -> MetadataBlock:
 def as_divs(document: FilterDocument, blocks: Sequence[Block]) -> Json | None:
     """Return Pandoc's JSON of blocks with metadata as divs and old texts for edits.
 
-    Only native or changed blocks are parsed again. Return None if pandoc parses other blocks, due to unclosed divs or
-    its reader.
+    Return None if pandoc parses other blocks.
     """
     if needs_text(document.call) or any("fenced div" in problem.message for problem in document.problems):
         return None
@@ -148,12 +144,11 @@ def _loses_metadata(document: FilterDocument, block: Block) -> bool:
 
 
 def _document_keys(meta: Json) -> Json:
-    """Return the keys for Pandoc (references, authors, …) in native blocks after the header."""
     return {key: value for key, value in meta.items() if key in DOCUMENT_KEYS}
 
 
 def parse_as_input(document: FilterDocument, text: str) -> Json:
-    """Return Pandoc's JSON of a text, parsed like the input. Raise FilterError, also for --file-scope."""
+    """Return Pandoc's JSON of a text, parsed like the input. Raise FilterError."""
     run = document.call.run or PandocRun(document.call.executable, Path.cwd())
     if run.value("file-scope") is not None or any(name == "file-scope" for name, _ in run.options):
         raise FilterError(

@@ -43,7 +43,6 @@ def _warn_of_ineffective(document: FilterDocument) -> None:
 
 
 def _with_line_ends(call: FilterCall, text: str) -> str:
-    """Return a text with LF if pandoc converts line ends: by `--eol`, or on Windows."""
     eol = call.run.value("eol") if call.run is not None else None
     if eol in ("crlf", "lf") or (os.name == "nt" and eol != "lf"):
         return text.replace("\r\n", "\n")
@@ -51,10 +50,7 @@ def _with_line_ends(call: FilterCall, text: str) -> str:
 
 
 def _raw_parts(call: FilterCall, text: str) -> list[str]:
-    """Return the raw blocks for a text.
-
-    Since version 3, pandoc drops trailing newlines of a raw block, but writes blocks of a newline.
-    """
+    """Return the raw blocks for a text, whose trailing newlines pandoc 3 drops."""
     ends = len(text) - len(text.rstrip("\n"))
     major = call.run.major if call.run is not None else int(os.environ.get("PANDOC_VERSION", "3")[0])
     if major < 3 or ends < 2 or call.is_followed:
@@ -65,10 +61,7 @@ def _raw_parts(call: FilterCall, text: str) -> list[str]:
 
 
 def save_text(document: FilterDocument, text: str) -> FilterDocument:
-    """Write a text to the file of `lmm-save`, and return the document with its new source.
-
-    Failures are reported.
-    """
+    """Write a text to the file of `lmm-save`, and return the document with its new source."""
     path = Path(document.options.save)
     source = document.source
     files = source.files if source is not None else []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def create_file(path: Path, data: bytes) -> None:
-    """Create a file. Raise FileExistsError, or OSError after removing a partial file."""
+    """Create a file completely or not at all. Raise FileExistsError and OSError."""
     file = path.open("xb")
     try:
         with file:
@@ -18,10 +18,7 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Create files and their folders, by paths in a folder.
-
-    Raise OSError after removing everything created.
-    """
+    """Create files and their folders, or none. Raise OSError."""
     made: list[Path] = []
     try:
         for name, data in files.items():
@@ -35,7 +32,7 @@ def create_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def make_folders(folder: Path) -> list[Path]:
-    """Create a folder, and return the folders created, outermost first. Raise OSError."""
+    """Create a folder; return the created folders, outermost first. Raise OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()][::-1]
     for path in missing:
         path.mkdir()

@@ -19,7 +19,7 @@ class Rules:
     """The patterns of a .gitignore.
 
     base: length of the folder's path from the root
-    above: path of the root from a folder above it
+    above: path of the root from a higher folder
     """
 
     patterns: list[tuple[re.Pattern[str], bool]]
@@ -27,31 +27,21 @@ class Rules:
     above: str = ""
 
     def verdict(self, path: str) -> bool | None:
-        """Return True if the last matching pattern ignores a path, False if it is negated, None without a match.
-
-        Paths of folders end with `/`.
-        """
+        """Return the last match's verdict on a path, or None. Folders end with `/`."""
         path = self.above + path[self.base :]
         return next((ignored for regex, ignored in self.patterns if regex.fullmatch(path)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """The ignored paths of a folder; the last match decides.
-
-    fallback: rules if there are none
-    extra: appended rules
-    """
+    """The ignored paths of a folder, by rules (or `fallback`) and `extra`; the last match decides."""
 
     rules: tuple[Rules, ...]
     fallback: Rules
     extra: Rules
 
     def below(self, folder: str, rel: str) -> Ignored:
-        """Return the rules with a subfolder's. Raise OSError.
-
-        folder: its path on disk; rel: its path from the root, "" or ending with `/`
-        """
+        """Return the rules with a subfolder's; `rel` is its path from the root. Raise OSError."""
         lines = rules_of(folder)
         return self if lines is None else replace(self, rules=(*self.rules, read_rules(lines, len(rel))))
 
@@ -66,10 +56,7 @@ def read_rules(lines: Iterable[str], base: int = 0, above: str = "") -> Rules:
 
 
 def is_ignored(root: Path, path: str) -> bool:
-    """Return True if a file, or a folder around it, is ignored. Raise OSError.
-
-    path: from the root, with `/`
-    """
+    """Return True if a file, or a folder around it, is ignored. Raise OSError."""
     rules, folder = rules_above(root), ""
     for name in path.split("/"):
         lines = rules_of(root / folder)
@@ -87,12 +74,12 @@ def read_patterns(patterns: Iterable[str]) -> Rules:
 
 
 def matches(rules: Rules, path: str) -> bool:
-    """Return True if patterns ignore a file or a folder around it. path: with `/`."""
+    """Return True if patterns ignore a file or a folder around it."""
     return bool(rules.patterns) and any(says_ignored([rules], end) for end in _ends(path))
 
 
 def takes(rules: Rules, path: str) -> bool:
-    """Return True if the last pattern for a file, or a folder around it, is not negated.
+    """Return True if the last pattern for a file is not negated.
 
     Unlike git, `*` and then `!drafts/` exclude the files in the folder.
     """
@@ -106,15 +93,12 @@ def _ends(path: str) -> list[str]:
 
 
 def _composed(text: str) -> str:
-    """Return a text in NFC, since some systems decompose file names."""
+    """Return a text in NFC, since systems differ in file names."""
     return unicodedata.normalize("NFC", text)
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return the error in a pattern for a project's files, or "".
-
-    Matching time is exponential in the number of wildcards, which is limited.
-    """
+    """Return the error in a pattern, or "". Wildcards are limited, since matching is exponential in them."""
     names = pattern.lstrip("!").rstrip().split("/")
     if ".." in names or names[0] == "~" or _DRIVE.match(names[0]):
         return f"{pattern!r:.60} leads out: patterns are about what lies in the project"
@@ -149,7 +133,7 @@ def _lines(file: Path) -> list[str] | None:
 
 
 def rules_above(root: Path) -> list[Rules]:
-    """Return the rules above a root, from `.git/info/exclude` and the repository's top down. Raise OSError."""
+    """Return the repository's rules from above a root. Raise OSError."""
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
     folders = [folder for folder in reversed(root.parents) if folder.is_relative_to(top)]
     found = [(top, _lines(top / ".git" / "info" / "exclude")), *((folder, rules_of(folder)) for folder in folders)]
@@ -169,9 +153,9 @@ _NAMED_CLASS = re.compile(r"\[:(" + "|".join(_CLASSES) + r"):\]")
 
 
 def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
-    """Return the pattern of a line, and whether it ignores; None for other lines.
+    """Return the pattern of a line, and whether it ignores, or None.
 
-    pathspec matches everything below a folder, so `!docs/` would restore an ignored `docs/build`, unlike in git.
+    In pathspec, unlike in git, `!docs/` would restore an ignored `docs/build`.
     """
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern

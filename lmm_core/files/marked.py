@@ -1,7 +1,7 @@
 """Folders created by this program, with a sentinel file; no others are ever removed.
 
-`FOLDER/.lmm-folder` holds the line `lmm-folder 1 KIND`. It is written first and removed last, so that interrupted
-runs can be cleaned up. Since a cloned repository may contain it, foreign files also prevent removal.
+`FOLDER/.lmm-folder` holds the line `lmm-folder 1 KIND`, written first and removed last. Since it can be forged in a
+clone, foreign files also prevent removal.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..errors import FolderError
 
 MARK = ".lmm-folder"
 WORD = "lmm-folder 1"
-LONGEST = 100  # bytes of a sentinel file
-# Kinds of removable folders, with patterns for our files
+LONGEST = 100  # bytes
+# Removable folders, with patterns for our files
 REMOVABLE = {
     "collection": (
         *("collection.json", "lengths.json", "ahead.jsonl", "shard"),
         *(".collection.json.*.tmp", ".lengths.json.*.tmp"),
-        *("kept-*", ".kept-*.tmp"),  # of an earlier version
+        *("kept-*", ".kept-*.tmp"),  # earlier version
     ),
     "ask-box": ("*.js", "*.css", "*.txt"),
-    "sample-course": (  # the copy by `lmm demo`, and the output of our commands and Quarto
+    "sample-course": (  # by `lmm demo`, our commands and Quarto
         "0[1-7]-*.md",
         "07-computing.qmd",
         "index.md",
@@ -48,14 +48,14 @@ REMOVABLE = {
         ".gitignore",
     ),
     "course": ("pages", "site", "site.old"),  # work folder of `lmm course`
-    "site": ("*",),  # published by it, with any files
+    "site": ("*",),  # may hold any files
 }
 _OF_SYSTEMS = (  # left by file managers and file systems
     ".DS_Store", "Thumbs.db", "desktop.ini", "._*", ".directory", "@eaDir", ".nfs*", ".fuse_hidden*",
 )  # fmt: skip
 _OF_PROJECTS = frozenset({"config.toml", "_quarto.yml", "_quarto.yaml", ".git"})
-_REPOSITORY = frozenset({".git"})  # of these, the one that marks a user's folder: a site may publish the others
-_JUNCTION = 0xA0000003  # the tag of Windows' junctions, which behave like links
+_REPOSITORY = frozenset({".git"})  # only this protects a site, which may publish the others
+_JUNCTION = 0xA0000003  # of Windows, which behave like links
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | getattr(os, "O_BINARY", 0)
 
@@ -70,7 +70,7 @@ def is_link(path: Path) -> bool:
 
 
 def check_inside(root: Path, path: Path) -> None:
-    """Raise FolderError unless a path is below a folder, without links. Missing parts are no links."""
+    """Raise FolderError unless a path is below a folder, without links."""
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise FolderError(f"{path} does not lie in {root}: name a folder that does")
     place = root
@@ -85,7 +85,7 @@ def _leads_anywhere(link: str | Path) -> str:
 
 
 def own_place(root: Path, path: Path) -> Path:
-    """Return the absolute path of a folder of ours, which in the project has no links. Raise FolderError."""
+    """Return the absolute path of a folder of ours, in the project without links. Raise FolderError."""
     place = Path(os.path.normpath(root / path))
     if place.is_relative_to(root):
         check_inside(root, place)
@@ -93,7 +93,7 @@ def own_place(root: Path, path: Path) -> Path:
 
 
 def all_below(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the readable entries below a folder, following no links."""
+    """Yield readable entries recursively, following no links."""
     waiting = [os.fspath(folder)]
     while waiting:
         with suppress(FileNotFoundError, PermissionError), os.scandir(waiting.pop()) as entries:
@@ -130,9 +130,9 @@ def _open_own(path: str | Path) -> int:
 
 
 def make_marked(folder: Path, kind: str) -> None:
-    """Create a folder of ours with its sentinel file.
+    """Create a folder of ours, unless it exists, with its sentinel file.
 
-    An existing folder has to be empty, or ours and of this kind. Raise FolderError and OSError.
+    Raise FolderError for other folders that are not empty, and OSError.
     """
     if is_ours(folder, kind):
         return
@@ -144,25 +144,25 @@ def make_marked(folder: Path, kind: str) -> None:
 
 
 def hide_from_git(folder: Path) -> None:
-    """Write a .gitignore for all of a folder, unless there is one. Raise OSError."""
+    """Write a .gitignore for all of a folder, if missing. Raise OSError."""
     if not os.path.lexists(folder / ".gitignore"):
         write_own(folder / ".gitignore", b"*\n")
 
 
 def mark_filled(folder: Path, kind: str) -> None:
-    """Mark a filled folder inside a folder of ours. Raise OSError."""
+    """Mark a folder inside a folder of ours. Raise OSError."""
     write_own(folder / MARK, _line(kind))
 
 
 def has_mark(folder: Path, kind: str) -> bool:
-    """Return True if a folder has our sentinel file of this kind. Raise OSError."""
+    """Return True if a folder has a sentinel file of this kind. Raise OSError."""
     return _read_mark(folder) == _line(kind)
 
 
 def is_ours(folder: Path, kind: str) -> bool:
     """Return True if a folder is ours, False if it is missing or empty.
 
-    Raise FolderError for others and other kinds, and OSError.
+    Raise FolderError for others, and OSError.
     """
     try:
         names = [entry.name for entry in folder.iterdir()]
@@ -213,11 +213,10 @@ def _holds(folder: Path, place: str) -> bool:
 
 
 def remove_marked(folder: Path, kind: str) -> None:
-    """Remove a folder of ours, if it exists.
+    """Remove a folder of ours, if it exists, the sentinel file last.
 
-    The sentinel is removed last, so that the next run can finish. Raise OSError, and before anything is removed
-    FolderError, if the folder is not ours, is a link, or contains foreign files, a project, the working or home
-    folder.
+    Raise OSError, and FolderError (before any removal) if the folder is not ours, is a link, or contains foreign
+    files, a project, the working or home folder.
     """
     if not os.path.lexists(folder):
         return
@@ -257,7 +256,7 @@ def _others(folder: Path, kind: str) -> Iterator[str]:
 def held_in(folder: Path, projects: frozenset[str] = _REPOSITORY) -> str:
     """Return the protected place that a folder is or contains, or "".
 
-    projects: file names that mark a project
+    projects: files that mark a project
     """
     home = os.path.expanduser("~")  # noqa: PTH111 (Path.home fails where there is none)
     for what, place in (("the home folder", home), ("the working folder", ".")):

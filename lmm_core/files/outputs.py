@@ -1,6 +1,6 @@
-"""Permission checks for output files, and a record of those written.
+"""Checks for output files, and a record of those written.
 
-Outputs never replace sources or the writer's files. Our own outputs may be replaced until somebody changes them.
+Outputs never replace sources or the writer's files, but unchanged earlier outputs.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LINES_OF_JSON = (".jsonl",)
 # https://docs.ankiweb.net/importing/text-files.html#file-headers
 COLUMNS = ("id", "front", "back", "tags", "source")
 CSV_HEAD = f"#separator:Comma\n#html:false\n#columns:{','.join(COLUMNS)}\n#guid column:1\n#tags column:4\n"
-# Signatures of our pages and tables, on any machine
-GENERATOR = '<meta name="generator" content="LM markdown">'  # in the head of our pages
+# signatures of our files, on any machine
+GENERATOR = '<meta name="generator" content="LM markdown">'
 _SIGNS = {GENERATOR.encode(): HTML, CSV_HEAD.encode(): TABLE}
 _KIND = "outputs"
 
@@ -38,12 +38,11 @@ def check_output(
     may_replace: bool = False,
     text_follows: bool = False,
 ) -> None:
-    """Raise OutputError if an output must not be written. Devices and pipes are allowed.
+    """Raise OutputError if an output must not be written. Streams are allowed.
 
-    inputs: its sources
     endings: allowed suffixes (none: any)
     within: required folder
-    may_replace: an existing file may be replaced
+    may_replace: allow existing files
     text_follows: `check_replaced` will be called
     """
     if is_stream(output):
@@ -98,7 +97,7 @@ def _holds_something(path: Path) -> bool:
 
 
 def _has_sign(output: Path) -> bool:
-    """Return True for our output from another machine, which has our signature but no record."""
+    """Return True for our output from another machine."""
     if is_known(_KIND, output):  # so it was changed since
         return False
     with output.open("rb") as file:
@@ -113,13 +112,13 @@ def write_output(output: Path, data: bytes) -> None:
 
 
 def remember_output(output: Path, data: bytes) -> None:
-    """Record the content of an output, or of pandoc's next output."""
+    """Record the content of an output."""
     if not is_stream(output):
         remember(_KIND, output, data)
 
 
 def is_ours(output: Path) -> bool:
-    """Return True if a file is an unchanged output of this user's."""
+    """Return True for an unchanged output of this user's."""
     try:
         return is_known(_KIND, output) and is_remembered(_KIND, output, output.read_bytes())
     except OSError:
@@ -127,5 +126,5 @@ def is_ours(output: Path) -> bool:
 
 
 def is_made_again(output: Path, path: Path) -> bool:
-    """Return True if an input is the output of an earlier run."""
+    """Return True if an input is an earlier output."""
     return _is_same(path, output) and is_ours(output)

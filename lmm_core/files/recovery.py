@@ -1,9 +1,9 @@
 """Recovery of files torn by pandoc.
 
 Pandoc truncates its output before writing; if that is the document, a kill or full disk would destroy it. So a filter
-first copies old and new text to `.lmm/recover/`, and the next command that reads the file compares them.
+first copies both texts to `.lmm/recover/`, and the next command compares them.
 
-A record is a line of JSON and both texts, valid only for its owner and this very file (by inode).
+A record is valid only for its owner and this very file (by inode).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .writing import replace_file
 FOLDER = (".lmm", "recover")
 MAGIC = "lmm-recover 1"
 MOST = 10  # records per folder
-# Maximum nanoseconds until pandoc's write, also with other filters after ours; later changes are the writer's
+# Nanoseconds until pandoc's write, also with other filters; later changes are the writer's
 WRITING = 120_000_000_000
 FILTERING = 3_600_000_000_000
 _NAME = re.compile(r"\d{20}-[0-9a-f]{8}\.rec")
@@ -33,10 +33,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 class Record(NamedTuple):
-    """A recorded write of a file.
+    """A recorded write.
 
-    time: its start, and patience: the maximum delay, in nanoseconds
-    before, after: old and new text; None if only pandoc knew it
+    time, patience: start and maximum delay in nanoseconds
+    before, after: texts; None if unknown
     """
 
     place: Path
@@ -53,7 +53,7 @@ class Record(NamedTuple):
     def explains(self, data: bytes, changed: int) -> bool:
         """Return True if an interrupted write would leave `data`: a prefix, perhaps padded with NULs.
 
-        changed: mtime in nanoseconds. Later cuts by hand do not count.
+        changed: mtime in nanoseconds
         """
         if data == self.before or changed - self.time > self.patience:
             return False
@@ -66,9 +66,9 @@ class Record(NamedTuple):
 
 
 def put_aside(path: Path, root: Path, after: bytes | None, filtered: bool = False) -> None:
-    """Copy a file's old and new text to `.lmm/recover/`, synced.
+    """Copy a file's texts to `.lmm/recover/`, synced. Raise RecoveryError.
 
-    after: None if unknown; filtered: other filters run first. Raise RecoveryError.
+    filtered: other filters run first
     """
     target = Path(os.path.realpath(path))
     try:
@@ -100,7 +100,7 @@ def torn_by(path: Path, data: bytes) -> Record | None:
 
 
 def torn_problem(path: Path, data: bytes) -> str:
-    """Return the message for a torn file, else "". Raise OSError."""
+    """Return the message for a torn file, or "". Raise OSError."""
     record = torn_by(path, data)
     if record is None:
         return ""
@@ -130,7 +130,7 @@ def _own_folder(root: Path) -> Path:
 
 
 def _records(folder: Path) -> list[Path]:
-    """Return the user's own records, newest first; others may come from a clone."""
+    """Return the user's own records, newest first."""
     found = []
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -1,6 +1,6 @@
 """A record in the user's cache of what this program made, since projects can be forged.
 
-It is a digest by kind ("outputs", …) and real path, so moved and cloned places are unknown.
+Digests by kind ("outputs", …) and real path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .writing import replace_file
 
 
 def remember(kind: str, place: Path, *data: bytes) -> None:
-    """Record the content of a place; failures are ignored."""
+    """Record the content of a place, if possible."""
     record = _record(kind, place)
     with suppress(OSError):
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def _record(kind: str, place: Path) -> Path:
 
 
 def _digest(data: tuple[bytes, ...]) -> bytes:
-    """Return a digest of all parts, each with its length to avoid collisions."""
+    """Return a digest of all parts with their lengths."""
     import hashlib
 
     whole = hashlib.blake2b(digest_size=20)

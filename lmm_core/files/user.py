@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: in XDG_CACHE_HOME on every system, else the usual place.
+    """Return the cache folder, by XDG_CACHE_HOME on every system, else the usual place.
 
     Without a home, it cannot be created.
     """

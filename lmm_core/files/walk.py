@@ -16,18 +16,18 @@ from .gitignore import Ignored
 from .marked import all_below
 from .writing import is_leftover, remove_leftover
 
-# Suffixes of documents, in any case (`Notes.MD`, `notes.Rmd`)
+# Suffixes of documents, in any case
 SUFFIXES = (".md", ".markdown", ".mdown", ".qmd", ".rmd", ".rmarkdown")
 NOTEBOOK = ".ipynb"  # read, but never written
 # Suffixes rendered by Quarto, in any case
 RENDERED = (*(suffix for suffix in SUFFIXES if suffix != ".mdown"), NOTEBOOK)
 INDEXED = (*SUFFIXES, NOTEBOOK)  # may be indexed
-# Suffixes of scripts that Quarto renders if their comments hold markdown
+# Scripts that Quarto may render
 SCRIPTS = (".py", ".r", ".jl", ".q")
-# Suffixes allowed for files named by the user
+# Suffixes allowed for named files
 TEXT_SUFFIXES = frozenset(SUFFIXES) | {".txt", ".text", ".mkd", ".mkdn", ".mdwn"}
-UNMERGED = ".lmm-unmerged.md"  # suffix of files with text that could not be merged
-# Quarto's files beside `notes.qmd`: `notes.html.md` (keep-md) and, with R, `notes.rmarkdown`
+UNMERGED = ".lmm-unmerged.md"  # suffix of texts that could not be merged
+# Quarto's files beside `notes.qmd`: `notes.html.md` and (R) `notes.rmarkdown`
 _MADE = re.compile(
     r"(.+?)(?:\.rmarkdown|\.(?:html|docx|odt|pdf|latex|beamer|typst|epub|revealjs|pptx|gfm|commonmark|markdown|ipynb)"
     r"\.md)",
@@ -38,7 +38,7 @@ _TOOLS = frozenset({"node_modules", "__pycache__", "venv"})
 
 @dataclass(frozen=True, slots=True)
 class WalkedFile:
-    """A file found in a walk; `name` is its path from the root, with `/`."""
+    """A file; `name` is its path from the root, with `/`."""
 
     path: Path
     name: str
@@ -46,7 +46,7 @@ class WalkedFile:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link named like a document or leading to a folder; `target` and `root` are resolved."""
+    """A link named like a document or to a folder; `target` and `root` are resolved."""
 
     path: Path
     name: str
@@ -76,7 +76,7 @@ class Link:
 class Skipped:
     """A file or folder (`doc_path` ends with `/`) left out unexpectedly.
 
-    torn: its earlier index entry is still valid
+    torn: its index entry is still valid
     """
 
     doc_path: str
@@ -86,11 +86,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The files and folders to include, by name.
-
-    ignored: None reads no .gitignore
-    without: paths to exclude
-    """
+    """The files and folders to include, by name, except `without`."""
 
     is_document: Callable[[str], bool]
     is_entered: Callable[[str], bool]
@@ -112,8 +108,8 @@ def name_from(root: Path, path: Path) -> str:
 def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[list[Path], list[Skipped]]:
     """Return the documents in a folder, subfolders last, and what was skipped.
 
-    Links out of the folder or to other files are skipped. Documents reached by several links are found once. Hidden,
-    `_` and tool folders, links to folders, and files made by Quarto are ignored. endings: in lower case
+    Skipped are links out of the folder or to other files; ignored are hidden, `_` and tool folders, links to folders,
+    and files made by Quarto. endings: in lower case
     """
     is_wanted = partial(is_document, endings=endings)
     found: list[Path] = []
@@ -133,13 +129,13 @@ def find_documents(folder: Path, endings: Sequence[str] = SUFFIXES) -> tuple[lis
 
 
 def is_document(name: str, endings: Sequence[str] = SUFFIXES) -> bool:
-    """Return True for the name of a document; unmerged texts are none."""
+    """Return True for a document's name."""
     lower = name.lower()
     return lower.endswith(tuple(endings)) and not name.startswith(".") and not lower.endswith(UNMERGED)
 
 
 def is_made_by_quarto(path: Path) -> bool:
-    """Return True if Quarto made a file (kept markdown, a notebook) from its neighbour."""
+    """Return True if Quarto made a file from its neighbour."""
     if path.suffix.lower() == NOTEBOOK:
         return _has_beside(path, path.stem, (*SUFFIXES, *SCRIPTS))
     made = _MADE.fullmatch(path.name)
@@ -183,7 +179,7 @@ _Step: TypeAlias = "WalkedFile | Link | Skipped | Iterator[_Step]"
 
 
 def walk(root: Path, choice: Choice) -> Iterator[WalkedFile | Link | Skipped]:
-    """Yield the entries of a folder, by name, following no links; remove leftovers of killed runs."""
+    """Yield a folder's entries by name, following no links; remove leftovers of killed runs."""
     steps = _Walk(Path(os.path.realpath(root)), choice)
     # iterative, since a tree may be deep
     open_folders = [steps.folder(str(root), "", choice.ignored)]
@@ -203,7 +199,7 @@ class _Walk:
     choice: Choice
 
     def folder(self, path: str, rel: str, ignored: Ignored | None) -> Iterator[_Step]:
-        """Yield the entries of a folder; for a subfolder, an iterator of the same kind."""
+        """Yield the entries of a folder, with iterators for subfolders."""
         try:
             with os.scandir(path) as entries:
                 wanted = [entry for entry in entries if self._is_wanted(entry)]
@@ -245,7 +241,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def size_on_disk(folder: Path) -> int:
-    """Return the disk usage of a folder in bytes; files may vanish meanwhile."""
+    """Return the disk usage of a folder in bytes."""
     size = 0
     for entry in all_below(folder):
         with suppress(FileNotFoundError):
@@ -255,7 +251,7 @@ def size_on_disk(folder: Path) -> int:
 
 
 def shown_name(rel: str) -> str:
-    """Return a path as text, even if it is not UTF-8."""
+    """Return a path as text, even if not UTF-8."""
     return os.fsencode(rel).decode("utf-8", "replace") or "./"
 
 

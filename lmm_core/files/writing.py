@@ -1,6 +1,6 @@
-"""Atomic replacement of files, and removal of leftovers.
+"""Atomic replacement of files.
 
-A temporary file beside its target is locked while written; without a lock it is garbage.
+A temporary file is locked while written; without a lock it is garbage.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _LEFTOVER = re.compile(r"\..{1,40}\.lmm-[0-9a-f]{16}\.tmp", re.S)
-PATIENCE = 1.0  # seconds of retries on Windows while another program has a file open
+PATIENCE = 1.0  # seconds of retries on Windows
 STANDARD_OUTPUT = "/dev/stdout"  # also on Windows, which has no such file
 _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -24,14 +24,14 @@ _FLAGS = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 def write_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
     """Replace a file atomically: write a temporary file, sync it, rename it.
 
-    Devices and pipes are written directly. Permissions stay; the target of a link is replaced. check: called last,
-    may raise to keep the old file. Raise OSError.
+    Streams are written directly. Permissions and links stay. check: called last, may raise to keep the old file.
+    Raise OSError.
     """
     target = Path(os.path.realpath(path))
     if path.as_posix() == STANDARD_OUTPUT:
         from ..logging import put  # slow import
 
-        put(data)  # opening it by name would write to a redirected file at the wrong position
+        put(data)  # by name, a redirected file would be overwritten
         return
     if is_stream(path):
         with path.open("ab") as stream:
@@ -52,7 +52,7 @@ def is_stream(path: Path) -> bool:
 
 
 def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Replace a file, or a link itself; otherwise like `write_file`."""
+    """Replace a file, or a link itself, like `write_file`."""
     remove_leftovers(target)
     handle, name = _create_beside(target)
     with os.fdopen(handle, "wb") as file:
@@ -74,7 +74,7 @@ def replace_file(target: Path, data: bytes, check: Callable[[], None] = lambda: 
 
 
 def _create_beside(target: Path) -> tuple[int, str]:
-    """Create and lock a temporary file; return its handle and name. Raise OSError."""
+    """Create and lock a temporary file. Raise OSError."""
     while True:
         name = str(target.with_name(f".{target.name[:40]}.lmm-{os.urandom(8).hex()}.tmp"))
         handle = os.open(name, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -85,10 +85,7 @@ def _create_beside(target: Path) -> tuple[int, str]:
 
 
 def copy_owner(target: Path, name: str | Path) -> None:
-    """Copy owner and group of the file to replace, as far as allowed.
-
-    Call this before setting permissions, some of which it clears.
-    """
+    """Copy owner and group, as far as allowed, before permissions, which it may clear."""
     if sys.platform == "win32":
         return
     with suppress(OSError):
@@ -123,7 +120,7 @@ def is_leftover(name: str) -> bool:
 
 
 def remove_leftover(path: str) -> None:
-    """Remove a temporary file unless it is locked; failures are ignored."""
+    """Remove a temporary file unless it is locked."""
     with suppress(OSError):
         handle = os.open(path, _FLAGS | getattr(os, "O_NONBLOCK", 0))
         try:
@@ -136,7 +133,7 @@ def remove_leftover(path: str) -> None:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove temporary files of killed runs for a target. Raise OSError if its folder cannot be read."""
+    """Remove temporary files for a target. Raise OSError."""
     start = f".{target.name[:40]}.lmm-"
     with os.scandir(target.parent) as entries:
         left = [entry.path for entry in entries if entry.name.startswith(start) and is_leftover(entry.name)]
@@ -147,7 +144,7 @@ def remove_leftovers(target: Path) -> None:
 if sys.platform == "win32":
 
     def _rename(name: str, target: Path) -> None:
-        """Rename a file, retrying while another program has one of the two open."""
+        """Rename a file, retrying while it is open elsewhere."""
         until = time.monotonic() + PATIENCE
         while True:
             try:
@@ -171,7 +168,7 @@ else:
     _rename = os.replace
 
     def _lock(file: int) -> bool:
-        """Lock a file; return False if it is locked, or without support."""
+        """Return False if the lock is taken or unsupported."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -179,6 +176,6 @@ else:
         return True
 
     def _wait_for(file: int) -> None:
-        """Wait for a file's lock. Without support go on: nothing is removed then."""
+        """Wait for the lock, if supported."""
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)

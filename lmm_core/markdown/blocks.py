@@ -122,7 +122,10 @@ class HeadingBlock(Block):
 
 @dataclass(slots=True)
 class MetadataBlock(Block):
-    """A YAML mapping that annotates the next block; `source[start:end]` is the YAML."""
+    """A YAML mapping (`content`) that annotates the next block.
+
+    `messages` are its chat and edit lines; `source[start:end]` is the YAML.
+    """
 
     content: dict[str, Any] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)

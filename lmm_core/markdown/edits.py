@@ -111,9 +111,6 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
     return list(problems.values())
 
 
-# Documents with the old texts in place of edits
-
-
 @dataclass(slots=True)
 class RestoredBlocks:
     """Blocks with old texts in place of edits; `regions` maps their ids to the edits' blocks."""

@@ -52,7 +52,7 @@ class MarkdownDocument:
 
 
 def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | None:
-    """Return the text of a UTF-8 file, or None after reporting an error."""
+    """Return the text of a UTF-8 file, or None after reporting an error (`read_markdown` raises it)."""
     try:
         return read_markdown(Path(path)).text
     except (OSError, LmmError) as error:
@@ -61,7 +61,7 @@ def load_markdown(path: str | Path, logger: LoggerBase | None = None) -> str | N
 
 
 def save_markdown(path: str | Path, content: str | Sequence[Block], logger: LoggerBase | None = None) -> bool:
-    """Replace a file atomically; return False after reporting an error."""
+    """Replace a file atomically; return False after reporting an error (`write_markdown` raises it)."""
     try:
         write_markdown(Path(path), content if isinstance(content, str) else serialize_blocks(content))
     except (OSError, LmmError) as error:

@@ -142,7 +142,7 @@ class _Writer:
     def _shape(self, name: str) -> str:
         if name in ("begin", "end"):
             return self._environment(name)
-        if name in _SIZES:  # a period is an empty bracket (`\\right.`)
+        if name in _SIZES:  # a period is an empty bracket
             self._at += self._next() == "."
             return ""
         number, shape = _SHAPES.get(name, (0, f" {name} "))

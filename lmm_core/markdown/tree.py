@@ -136,7 +136,7 @@ class HeadingNode(Node):
 
 @dataclass(slots=True, eq=False)
 class HeaderNode(HeadingNode):
-    """The document; `name` is its title by default."""
+    """The document; its metadata is the header, `name` its default title."""
 
     name: str = UNNAMED
 
@@ -168,7 +168,7 @@ def node_block(node: Node) -> HeadingBlock | TextBlock | None:
 def blocks_to_tree(blocks: Sequence[Block], name: str = UNNAMED) -> MarkdownTree:
     """Return the tree of a block list, or None for an empty list.
 
-    name: unwritten title for documents without title and headings
+    name: title of documents without title and headings, never written.
     """
     if not blocks:
         return None
@@ -206,7 +206,7 @@ def tree_to_blocks(tree: MarkdownTree) -> list[Block]:
 
 
 def map_tree(tree: MarkdownTree, change: Callable[[Node], Sequence[Block]]) -> MarkdownTree:
-    """Return a new tree with each node's blocks replaced by those that `change` returns.
+    """Return a new tree with each node's blocks (`Node.blocks`) replaced by those that `change` returns.
 
     An empty result removes the node. Raise MarkdownError if the text would be parsed into other blocks.
     """

@@ -53,7 +53,8 @@ def scan_messages(
 ) -> list[Block]:
     """Return the document with its questions and messages answered.
 
-    tokens: maximum per request. Failures are reported and retried in the next run.
+    asker: see `chat_model_from_config`; system: message for the model; tokens: maximum per request. Failures are
+    reported and retried in the next run.
     """
     return ChatRun(Talk(asker, system, tokens), logger or ConsoleLogger()).carry_out(blocks)
 

@@ -66,11 +66,9 @@ def scan_rag(
 ) -> list[Block]:
     """Return the document with its annotations; failures are reported.
 
-    annotator: by default the stand-in
-    docid, spelling: defaults
-    rules: for RAG-only divs, which summaries omit
-    verbatim: False for blocks of Pandoc's elements, which are not parsed again
-    refresh: replace annotations of unchanged texts, too
+    annotator: by default the stand-in; docid: default for the header; spelling: default of new blocks; rules: for
+    RAG-only divs, which summaries omit; verbatim: check that the new text parses into the same blocks (False for
+    blocks of Pandoc's elements); refresh: replace annotations of unchanged texts, too.
     """
     run = RagRun(
         opts or ScanOpts(), annotator or stand_in(), docid, spelling, rules or KnitRules(), verbatim,

@@ -56,7 +56,7 @@ def split_options(arguments: list[str]) -> Iterator[Option]:
 
 
 def _long_option(text: str, rest: list[str]) -> Option:
-    """Return an option, expanding abbreviations (`--meta`) and taking its value from the next argument."""
+    """Return an option, expanding abbreviations (`--meta`)."""
     name, equals, value = text.partition("=")
     if name not in _WITH_VALUE and name not in _FLAGS:
         fits = [option for option in (*_WITH_VALUE, *_FLAGS) if option.startswith(name)]

@@ -1,7 +1,4 @@
-"""The run of pandoc around a filter, from its command line.
-
-It names the source files, since Pandoc's elements have lost places and spelling of metadata blocks.
-"""
+"""The run of pandoc around a filter, from its command line, which names the source files."""
 
 from __future__ import annotations
 
@@ -61,8 +58,6 @@ _DEFAULTS_DROPPED = frozenset(
 class PandocRun:
     """A command line of pandoc, with its defaults files.
 
-    folder: pandoc's working folder
-    options: pairs of long name and value
     defaults: parents first
     process: identifies this run, and is unknown to documents
     """
@@ -93,7 +88,7 @@ class PandocRun:
         return [(key, rest[0] if rest else True) for key, *rest in pairs]
 
     def lmm_options(self) -> dict[str, Any]:
-        """Return our options from `-M` and defaults, which are trusted. Lists accumulate, as in pandoc."""
+        """Return our trusted options, from `-M` and defaults. Lists accumulate, as in pandoc."""
         tables = [settings.get("metadata") for settings in self.defaults]
         given = [pair for table in tables if isinstance(table, dict) for pair in options_in(table).items()]
         for key, value in self.given_metadata():
@@ -105,7 +100,7 @@ class PandocRun:
 
     @property
     def reader(self) -> str:
-        """Return the reader with extensions, by option, else by the first file's suffix, else markdown."""
+        """Return the reader with extensions, by option or the first file's suffix."""
         if named := self.value("from"):
             return named
         suffix = Path(self.inputs[0]).suffix.lower() if self.inputs else ""
@@ -251,7 +246,7 @@ def find_run() -> PandocRun | None:
 
 
 def parse_command_line(arguments: list[str], executable: str, folder: Path, process: str = "") -> PandocRun:
-    """Return the run described by arguments. Raise FilterError for an unreadable defaults file."""
+    """Return the run described by arguments. Raise FilterError."""
     run = PandocRun(executable, folder, process=process)
     for name, value in split_options(arguments):
         if name == "":

@@ -41,9 +41,7 @@ Work = Callable[[list[Block], MarkdownFile, LoggerBase], Awaitable[Sequence[Bloc
 def markdown_scan(path: str | Path, save: SaveTo = True, logger: LoggerBase | None = None) -> list[Block] | None:
     """Complete the header (`~title`, `~docid`) and report errors.
 
-    save: whether to write the file, or a path to write to
-
-    Return the blocks, or None after reporting an error.
+    save: whether to write the file, or a path to write to. Return the blocks, or None after reporting an error.
     """
     return run_on_file(Path(path), _scan, save, logger)
 

@@ -193,10 +193,8 @@ def markdown_messages(
 ) -> list[Block] | None:
     """Answer a file's questions and messages, and propose requested edits.
 
-    save: whether to write the file (merged with changes made meanwhile), or a path to write to
-    model: replaces the configured one
-
-    Return the blocks, or None after reporting an error. Raise ConfigError.
+    save: whether to write the file (merged with changes made meanwhile), or a path to write to; model: replaces the
+    configured one. Return the blocks, or None after reporting an error. Raise ConfigError.
     """
     return _talk(Path(path), save, ConversationWork(Models(model)), logger or ConsoleLogger())
 
