@@ -1,4 +1,4 @@
-"""From a document to points: split into chunks, encoded, and refreshed in a store.
+"""Turn documents into points: split, encode, and refresh a store.
 
 May import `files`, `markdown`, `models`, `settings`, `scan` and `store`.
 """

@@ -1,7 +1,6 @@
-"""Functions on an index for programs: clients and uploads, with checked arguments.
+"""Clients and uploads for programs, with validated arguments.
 
-A client, a model and a configuration may each be given in several forms. A text that names an encoding becomes the
-encoding.
+Clients, models and configurations are accepted in several forms, encodings also by name.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def as_model(value: Any) -> Encoder | QdrantEmbeddingModel | EncodingModel | Con
 
 
 def as_config(value: Any) -> ConfigSettings | Project | None:
-    """Return a configuration. Raise ValueError if it is none."""
+    """Return a configuration. Raise ValueError if invalid."""
     from ..settings.config import ConfigSettings
 
     if value is None or isinstance(value, ConfigSettings | Project):
@@ -79,7 +78,7 @@ if not TYPE_CHECKING:
 
 
 async def aencoder_from(client: Client, collection_name: str, model: Model, logger: LoggerBase) -> Encoder:
-    """Return the encoder for a collection; warnings go to the logger. Raise StoreError, ModelError and ConfigError."""
+    """Return a collection's encoder; warnings are logged. Raise StoreError, ModelError and ConfigError."""
     wanted, store = as_model(model), as_store(client)
     if isinstance(wanted, Encoder):
         return wanted
@@ -91,7 +90,7 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
 
 
 async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:
-    """Return the result of work on a store, or a default if that fails, which is reported."""
+    """Return the result of work on a store, or a default after a reported failure."""
     try:
         return await work
     except (StoreError, ModelError, OSError) as error:
@@ -145,10 +144,10 @@ def markdown_upload(
 
 
 def _is_file(path: Path, logger: LoggerBase) -> bool:
-    """Return True for the path of a file; that there is none is reported."""
+    """Return True for a file's path; report a missing one."""
     try:
         is_file = path.is_file()
-    except OSError:  # the name is too long
+    except OSError:  # overlong name
         is_file = False
     if not is_file:
         logger.error(f"There is no file {one_line(str(path), 200)!r}.")
@@ -162,7 +161,8 @@ def blocklist_upload(
     source: str = "",
     logger: LoggerBase | None = None,
 ) -> Counts | None:
-    """Index one document by its blocks; see `markdown_upload`. docid: used if the header has none; source: its file."""
+    """Index one document by its blocks; see `markdown_upload`. docid: default without one in the header; source: its
+    file."""
     messages = logger or ConsoleLogger()
     return _upload(config, False, messages, lambda upload: upload.send(blocks, docid, source or f"{STDIN}{docid}"))
 

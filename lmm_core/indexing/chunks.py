@@ -1,6 +1,6 @@
-"""Chunks: the texts of a document that are stored, found and returned.
+"""Build chunks, the stored and retrieved texts of a document.
 
-Each text block of a split document is a chunk. Headings and metadata say where it stands and what it is about.
+Each text block of a split document is a chunk; headings and metadata give its place and subject.
 """
 
 from __future__ import annotations
@@ -28,13 +28,11 @@ from .cutting.split import ChunkBlock, ParentDocument
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .passages import PAGE, SUMMARY, page_in
 
-QUESTIONS = "questions"  # the one property that a header gives to the texts of its document
-CONTEXT_SUMMARY = "context_summary"  # of the section around the one that a document is of
+QUESTIONS = "questions"  # the only property inherited from a header
+CONTEXT_SUMMARY = "context_summary"  # of the enclosing section of a document
 _WORD = re.compile(r"\w")
-_MARKS = re.compile(
-    r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S
-)  # marks of divs, and comments, hold no words to search for
-_NO_PROPERTIES = SETTINGS | {"page_content", "repeated"}  # and of a payload: its text, how many lines of it repeat
+_MARKS = re.compile(r"^[ \t]*:::[^\n]*$|<!--.*?-->", re.M | re.S)  # div marks and comments hold no searchable words
+_NO_PROPERTIES = SETTINGS | {"page_content", "repeated"}  # and of a payload: text, number of repeated lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +75,7 @@ class Chunk:
 
 @dataclass
 class _Place:
-    """The place of a section in its document.
-
-    The last of `paths` numbers the section (`1.2`), those before it the sections around it. anchors: the identifiers
-    of their headings."""
+    """The place of a section. `paths`: outermost first, down to its own (`1.2`); anchors: their heading identifiers."""
 
     titles: list[str]
     paths: list[str]
@@ -137,7 +132,7 @@ def make_chunks(
     rules: KnitRules,
     language: str,
 ) -> list[Chunk]:
-    """Return the chunks of a document; see `blocks_to_chunks`."""
+    """Return a document's chunks; see `blocks_to_chunks`."""
     tree = blocks_to_tree(extract_parts(restore_originals(blocks).blocks, rules))
     if tree is None:
         return []
@@ -158,7 +153,7 @@ def make_chunks(
 
 
 def _page(node: Node) -> dict[str, Any]:
-    """Return the page that begins at a node, or nothing."""
+    """Return the page that begins at a node, if any."""
     page = None if isinstance(node, HeaderNode) else page_in(node.properties)
     return {} if page is None else {PAGE: page}
 
@@ -175,7 +170,6 @@ def _chunk(
 
 
 def with_texts(chunk: Chunk, texts: ChunkTexts) -> Chunk:
-    """Return a chunk of which other texts are encoded."""
     return replace(chunk, texts=texts, payload={**chunk.payload, "hash": _hash_of(texts)})
 
 
@@ -184,7 +178,7 @@ def _hash_of(texts: ChunkTexts) -> str:
 
 
 def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the texts of a node, each with its own properties."""
+    """Yield a node's texts, each with its own properties."""
     if not is_indexed(node):
         return
     if isinstance(node, HeadingNode):
@@ -199,10 +193,9 @@ def _contents(node: Node, rules: KnitRules) -> Iterator[tuple[str, dict[str, Any
 
 
 def _properties(node: Node) -> dict[str, Any]:
-    """Return the public properties of a node, own and inherited ones, the nearest first.
+    """Return a node's public properties, own and inherited, the nearest first.
 
-    Private keys, chats and edits are left out. The header's properties belong to the document and
-    are not inherited, but for its questions.
+    Excludes private keys, chats, edits, and header properties but for questions.
     """
     properties_of_node: dict[str, Any] = {}
     for part in (node, *reversed(node.ancestors)):
@@ -222,12 +215,12 @@ def _properties(node: Node) -> dict[str, Any]:
     properties_of_node.pop("type", None)
     if types := types_around(node):
         properties_of_node["type"] = types[0] if len(types) == 1 else types
-    properties_of_node.pop(SUMMARY, None)  # it is a chunk of its own
+    properties_of_node.pop(SUMMARY, None)  # a chunk of its own
     return {key: value for key, value in properties_of_node.items() if value is not None}
 
 
 def annotations_of(node: Node, titles: Sequence[str], model: AnnotationModel) -> str:
-    """Return the encoded metadata of a node, a line for each value. titles: the path to the node."""
+    """Return a node's encoded metadata, a line per value. titles: path to the node."""
     parts = []
     for name in dict.fromkeys([*model.inherited_properties, *model.own_properties]):
         value = " - ".join(titles) if name == "titles" else _value(node, name, model)
@@ -274,7 +267,7 @@ def _places(tree: HeadingNode) -> dict[int, _Place]:
 
 
 def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
-    """Return the result of `titles_path` for all sections, by the `id` of the node."""
+    """Return `titles_path` of all sections, by the `id` of the node."""
     paths: dict[int, list[str]] = {}
     for node in traverse(tree):
         if isinstance(node, HeadingNode):
@@ -284,9 +277,7 @@ def titles_paths(tree: HeadingNode) -> dict[int, list[str]]:
 
 
 def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
-    """Return the identifier that Pandoc gives a heading: its own, or one made of its title.
-
-    anchors: counts identifiers, since Pandoc numbers repeated ones."""
+    """Return Pandoc's identifier of a heading, explicit or from its title. anchors: counts, to number repeated ones."""
     explicit = heading.attributes.identifier
     name = explicit or slug(heading.title)
     anchors[name] += 1
@@ -294,7 +285,7 @@ def anchor_of(heading: HeadingBlock, anchors: Counter[str]) -> str:
 
 
 def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict[str, Any]:
-    """Return a chunk's place for the payload; lines count from 1, the last included."""
+    """Return a chunk's place for the payload; lines from 1, end included."""
     start, end = _lines(node)
     repeated = _repeated_lines(node)
     return {
@@ -312,7 +303,7 @@ def _place_payload(place: _Place, node: Node, sequence: int, docid: str) -> dict
 
 
 def _repeated_lines(node: Node) -> int:
-    """Return how many lines a chunk repeats before its own first line."""
+    """Return the number of repeated lines at a chunk's start."""
     block = node.block if isinstance(node, TextNode) else None
     return block.source[: block.repeated].lstrip().count("\n") if isinstance(block, ChunkBlock) else 0
 
@@ -341,7 +332,7 @@ def _hash(parts: Sequence[str]) -> str:
 def document_chunks(
     documents: Sequence[ParentDocument], docid: str, source: str, encoding: EncodingModel = EncodingModel.NONE
 ) -> list[Chunk]:
-    """Return the chunks of the companion collection: the texts that chunks are parts of."""
+    """Return the companion collection's chunks: the texts that contain other chunks."""
     counts: Counter[str] = Counter()
     chunks = []
     for sequence, document in enumerate(documents):

@@ -1,4 +1,4 @@
-"""Collections of chunks: made, filled, queried and described."""
+"""Create, fill, query and describe collections of chunks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ GROUP = "document"
 async def ainitialize_collection(
     store: VectorStore, name: str, encoder: Encoder, indexes: Mapping[str, Any] = INDEXES
 ) -> bool:
-    """Make a collection for an encoder. Return True if it is new.
+    """Create a collection for an encoder. Return True if it is new.
 
-    indexes: of the payload. Raise ModelError, and StoreError if it exists and was made otherwise."""
+    indexes: of the payload. Raise ModelError, and StoreError if an existing one differs."""
     identity = encoder.identity()
     known = await asyncio.to_thread(store.metadata, name)
     if known is not None:
@@ -45,7 +45,7 @@ async def ainitialize_collection(
 
 
 async def aupload(store: VectorStore, name: str, encoder: Encoder, chunks: Sequence[Chunk]) -> list[Point]:
-    """Encode chunks, write them, and return the points. Raise StoreError and ModelError."""
+    """Encode and write chunks, and return the points. Raise StoreError and ModelError."""
     await ainitialize_collection(store, name, encoder)
     return await write_changes(store, name, encoder, Changes(list(chunks), [], [], 0))
 
@@ -59,7 +59,7 @@ class ParsedQuery:
 
 
 def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
-    """Return a query with its type keyword, if the collection has that type."""
+    """Extract the type keyword of a query, if the collection has that type."""
     by_name = {name.casefold(): name for name in types}
     for match in _KEYWORD.finditer(text):
         if type := by_name.get(match[1].casefold()):
@@ -71,16 +71,16 @@ def parse_query(text: str, types: Sequence[str]) -> ParsedQuery:
 async def aquery(
     store: VectorStore, name: str, encoder: Encoder, text: str, limit: int = 6, where: Where | None = None
 ) -> list[ScoredPoint]:
-    """Return the chunks that fit a text best, the best first.
+    """Return the best chunks for a text, best first. Raise StoreError and ModelError.
 
-    A type keyword in the text (`*exercise*`) puts chunks of that type first. Raise StoreError and ModelError."""
+    A type keyword in the text (`*exercise*`) puts chunks of that type first."""
     types = list(await run_in_thread(find_types, store, name)) if "*" in text else []
     asked = parse_query(text, types)
     return (await aquery_many(store, name, encoder, [asked.text], limit, where, asked.type))[0]
 
 
 def find_types(store: VectorStore, name: str) -> dict[str, int]:
-    """Return the types of a collection's chunks with their numbers. Raise StoreError."""
+    """Return numbers of chunks by type. Raise StoreError."""
     return store.facet(name, "type") if store.metadata(name) is not None else {}
 
 
@@ -96,10 +96,11 @@ async def aquery_many(
     languages: Sequence[str] | None = None,
     checked: bool = False,
 ) -> list[list[ScoredPoint]]:
-    """Return for each text the chunks that fit it best, the best first.
+    """Return the best chunks for each text, best first. Raise StoreError and ModelError.
 
-    type: put chunks of this type first; compared: see `Encoder.searches`; languages: of the collection, read if not
-    given; checked: the collection is known to fit the encoder. Raise StoreError and ModelError."""
+    type: put these chunks first; compared: see `Encoder.searches`; languages: of the collection, read by default;
+        checked:
+    the collection is known to fit the encoder."""
     if not checked:
         known = await run_in_thread(store.metadata, name)
         if known is None:
@@ -118,7 +119,7 @@ async def aquery_many(
 
 
 def _put_first(first: Sequence[ScoredPoint], others: Sequence[ScoredPoint], limit: int) -> list[ScoredPoint]:
-    """Return points, followed by the others that are not among them."""
+    """Return the first points, then distinct others, up to a limit."""
     ids = {point.id for point in first}
     return [*first, *(point for point in others if point.id not in ids)][:limit]
 
@@ -132,9 +133,9 @@ async def aquery_grouped(
     limit: int = 4,
     where: Where | None = None,
 ) -> list[ScoredPoint]:
-    """Return the documents of a companion collection that hold the best chunks, each once.
+    """Return the distinct documents of the best chunks, from a companion collection. Raise StoreError and ModelError.
 
-    Each has the place and score of its best chunk. Raise StoreError and ModelError."""
+    Each has the place and score of its best chunk."""
     chunks = await aquery(store, name, encoder, text, chunks_for(limit), where)
     return await afind_documents(store, companion, chunks, limit)
 
@@ -177,15 +178,16 @@ class _StoredText(Protocol):
     def payload(self) -> Mapping[str, Any] | None: ...
 
 
-# What is in an index
+# Description of an index
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """The contents of a collection, and how it was made.
+    """The contents and making of a collection.
 
-    encoding, embedding, sparse: as configured, "" for none; languages: points by code, "" if unknown; is_earlier: an
-    earlier version made it."""
+    encoding, embedding, sparse: as configured, "" for none; languages: points by code, "" if unknown; is_earlier: made
+        by
+    an earlier version."""
 
     name: str
     points: int
@@ -200,8 +202,8 @@ class CollectionInfo:
 class IndexInfo:
     """The contents of a project's index.
 
-    place: its folder or server; size: bytes on this disk, None on a server; documents: their number; written: time
-    of the last one, in seconds since 1970, or 0."""
+    place: folder or server; size: bytes on this disk, None on a server; documents: their number; written: last change,
+    in seconds since 1970, or 0."""
 
     place: str
     size: int | None
@@ -210,7 +212,6 @@ class IndexInfo:
     collections: list[CollectionInfo]
 
     def summary(self) -> str:
-        """Return the whole in a line."""
         if not self.collections:
             return f"{self.place}: {NOTHING}"
         said = [counted(self.documents, "document")]
@@ -219,12 +220,11 @@ class IndexInfo:
         return f"{self.place}: {', '.join(said)}"
 
     def lines(self) -> list[str]:
-        """Return a line on the whole, then one on each collection."""
+        """Return a summary line, then one per collection."""
         return [self.summary(), *map(_describe_collection, self.collections)]
 
 
 def read_info(store: VectorStore, place: str, name: str, companion: str, size: int | None) -> IndexInfo:
-    """Return the contents of a project's index. Raise StoreError."""
     found = [one for one in (_read_collection(store, name), _read_collection(store, companion)) if one]
     records = read_records(store, name).values()
     written = max((record.written for record in records), default=0.0)
@@ -249,7 +249,7 @@ def _describe_collection(one: CollectionInfo) -> str:
 
 
 def describe_age(seconds: float) -> str:
-    """Return a time in words, in the largest unit with a count of at least two."""
+    """Return a duration in words, in the largest unit with a count of at least two."""
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= 2 * length:
             return counted(int(seconds // length), unit)

@@ -1,4 +1,4 @@
-"""A document as it is stored: its chunks, and the larger texts they are parts of."""
+"""Encode a document as chunks and the larger texts that contain them."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A document ready to be stored: its chunks, and the larger texts they are parts of.
+    """A document ready to store: chunks and the larger texts that contain them.
 
-    too_long: chunks that the embedding model cuts; system: the system message in its header."""
+    too_long: chunks that the embedding model truncates; system: system message of the header."""
 
     docid: str
     source: str
@@ -58,7 +58,7 @@ class Encoded:
 
 
 def language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return a document's language code: of its header, the usual one, or the recognized one; "" if unclear."""
+    """Return a document's language code: from the header, the default, or recognized; "" if unclear."""
     recognized = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     return recognized or recognize_language(
         "\n\n".join(block.content for block in blocks if isinstance(block, TextBlock))
@@ -110,7 +110,7 @@ def blocklist_encode(
 
 
 def count_chunk_terms(chunks: Sequence[Chunk], project: Project) -> TermStatistics:
-    """Return the statistics of the words of a document's chunks."""
+    """Return word statistics of a document's chunks."""
     material = build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
     return count_terms(material, _usual_stemmers(project.embeddings.language.strip() or USUAL_LANGUAGE))
 
@@ -123,8 +123,7 @@ def _usual_stemmers(language: str) -> Stemmers:
 def encode_passages(
     blocks: Sequence[Block], project: Project, logger: LoggerBase, docid: str, source: str
 ) -> list[Chunk]:  # fmt: skip
-    """Return the chunks of `blocklist_encode` alone, without language and documents, under the headings that Pandoc
-    sees."""
+    """Return only the chunks of `blocklist_encode`, under the headings that Pandoc sees."""
     opts, annotations = _split_options_of(header_content(blocks), project), _annotation_model(project)
     return make_chunks(
         transform(blocks, opts, logger=logger).blocks,
@@ -139,13 +138,13 @@ def encode_passages(
 
 
 def _plain_encoding(project: Project) -> EncodingModel:
-    """Return the encoding that is configured, or else that of words."""
+    """Return the configured encoding, or the lexical one."""
     named = project.embeddings.encoding
     return EncodingModel.BM25 if named == DEFAULT else EncodingModel(named)
 
 
 def _split_options_of(header: Mapping[str, Any], project: Project) -> SplitOpts:
-    """Return how a document is cut, given its header. Raise ConfigError."""
+    """Return a document's split options, given its header. Raise ConfigError."""
     return replace(split_options(project.split, header.get("split")), rules=project.rules)
 
 
@@ -154,7 +153,7 @@ def _annotation_model(project: Project) -> AnnotationModel:
 
 
 def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | None:
-    """Return the window of an embedding model, or None if unknown or none is used."""
+    """Return an embedding model's window, or None if unknown or unused."""
     count: Count | None = getattr(getattr(embedder, "embedder", embedder), "count", None)
     if embedder is None or count is None or not has_dense(encoding_to_qdrantembedding_model(encoding)):
         return None
@@ -162,7 +161,7 @@ def window_of(embedder: Embedder | None, encoding: EncodingModel) -> Window | No
 
 
 def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Sequence[Chunk]) -> list[Chunk]:
-    """Return the chunks with the ids of their documents; a summary gets that of its section's first text."""
+    """Add document ids to chunks; a summary gets that of its section's first text."""
     linked = []
     starts = [text.line for text in texts]
     for chunk in chunks:
@@ -172,7 +171,7 @@ def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Seq
             found = at < len(starts) and starts[at] <= end
         else:
             at = bisect_right(starts, start) - 1
-            while at >= 0 and texts[at].line_end < start:  # a text of its own may lie between the lines of another
+            while at >= 0 and texts[at].line_end < start:  # a separate text may lie between the lines of another
                 at -= 1
             found = at >= 0
         payload = {**chunk.payload, GROUP: documents[at].uuid} if found else chunk.payload
@@ -181,7 +180,7 @@ def _linked(chunks: list[Chunk], texts: Sequence[ParentDocument], documents: Seq
 
 
 def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
-    """Return the options with what a header says under `split`. Raise ConfigError."""
+    """Apply a header's `split` to the options. Raise ConfigError."""
     if header is None:
         return opts
     if not isinstance(header, dict):
@@ -199,7 +198,7 @@ def split_options(opts: SplitOpts, header: Any) -> SplitOpts:
 
 
 def _first_problem(error: ValueError) -> str:
-    """Return an error's message in one line; pydantic says it in several."""
+    """Return pydantic's first error in one line."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -214,8 +213,7 @@ def _first_problem(error: ValueError) -> str:
 
 
 def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-    """Return a file's chunks, or None for a wrong setting in its header, which is reported. project: with this file's
-    knit rules."""
+    """Return a file's chunks, or None for a reported header error. project: with this file's knit rules."""
     located = in_file(logger, file.path)
     problems: list[Problem] = []
     blocks = parse_markdown_text(file.text, problems)
@@ -238,7 +236,7 @@ def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logg
 
 
 def find_docid(file: MarkdownFile, project: Project) -> str | None:
-    """Return the id of a file's chunks, or None for a wrong setting in its header. Only the header is parsed."""
+    """Return the id of a file's chunks, or None for an invalid header. Parses the header only."""
     header = MarkdownDocument(file).header
     try:
         split_options(for_document(project, header).split, header.get("split"))
@@ -248,7 +246,7 @@ def find_docid(file: MarkdownFile, project: Project) -> str | None:
 
 
 def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encoder | None = None) -> list[Chunk]:
-    """Return the chunks of a file as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
+    """Return a file's chunks as they would be indexed. Raise OSError, MarkdownError and ConfigError."""
     located = in_file(logger, path)
     blocks = parse_markdown_text(read_markdown(path).text)
     own = project_of(blocks, project, located)
@@ -264,10 +262,9 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
 def encode_files(
     paths: Sequence[Path], project_for: Callable[[Path], Project], logger: LoggerBase, models: Models | None = None
 ) -> list[Chunk]:
-    """Return the chunks of files as for a new index; unreadable files are reported.
+    """Return the chunks of files as for a new index; unreadable files are reported. Raise ModelError and StoreError.
 
-    models: give the embedding model that chunks must fit; None: chunks as for words alone. Raise ModelError and
-    StoreError."""
+    models: provide the embedding model whose window applies; None: lexical chunks."""
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:
@@ -286,7 +283,6 @@ def encode_files(
 
 
 def source_of(path: Path, project: Project, place: Path | None = None) -> str:
-    """Return a file's path from the root of the project that is indexed.
-
-    It tells files of several projects in one index apart. place: the path with links followed, if known."""
+    """Return a file's path from the indexed project's root, unique in a shared index. place: the resolved path, if
+    known."""
     return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()

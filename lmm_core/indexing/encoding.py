@@ -1,4 +1,4 @@
-"""Encodings: which texts of a chunk become which vectors.
+"""Choose which texts of a chunk become which vectors.
 
 `EncodingModel` names the texts, `QdrantEmbeddingModel` the vectors of a collection.
 """
@@ -22,10 +22,10 @@ from ..store.vector_store import Search, Vector, VectorSpec, Where
 if TYPE_CHECKING:
     from ..models.embedders.bm25 import Bm25Encoder
 
-# Increased when the same text gives other chunks or other vectors: collections of an earlier version are made anew.
+# Increase when the same text gives other chunks or vectors, to rebuild older collections
 VERSION = 5
 DENSE, SPARSE = "dense", "sparse"
-Compared = Literal["words", "meaning", "both"]  # what a search compares
+Compared = Literal["words", "meaning", "both"]  # by a search
 
 
 class EncodingModel(StrEnum):
@@ -77,7 +77,7 @@ def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddin
 
 @dataclass(frozen=True, slots=True)
 class ChunkTexts:
-    """The texts of a chunk that are encoded; all may be empty.
+    """The encoded texts of a chunk; all may be empty.
 
     dense: one text, or annotations and content for a multivector; language: the code of `sparse`."""
 
@@ -86,8 +86,7 @@ class ChunkTexts:
     language: str = ""
 
 
-# The vectors of an encoding, and the texts encoded densely and sparsely: the flow table of LM markdown for education,
-# and two more encodings.
+# Vectors, dense and sparse texts of each encoding: the flow table of LM markdown for education, and two more.
 _FLOW: dict[EncodingModel, tuple[QdrantEmbeddingModel, str, str]] = {
     EncodingModel.NONE: (QdrantEmbeddingModel.UUID, "", ""),
     EncodingModel.CONTENT: (QdrantEmbeddingModel.DENSE, "content", ""),
@@ -112,10 +111,9 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
 
 @dataclass
 class Encoder:
-    """Makes the vectors of a collection.
+    """Creates the vectors of a collection. Raise StoreError if a needed model is missing.
 
-    encoding: of the texts, if known; patience: seconds that the embedding model may take for queries, None for no
-    limit. Raise StoreError if a needed model is missing."""
+    encoding: of the texts, if known; patience: seconds for embedding queries, None for no limit."""
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
@@ -134,12 +132,12 @@ class Encoder:
 
     @property
     def has_words(self) -> bool:
-        """True if texts can be searched by words alone."""
+        """True if lexical search is possible."""
         return self.model in _WITH_SPARSE
 
     @property
     def has_meaning(self) -> bool:
-        """True if texts are embedded by a model."""
+        """True if an embedding model is used."""
         return has_dense(self.model)
 
     async def spec(self) -> VectorSpec:
@@ -154,7 +152,7 @@ class Encoder:
         )
 
     def identity(self) -> dict[str, Any]:
-        """Return the choices stored with a collection, so that it is not mixed with others."""
+        """Return the choices stored with a collection, to prevent mixing."""
         encoding = {"encoding": str(self.encoding)} if self.encoding else {}
         return encoding | {
             "version": VERSION,
@@ -181,10 +179,9 @@ class Encoder:
         self, texts: Sequence[str], limit: int, where: Where | None = None, compared: Compared = "both",
         languages: Sequence[str] = (),
     ) -> list[Search]:  # fmt: skip
-        """Return the queries for several texts, embedded at once.
+        """Return the queries for several texts, embedded together. Raise ModelError, or StoreError without vectors.
 
-        compared: as far as the collection has vectors for it; languages: in which words are stemmed. Raise
-        ModelError, or StoreError if the collection has no vectors."""
+        compared: limited to the collection's vectors; languages: for stemming."""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.has_meaning and self.embedder is not None and compared != "words":
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
@@ -197,7 +194,7 @@ class Encoder:
         return [Search(vectors, limit, where=where) for vectors in made]
 
     async def _embed(self, embedder: Embedder, queries: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of queries. Raise ModelError if `patience` runs out."""
+        """Return the vectors of queries. Raise ModelError after `patience`."""
         try:
             async with asyncio.timeout(self.patience):
                 return await embedder.embed(list(queries))
@@ -206,12 +203,12 @@ class Encoder:
 
 
 def is_earlier(known: Mapping[str, Any] | None) -> bool:
-    """Return True if an earlier version wrote a collection's identity; None is no collection."""
+    """Return True for the identity of an earlier version; None is no collection."""
     return known is not None and _version(known) < VERSION
 
 
 def is_later(known: Mapping[str, Any]) -> bool:
-    """Return True if a later version wrote a collection's identity."""
+    """Return True for the identity of a later version."""
     return _version(known) > VERSION
 
 
@@ -221,16 +218,16 @@ def _version(known: Mapping[str, Any]) -> int:
 
 
 def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Return the choices (encoding, models) in which a collection differs from what is wanted.
+    """Return the choices (encoding, models) in which a collection differs.
 
-    Names of sparse vectors by earlier versions do not count, nor a missing encoding."""
+    Ignores earlier names of sparse vectors, and a missing encoding."""
     ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
     ignored |= set() if known.get("encoding") else {"encoding"}
     return [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise IndexChangedError if a collection was made with other models, another encoding or version."""
+    """Raise IndexChangedError if a collection has other models, another encoding or version."""
     compare_choices(name, known, wanted)
     if is_earlier(known):
         raise IndexChangedError(
@@ -240,7 +237,7 @@ def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, A
 
 
 def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise IndexChangedError if a collection was made with other models, another encoding or a later version."""
+    """Raise IndexChangedError if a collection has other models, another encoding or a later version."""
     if not known:
         raise IndexChangedError(
             f"The collection {name!r} was not made by LM markdown, so that nothing says what its vectors are. Make one "
@@ -259,16 +256,15 @@ def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, An
         )
 
 
-# As configured
+# Configuration
 
 
 def make_encoder(
     project: Project, models: Models, known: Mapping[str, Any], encoding: str, reads: bool = False
 ) -> Encoder:
-    """Return an encoder as configured.
+    """Return an encoder as configured. Raise StoreError and ModelError.
 
-    known: the identity of the collection, which decides what the configuration leaves open; encoding: may be
-    `default`; reads: see `_embedder`. Raise StoreError and ModelError."""
+    known: the collection's identity, for open choices; encoding: may be `default`; reads: see `_embedder`."""
     if encoding == DEFAULT:
         encoding = _known_encoding(known)
     embedder = None
@@ -293,15 +289,14 @@ def make_encoder_of(
 
 
 def _known_encoding(known: Mapping[str, Any]) -> str:
-    """Return the encoding of a collection, or the plainest one with its vectors."""
+    """Return a collection's encoding, or the simplest with its vectors."""
     fitting = (kind for kind in EncodingModel if encoding_to_qdrantembedding_model(kind) == known.get("vectors"))
     return str(known.get("encoding") or next(fitting, DEFAULT))
 
 
 def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads: bool = False) -> Embedder | None:
-    """Return the configured embedding model, or the collection's, with the cache of vectors.
-
-    reads: a missing model is an error only when it is asked."""
+    """Return the configured embedding model, or the collection's, with a cache. reads: missing models fail on use
+    only."""
     named = str(known.get("embedding") or "") if project.models["embedding"] == DEFAULT else ""
     wanted = replace(project, models=project.models | {"embedding": named}) if named else project
     try:
@@ -321,7 +316,6 @@ def _embedder(project: Project, models: Models, known: Mapping[str, Any], reads:
 
 
 def _sparse(project: Project) -> Bm25Encoder:
-    """Return the encoder of words that is configured."""
     from ..models.embedders.bm25 import Bm25Encoder
 
     return Bm25Encoder(project.embeddings.language)

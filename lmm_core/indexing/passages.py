@@ -1,4 +1,4 @@
-"""The contents of a collection: passages in their sections, in document order. No file is needed to read it."""
+"""Read a collection as passages in sections, in document order, without files."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from typing import Any, Protocol
 from ..logging import counted
 from ..store.vector_store import ScoredPoint
 
-SUMMARY = "summary"  # the type of a chunk
-PAGE = "page"  # of the file that a document was imported from
-Key = tuple[str, str]  # docid and path of a section
+SUMMARY = "summary"  # a chunk type
+PAGE = "page"  # in the imported file
+Key = tuple[str, str]  # docid and section path
 _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as it was indexed.
+    """An indexed chunk.
 
-    path: numbers its section (`1.2`, "" before the first heading); lines count from 1, the last included; repeated:
-    lines before them, such as the head of a table; language: its code, or ""; score: of the search that found it, or
-    0; page: of the file that its document was imported from, or 0."""
+    path: section number (`1.2`, "" before the first heading); lines: from 1, end included; repeated: additional lines
+    before, such as a table head; language: code, or ""; score: in a search, or 0; page: in the imported file, or 0."""
 
     id: str
     text: str
@@ -47,12 +46,10 @@ class Passage:
 
     @property
     def key(self) -> Key:
-        """The key of its section."""
         return self.docid, self.path
 
     @property
     def section(self) -> str:
-        """The name of its section."""
         return section_name(self.key)
 
     @property
@@ -61,7 +58,7 @@ class Passage:
         return place(self.source, self.line_start, self.line_end)
 
     def scored(self, score: float) -> Passage:
-        """Return the passage with a score. (Three times as fast as `replace`.)"""
+        """Return the passage with a score, three times as fast as `replace`."""
         return Passage(
             self.id, self.text, self.types, self.docid, self.source, self.titles, self.path, self.anchor, self.depth,
             self.line_start, self.line_end, self.sequence, self.questions, score, self.language, self.repeated,
@@ -73,8 +70,8 @@ class Passage:
 class Section:
     """A heading with everything under it.
 
-    path: "" for a document, which begins with the text before its first heading; passages: its own, without summary
-    and subsections; titles: the path to it, with its own; questions: annotated for it alone."""
+    path: "" for a document, which begins with the text before its first heading; passages: without summary and
+    subsections; titles: the path, its own included; questions: annotated for it alone."""
 
     docid: str
     source: str
@@ -93,7 +90,7 @@ class Section:
 
     @property
     def key(self) -> Key:
-        """The docid and path that identify it in a collection."""
+        """The docid and path, unique in a collection."""
         return self.docid, self.path
 
     @property
@@ -103,7 +100,7 @@ class Section:
 
     @property
     def title(self) -> str:
-        """Its own title, or the file's name if it has none."""
+        """Its title, or the file's name."""
         return self.titles[-1] if self.titles else self.source
 
     @property
@@ -118,29 +115,28 @@ class Section:
 
     @property
     def gist(self) -> str:
-        """Its summary, or that of the only subsection, if everything stands in there."""
+        """Its summary, or that of the only subsection if it has no other text."""
         section = self
         while not section.summary and not section.passages and len(section.children) == 1:
             (section,) = section.children
         return section.summary
 
     def walk(self) -> Iterator[Section]:
-        """Yield the section and all its subsections, in their order."""
+        """Yield the section and all its subsections, in order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def all_passages(self) -> list[Passage]:
-        """Return its passages and those of its subsections, in their order."""
+        """Return all passages, with subsections, in order."""
         return [passage for section in self.walk() for passage in section.passages]
 
 
-@dataclass(repr=False)  # asyncio writes down what a command's work returns, and would write for half a minute
+@dataclass(repr=False)  # asyncio logs the repr of results, which would take half a minute
 class Material:
     """The contents of a collection.
 
-    documents: in order, as sections; types, languages: passages of each; system: how the teacher wants answers to
-    sound."""
+    documents: ordered sections; types, languages: numbers of passages; system: the teacher's style of answers."""
 
     documents: Sequence[Section] = ()
     sections: Mapping[Key, Section] = field(default_factory=dict)
@@ -151,7 +147,7 @@ class Material:
 
     @property
     def language(self) -> str:
-        """The language of most passages, by its code, or ""."""
+        """The most frequent language code, or ""."""
         return max(self.languages, key=lambda code: self.languages[code], default="")
 
     @property
@@ -161,35 +157,33 @@ class Material:
 
     @property
     def sources(self) -> list[str]:
-        """The files of the documents, in their order."""
+        """The files of the documents, in order."""
         return [document.source for document in self.documents]
 
     @cached_property
     def ranks(self) -> Mapping[str, int]:
-        """The place of each document among all, by its docid."""
+        """The position of each document, by docid."""
         return {document.docid: at for at, document in enumerate(self.documents)}
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """The titles of sections by their anchors."""
+        """Section titles by anchor."""
         return {section.anchor: section.titles[-1] for section in self.walk() if section.anchor and section.titles}
 
     def walk(self) -> Iterator[Section]:
-        """Yield all sections in their order, documents included."""
+        """Yield all sections in order, documents included."""
         for document in self.documents:
             yield from document.walk()
 
     def find_section(self, name: str) -> Section | None:
-        """Return the section of a name, or None."""
         docid, _, path = name.rpartition("#")
         return self.sections.get((docid, path)) or self.sections.get((name, ""))
 
     def section_of(self, passage: Passage) -> Section:
-        """Return the section that a passage stands in."""
         return self.sections[passage.key]
 
     def around(self, section: Section) -> tuple[Section | None, Section | None]:
-        """Return the sections before and after one on its level, or None."""
+        """Return the previous and next section on the same level, or None."""
         siblings = section.parent.children if section.parent else self.documents
         at = next(number for number, sibling in enumerate(siblings) if sibling is section)
         before = siblings[at - 1] if at else None
@@ -197,13 +191,13 @@ class Material:
 
 
 def section_name(key: Key) -> str:
-    """Return the name of a section for people and agents: `document#1.2`, or `document`."""
+    """Return a section's display name: `document#1.2`, or `document`."""
     docid, path = key
     return f"{docid}#{path}" if path else docid
 
 
 class Addressed(Protocol):
-    """A section, or a source that is cited."""
+    """A section or cited source."""
 
     @property
     def source(self) -> str: ...
@@ -213,12 +207,12 @@ class Addressed(Protocol):
 
 
 def section_address(section: Addressed) -> str:
-    """Return the address of a section, or of a source's: `file#anchor`, or the file of a document."""
+    """Return the address of a section or source: `file#anchor`, or a document's file."""
     return f"{section.source}#{section.anchor}" if section.anchor else section.source
 
 
 def page_in(properties: Mapping[str, Any]) -> int | None:
-    """Return the page that metadata or a payload names, or None."""
+    """Return the page in metadata or a payload, or None."""
     page = properties.get(PAGE)
     return page if isinstance(page, int) and not isinstance(page, bool) else None
 
@@ -229,12 +223,12 @@ def place(source: str, start: int, end: int) -> str:
 
 
 def page_of(payload: Mapping[str, Any]) -> int:
-    """Return the page of a chunk in the imported file, or 0."""
+    """Return a chunk's page in the imported file, or 0."""
     return max(page_in(payload) or 0, 0)
 
 
 def read_passage(point: ScoredPoint) -> Passage:
-    """Return the passage held in a point of a collection."""
+    """Return the passage in a collection's point."""
     payload = point.payload
     start = int(payload.get("line_start") or 1)
     return Passage(
@@ -259,7 +253,7 @@ def read_passage(point: ScoredPoint) -> Passage:
 
 
 def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> Material:
-    """Return the material made of points. order: sources in reading order; others follow by name."""
+    """Build the material from points. order: sources in reading order; others follow by name."""
     ranks = {source: rank for rank, source in enumerate(order)}
     read = [(read_passage(point), *_place(point.payload)) for point in points]  # payloads take twice the memory
     read.sort(key=lambda one: (ranks.get(one[0].source, len(ranks)), one[0].source, one[0].docid, one[0].sequence))
@@ -271,13 +265,13 @@ def build_material(points: Iterable[ScoredPoint], order: Sequence[str] = ()) -> 
 
 
 def _place(payload: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths of a passage's sections, the smallest last, and their anchors."""
+    """Return the paths of a passage's sections, outermost first, and their anchors."""
     return _texts(payload.get("section_path")), _texts(payload.get("anchors"))
 
 
 @dataclass
 class _Making:
-    """A material while it is made; see there."""
+    """A builder of `Material`."""
 
     documents: list[Section] = field(default_factory=list)
     sections: dict[Key, Section] = field(default_factory=dict)
@@ -298,7 +292,7 @@ class _Making:
         self.languages.update(filter(None, [passage.language]))
 
     def give_questions(self) -> None:
-        """Give each question to the smallest section whose passages all carry it."""
+        """Assign each question to the smallest section with it in all passages."""
         paths: dict[tuple[str, str], list[str]] = {}
         for passage in self.passages.values():
             for text in passage.questions:
@@ -308,8 +302,8 @@ class _Making:
             self.sections[docid, _common(paths_of_question)].questions.append(question)
 
     def _section_for(self, passage: Passage, paths: Sequence[str], anchors: Sequence[str]) -> Section:
-        """Return the section of a passage. It and those around it are made if they are missing."""
-        above = len(passage.titles) - len(paths) + 1  # how many titles the document itself has
+        """Return a passage's section, created with its ancestors if missing."""
+        above = len(passage.titles) - len(paths) + 1  # number of titles of the document itself
         parent: Section | None = None
         for depth, path in enumerate(paths):
             key = (passage.docid, path)
@@ -329,7 +323,7 @@ class _Making:
 
 
 def _common(paths: Sequence[str]) -> str:
-    """Return the path of the smallest section that holds all of these."""
+    """Return the path of the smallest common section."""
     shared: list[str] = []
     for numbers in zip(*(path.split(".") for path in paths), strict=False):
         if len(set(numbers)) > 1:
@@ -339,12 +333,12 @@ def _common(paths: Sequence[str]) -> str:
 
 
 def split_questions(text: str) -> list[str]:
-    """Return the questions in a text that may hold several, its character references replaced: they end in `;`, too."""
+    """Return the questions in a text, with character references replaced first, because they end in `;`, too."""
     return [part for part in _BETWEEN.split(" ".join(html.unescape(text).split())) if part]
 
 
 def _extend(section: Section | None, passage: Passage) -> None:
-    """Extend the lines of all sections that a passage stands in."""
+    """Extend the lines of all sections that contain a passage."""
     while section is not None:
         section.line_start = min(section.line_start, passage.line_start)
         section.line_end = max(section.line_end, passage.line_end)
@@ -352,7 +346,7 @@ def _extend(section: Section | None, passage: Passage) -> None:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
-    """Return the texts in a payload's value, which may be one text or several."""
+    """Return a payload's text or texts."""
     if value is None or value == "":
         return ()
     if isinstance(value, list):

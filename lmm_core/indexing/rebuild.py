@@ -1,11 +1,10 @@
-"""Make collections: those that are missing, and those of an earlier version anew.
+"""Create missing collections, and rebuild those of earlier versions.
 
-What is stored is derived from files, so that it can be made anew at any time. The files of a
-collection are recorded as begun before it is removed: whatever ends the run, the next one goes on,
-whichever files it is given.
+Stored data can be rebuilt from files at any time. Files are recorded as begun before their collection is removed,
+so that the next run resumes after any interruption, for any files.
 
-On a server the new collections are filled beside those in service, which answer until they are complete: they are
-`NAME.lmm-1f2e3d4c`, and get the names as aliases, all in the same moment.
+On a server, new collections (`NAME.lmm-1f2e3d4c`) are filled while the old ones answer, and get the names as aliases
+atomically.
 """
 
 from __future__ import annotations
@@ -31,10 +30,11 @@ NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
 async def make_collections(
     store: VectorStore, name: str, encoders: Mapping[str, Encoder], records: Sequence[FileRecord], anew: bool
 ) -> None:
-    """Make the collections that are missing, or, with `anew`, all.
+    """Create the missing collections, or, with `anew`, all. Raise StoreError and ModelError.
 
-    name: the one whose files are recorded; records: of these. Raise StoreError and ModelError; the old collections are
-    removed only when it is sure that the embedding model answers."""
+    The embedding model is tried before old collections are removed. name: the one whose files are recorded; records:
+    of
+    these."""
     if anew:
         for encoder in encoders.values():
             await encoder.spec()
@@ -48,17 +48,17 @@ async def make_collections(
 def _drop(store: VectorStore, name: str, collections: Iterable[str], records: Sequence[FileRecord]) -> None:
     if records:
         begin_files(store, name, [replace(record, fingerprint="") for record in records])
-    else:  # or they could not be read
+    else:  # or unreadable
         store.drop(name + FILES)
     for one in collections:
         store.drop(one)
 
 
-# On a server: new collections beside those in service
+# Server: new collections beside the old ones
 
 
 def new_names(collection: str, companion: str) -> tuple[str, str]:
-    """Return names for new collections of chunks and of documents."""
+    """Return names for new collections of chunks and documents."""
     run = uuid4().hex[:8]
     return f"{collection}.lmm-{run}", f"{companion}.lmm-{run}"
 
@@ -66,8 +66,7 @@ def new_names(collection: str, companion: str) -> tuple[str, str]:
 def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
     """Give new collections their names, and remove the old ones. Raise StoreError.
 
-    collections: the new one for each name. A first index has its names itself; it is removed before, since a name
-    cannot mean two."""
+    collections: new ones by name. A first index without aliases is removed before, since names are unique."""
     there = store.collections()
     for name in collections:
         if name in there:
@@ -77,7 +76,7 @@ def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
 
 
 def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
-    """Remove the collections that were made for some names and do not have them, as those of a run that was ended."""
+    """Remove collections left by interrupted rebuilds."""
     used = set(store.aliases().values())
     for collection in store.collections():
         made = NEW.fullmatch(collection)

@@ -1,12 +1,10 @@
-"""Refreshing a collection: what changes it needs, and the records of what its files were made from.
+"""Find and write the changes of a collection, with records of its files.
 
-Only what has changed is embedded and written. New points are written first, then payloads of what has moved, then
-what is gone is removed: a failure half-way leaves the old version complete. A companion collection `NAME.files`
-remembers what the points of each file were made from, so that an unchanged file is not even parsed. A file is
-recorded there as begun before the first of its points changes, and as done after the last: a run
-that ends in between, however it ends, leaves a record that fits no file, whatever the file holds by
-then. That a file is begun is written ahead: it holds until the store is closed, since a power cut may
-take points and leave the record that they are done.
+Only changes are embedded. New points are written first, then payloads of moved ones, and removal comes last: a failure
+leaves the old version complete. The companion collection `NAME.files` records the hash of each file, so that
+unchanged files are not parsed. A file is recorded as begun before its first point changes, and as done after the last,
+so that an interrupted file never counts as unchanged. The begun record is written ahead and holds until the store is
+closed, since a power cut may lose points and keep a record that they are done.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 BATCH = 256
 FILES = ".files"
-BEGUN = "begun"  # in place of a fingerprint; no file has it
+BEGUN = "begun"  # instead of a fingerprint
 INDEXES: dict[str, Any] = {
     "docid": "keyword",
     "source": "keyword",
@@ -42,7 +40,7 @@ INDEXES: dict[str, Any] = {
 
 
 def check_collections(name: str, companion: str) -> None:
-    """Check the names of a collection, its companion and its records, which have to differ. Raise StoreError."""
+    """Check that collection, companion and records have different names. Raise StoreError."""
     names = {"the collection": name, "the companion collection": companion, "the records of files": name + FILES}
     for one in names.values():
         checked_name(one)
@@ -57,8 +55,8 @@ def check_collections(name: str, companion: str) -> None:
 class Counts:
     """The result of a refresh in numbers.
 
-    Chunks are `written` (with vectors), `moved` (the payload alone), `removed` or `unchanged`.
-    `documents` counts those that were compared, `same` those that had not changed at all.
+    Chunks are `written` (with vectors), `moved` (payload only), `removed` or `unchanged`; `documents` were compared,
+    `same` ones were unchanged.
     """
 
     written: int = 0
@@ -79,7 +77,7 @@ class Counts:
         )
 
     def describe(self, dry_run: bool = False) -> str:
-        """Return in words what a run has done, or would do."""
+        """Describe a run, or a dry run."""
         would = "would be " if dry_run else ""
         if not self.documents:
             removed = f", {counted(self.removed, 'chunk')} {would}removed" if self.removed else ""
@@ -91,7 +89,7 @@ class Counts:
 
 @dataclass
 class Changes:
-    """The changes that some documents need."""
+    """The changes of some documents."""
 
     new: list[Chunk]
     moved: list[Chunk]
@@ -100,16 +98,15 @@ class Changes:
 
     @property
     def counts(self) -> Counts:
-        """The changes as numbers."""
         return Counts(len(self.new), len(self.moved), len(self.gone), self.unchanged)
 
 
 def find_changes(
     store: VectorStore, collection: str, docids: Sequence[str], sources: Sequence[str], chunks: Iterable[Chunk]
 ) -> Changes:
-    """Compare documents with what is stored under their ids, and of their files under any id. Raise StoreError.
+    """Compare documents with stored points of their ids, or of their files under any id. Raise StoreError.
 
-    chunks: those of all the documents."""
+    chunks: of all the documents."""
     known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
     if sources:
         known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
@@ -134,10 +131,9 @@ async def write_changes(
     changes: Changes,
     written: Callable[[int], None] = lambda count: None,
 ) -> list[Point]:
-    """Write the changes and return the points that were written.
+    """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay.
 
-    `written` is told how many chunks are done. Raise StoreError and ModelError; what was done by
-    then stays.
+    written: called with the number of chunks done.
     """
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
@@ -159,12 +155,11 @@ async def write_changes(
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A record of what a file's chunks were made from.
+    """A record of a file's indexed state.
 
-    `fingerprint` is that of its bytes and of the settings, or BEGUN; `count` is the number of chunks.
-    `written` is when the chunks were, in seconds since 1970, 0 if that is not known. `system` is the
-    system message in the file's header, "" for none; `statistics` those of its words (see
-    `TermStatistics.packed`), "" if they were not asked for.
+    fingerprint: of bytes and settings, or BEGUN; count: chunks; written: seconds since 1970, 0 if unknown; system:
+        message
+    of the header, or ""; statistics: of words (see `TermStatistics.packed`), "" if not requested.
     """
 
     source: str
@@ -177,11 +172,11 @@ class FileRecord:
 
 
 _BRIEF = [field.name for field in fields(FileRecord) if field.name != "statistics"]
-_WHOLE = "whole"  # in the record of the statistics of all files: what stands for the records of these
+_WHOLE = "whole"  # for the statistics of all files: the state of their records
 
 
 def read_records(store: VectorStore, collection: str, statistics: bool = False) -> dict[str, FileRecord]:
-    """Return the records of a collection's files, by source. statistics: with those. Raise StoreError."""
+    """Return the records of a collection's files, by source. statistics: include them. Raise StoreError."""
     if store.metadata(collection + FILES) is None:
         return {}
     points = store.scroll(collection + FILES, keys=None if statistics else _BRIEF)
@@ -189,8 +184,9 @@ def read_records(store: VectorStore, collection: str, statistics: bool = False) 
 
 
 def read_statistics(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> TermStatistics | None:
-    """Return the statistics of a collection's words, or None if some file has none. records: of all files, without
-    theirs. Raise StoreError."""
+    """Return a collection's word statistics, or None if a file has none. Raise StoreError.
+
+    records: of all files, without statistics."""
     whole = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
     if whole and whole[0].payload.get(_WHOLE) == state_of(records):
         return unpack_statistics(whole[0].payload["statistics"])
@@ -207,7 +203,7 @@ def _add_statistics(records: Collection[FileRecord]) -> TermStatistics | None:
 
 
 def write_statistics(store: VectorStore, collection: str) -> None:
-    """Keep the statistics of all files together, so that a search reads them at once. Raise StoreError."""
+    """Store the joint statistics, so that a search reads them at once. Raise StoreError."""
     records = read_records(store, collection, statistics=True).values()
     if (whole := _add_statistics(records)) is not None:
         payload = {_WHOLE: state_of(records), "statistics": whole.packed()}
@@ -215,7 +211,7 @@ def write_statistics(store: VectorStore, collection: str) -> None:
 
 
 def state_of(records: Iterable[FileRecord]) -> str:
-    """Return what stands for the contents of files: it is another one when one of them was written or removed."""
+    """Return a hash that changes when a file is written or removed."""
     lines = sorted(f"{record.source}\0{record.fingerprint or record.written}" for record in records)
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -234,7 +230,7 @@ def _record(point: ScoredPoint) -> FileRecord:
 
 
 def write_record(store: VectorStore, collection: str, *records: FileRecord) -> None:
-    """Remember files. Raise StoreError."""
+    """Write records of files. Raise StoreError."""
     store.upsert(collection + FILES, _points(records))
 
 
@@ -243,17 +239,14 @@ def _points(records: Iterable[FileRecord]) -> list[Point]:
 
 
 def begin_files(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> None:
-    """Record that the points of files are about to change.
-
-    A file counts as changed until it is recorded anew and the store is closed. Raise StoreError.
-    """
+    """Record files as begun until recorded as done and the store is closed. Raise StoreError."""
     begun = [replace(one, fingerprint=BEGUN, statistics="") for one in records if one.fingerprint != BEGUN]
     if begun:
         store.write_ahead(collection + FILES, _points(begun))
 
 
 def remove_files(store: VectorStore, collection: str, records: Sequence[FileRecord], companion: str = "") -> int:
-    """Remove what is stored of files. Return the number of chunks removed. Raise StoreError."""
+    """Remove files from the store. Return the number of removed chunks. Raise StoreError."""
     begin_files(store, collection, records)
     return sum(_remove_file(store, collection, record, companion) for record in records)
 
@@ -269,7 +262,7 @@ def _remove_file(store: VectorStore, collection: str, record: FileRecord, compan
 
 
 def create_records(store: VectorStore, collection: str) -> None:
-    """Make the collection of records anew, so that no file is known. Raise StoreError."""
+    """Recreate the records, empty. Raise StoreError."""
     store.drop(collection + FILES)
     store.create(collection + FILES, VectorSpec(), {}, {})  # an index would take 0.4 KB of memory a file
 

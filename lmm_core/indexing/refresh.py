@@ -1,7 +1,4 @@
-"""A run that indexes files: what has changed becomes chunks in a vector store.
-
-Nothing here writes into a document, except to annotate it if that is asked for.
-"""
+"""Index changed files in a vector store. Documents are written to only for annotations, on request."""
 
 from __future__ import annotations
 
@@ -54,24 +51,25 @@ from .records import (
 from .sources import STDIN, NotesReader, Reader, annotate_document, check_docids, is_gone, read_indexed
 from .stores import collection_names
 
-if TYPE_CHECKING:  # what cuts texts is loaded where there are texts to cut
+if TYPE_CHECKING:  # loaded only if there are texts to cut
     from .chunks import Chunk
     from .documents import Encoded
 
-    Prepared: TypeAlias = tuple[Encoded, str]  # a document, and the fingerprint of its file
+    Prepared: TypeAlias = tuple[Encoded, str]  # document and file fingerprint
 
 SHOWN = 3  # names in a sentence
 
 
 @dataclass
 class Refresh:
-    """One run of indexing files; see `markdown_upload`.
+    """One run of indexing; see `markdown_upload`.
 
-    expect, progress: called with the number of chunks, and of those written; rules_of: returns a file's knit rules;
-    is_left_out: tells of an indexed file whether to remove it; rebuild: make the collections anew; reader: makes
-    chunks of files, by default of notes; written: called with embedded points; repairs: rebuild a damaged index.
+    expect, progress: called with the total of chunks, and those written; rules_of: a file's knit rules; is_left_out:
+        True
+    for an indexed file to remove; rebuild: all collections; reader: of files, by default notes; written: called with
+    embedded points; repairs: rebuild a damaged index.
 
-    anew: whether all is made anew; collections: on a server, the new one for each name then."""
+    anew: all is rebuilt; collections: the new ones by name then, on a server."""
 
     project: Project
     store: VectorStore
@@ -92,9 +90,9 @@ class Refresh:
     records: dict[str, FileRecord] = field(default_factory=dict, init=False)
     anew: bool = field(default=False, init=False)
     collections: dict[str, str] = field(default_factory=dict, init=False)
-    _chunks: int = field(default=0, init=False)  # that were encoded
-    _unasked: int = field(default=0, init=False)  # of these, those without questions
-    _named: dict[str, Path] = field(default_factory=dict, init=False)  # the files that were named, by their sources
+    _chunks: int = field(default=0, init=False)  # encoded
+    _unasked: int = field(default=0, init=False)  # encoded without questions
+    _named: dict[str, Path] = field(default_factory=dict, init=False)  # named files, by source
 
     def __post_init__(self) -> None:
         self._source_of = cache(partial(name_from, self.project.root))
@@ -104,12 +102,12 @@ class Refresh:
         return await self.index(read_indexed(paths, self._source_of, self.logger), paths)
 
     async def index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
-        """Index files that were read. paths: all that were named. Raise StoreError, ModelError and ConfigError."""
+        """Index loaded files. paths: all named ones. Raise StoreError, ModelError and ConfigError."""
         try:
             return await self._index(documents, paths)
         finally:
             if self.collections and is_server(self.store):
-                with suppress(StoreError):  # the next run that makes the index anew removes them
+                with suppress(StoreError):  # the next rebuild removes them
                     remove_unused(self.store, self.collections)
 
     async def _index(self, documents: Sequence[MarkdownFile], paths: Sequence[Path]) -> Counts:
@@ -137,12 +135,12 @@ class Refresh:
         return counts
 
     async def _write_all(self, documents: Sequence[MarkdownFile]) -> Counts:
-        """Write files, after checking that no two have the same id. Raise StoreError and ModelError."""
+        """Write files, after a check for duplicate ids. Raise StoreError and ModelError."""
         docids = self._docids(documents)
         try:
             check_docids(docids, self.records, self.project.root)
         except StoreError:
-            for _ in self._encode(documents):  # what is wrong in the files is said first
+            for _ in self._encode(documents):  # report errors in files first
                 pass
             raise
         await self._begin(docids)
@@ -154,7 +152,7 @@ class Refresh:
         return counts
 
     def _use_new_collections(self) -> None:
-        """Fill new collections on a server beside those in service."""
+        """Fill new collections on a server beside the old ones."""
         names, database = collection_names(self.project), self.project.database
         collection, companion = new_names(database.collection_name, database.companion_collection)
         database = replace(database, collection_name=collection, companion_collection=companion)
@@ -163,7 +161,7 @@ class Refresh:
         self.anew = False
 
     async def send(self, blocks: Sequence[Block], docid: str, source: str) -> Counts:
-        """Index one document by its blocks; docid: used if its header has none. Raise StoreError, ModelError and
+        """Index one document by its blocks. docid: default without one in the header. Raise StoreError, ModelError and
         ConfigError."""
         from .documents import blocklist_encode
 
@@ -185,7 +183,7 @@ class Refresh:
         return counts
 
     async def _prepare(self) -> None:
-        """Find the encoders and records, and whether the collections are made anew."""
+        """Find encoders and records, and decide whether to rebuild."""
         database = self.project.database
         self.encoder = await self._make_encoder(database.collection_name, self.project.embeddings.encoding)
         self.companion = await self._make_encoder(database.companion_collection, EncodingModel.NONE)
@@ -198,7 +196,6 @@ class Refresh:
         return make_encoder(self.project, self.models, identity or {}, encoding)
 
     def _encoders(self) -> dict[str, Encoder]:
-        """Return the encoders by collection."""
         assert self.encoder is not None and self.companion is not None
         return {
             self.project.database.collection_name: self.encoder,
@@ -206,12 +203,12 @@ class Refresh:
         }
 
     def _read_records(self) -> None:
-        """Read the records of indexed files. Raise StoreError, also if the collections were made otherwise.
+        """Read the records of indexed files. Raise StoreError, also if the collections differ.
 
-        If a collection is missing or made anew, all files are recorded as begun first, since making it would hide
+        If a collection is missing or rebuilt, all files are recorded as begun first, since creating it would hide
         that."""
         name = self.project.database.collection_name
-        with suppress(*[StoreError] if self.rebuild else []):  # what is damaged is made anew without them
+        with suppress(*[StoreError] if self.rebuild else []):  # damaged records are not needed for a rebuild
             self.records = read_records(self.store, name)
         known = {} if self.rebuild else {one: self.store.metadata(one) for one in self._encoders()}
         for one, identity in known.items():
@@ -225,7 +222,7 @@ class Refresh:
         self.records = {source: replace(record, fingerprint=BEGUN) for source, record in self.records.items()}
 
     def _is_stored(self) -> bool:
-        """Return True if everything recorded is stored. Raise StoreError if the collections are damaged.
+        """Return True if all recorded chunks are stored. Raise StoreError if damaged.
 
         Reads all payloads: 10 ms for 1,000 chunks."""
         name, companion = self.project.database.collection_name, self.project.database.companion_collection
@@ -245,7 +242,7 @@ class Refresh:
         return not self.anew
 
     def _unfinished(self, paths: Sequence[Path]) -> list[Path]:
-        """Return recorded files to index beside the named ones: unfinished ones, and all of an index made anew."""
+        """Return further files to index: unfinished ones, or all in a rebuild."""
         self._named = {self._source_of(path): path for path in paths}
         root = self.project.root
         begun = sorted(
@@ -271,7 +268,7 @@ class Refresh:
         return self.reader.fingerprint(file, self.encoder)
 
     def _encode(self, documents: Sequence[MarkdownFile]) -> Iterator[Prepared]:
-        """Yield the documents to be written; a wrong setting in a header is reported."""
+        """Yield the documents to write; invalid headers are reported."""
         assert self.reader is not None and self.encoder is not None
         for file in documents:
             if (document := self.reader.encode(file, self.encoder, self.logger)) is not None:
@@ -280,16 +277,17 @@ class Refresh:
                 yield document, self._fingerprint(file)
 
     def _docids(self, documents: Sequence[MarkdownFile]) -> dict[str, str]:
-        """Return the ids of the documents to be written, by source."""
+        """Return the ids of documents to write, by source."""
         assert self.reader is not None
         docids = {self._source_of(file.path): self.reader.docid(file) for file in documents}
         return {source: docid for source, docid in docids.items() if docid is not None}
 
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
-        """Yield the documents in groups that are written at once.
+        """Yield groups of documents to write together.
 
-        With an embedding model, all are encoded first, to know the amount; then each is written alone, so that no
-        embedding is lost if a later one fails."""
+        With an embedding model, all are encoded first to know the amount, then written one by one, so that no
+        embedding is
+        lost on a failure."""
         if self._is_embedding():
             prepared = [*self._encode(documents)]
             self._report_long([document for document, _ in prepared])
@@ -310,7 +308,7 @@ class Refresh:
             yield group
 
     def _report_long(self, documents: Sequence[Encoded]) -> None:
-        """Report the number of chunks that the embedding model will cut."""
+        """Report the number of chunks that the embedding model truncates."""
         too_long, count = (
             sum(document.too_long for document in documents),
             sum(len(document.chunks) for document in documents),
@@ -323,7 +321,7 @@ class Refresh:
             )
 
     def _report_unfindable(self) -> None:
-        """Warn if the encoding compares questions and titles alone, and most texts have no questions."""
+        """Warn if only questions and titles are encoded, and most texts have no questions."""
         if self.encoder and self.encoder.encoding is EncodingModel.SPARSE and 2 * self._unasked > self._chunks:
             self.logger.warning(
                 f"the encoding `sparse` finds texts by their titles and questions alone, and {self._unasked} of "
@@ -331,7 +329,7 @@ class Refresh:
             )
 
     async def _report_sent(self, documents: Sequence[Encoded]) -> None:
-        """Report how much is sent to a remote embedding model, before it is sent."""
+        """Report the amount sent to a remote embedding model, beforehand."""
         source = embedding_source(self.encoder, self.project)
         if source is None or source.local or not documents:
             return
@@ -345,9 +343,9 @@ class Refresh:
             )
 
     async def _begin(self, docids: Mapping[str, str]) -> None:
-        """Record the files whose points will change as begun, before the first point changes.
+        """Record the files with these ids as begun, before the first point changes; includes renamed files.
 
-        Among them are files that had the same ids before (renamed ones). docids: by source. Raise StoreError."""
+        docids: by source. Raise StoreError."""
         if self.dry_run:
             return
         name, ids = self.project.database.collection_name, {*docids.values()}
@@ -356,7 +354,7 @@ class Refresh:
             before = self.records.get(source)
             begun[source] = FileRecord(source, docid, "", before.count if before else 0)
         await make_collections(self.store, name, self._encoders(), [*self.records.values()], self.anew)
-        if self.collections and self.records:  # what is missing now may come back
+        if self.collections and self.records:  # missing files may come back
             await asyncio.to_thread(write_record, self.store, name, *self.records.values())
         await asyncio.to_thread(begin_files, self.store, name, begun.values())
 
@@ -386,7 +384,7 @@ class Refresh:
         return self.encoder is not None and self.encoder.embedder is not None
 
     def _changes(self, documents: Sequence[Encoded]) -> tuple[Changes, Changes]:
-        """Return the changes that documents need, companion texts included."""
+        """Return the changes of documents, companion texts included."""
         database = self.project.database
         chunks = self._find_changes(database.collection_name, documents, [document.chunks for document in documents])
         around = self._find_changes(
@@ -406,10 +404,10 @@ class Refresh:
         )
         return find_changes(self.store, collection, docids, sources, all_chunks)
 
-    # Files that are gone, or left out since
+    # Files gone or excluded
 
     def prune(self, folders: Sequence[Path] | None = None) -> int:
-        """Remove the chunks of files that are gone, and return their number. folders: only of files in these. Raise
+        """Remove the chunks of files that are gone, and return their number. folders: limit to these. Raise
         StoreError."""
         if folders is None:
             return self.remove(is_gone)
@@ -417,7 +415,7 @@ class Refresh:
         return self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
 
     def report_gone(self) -> None:
-        """Report which indexed files are gone. Raise StoreError."""
+        """Report indexed files that are gone. Raise StoreError."""
         sources = [
             source
             for source in read_records(self.store, self.project.database.collection_name)
@@ -430,14 +428,14 @@ class Refresh:
             )
 
     def drop_left_out(self) -> int:
-        """Remove the chunks of files that are now left out, and return their number. Raise StoreError."""
+        """Remove the chunks of excluded files, and return their number. Raise StoreError."""
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
         others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}
         return self.remove(left_out.__contains__) if left_out else 0
 
     def remove(self, is_meant: Callable[[Path], bool]) -> int:
-        """Remove the chunks of some of the files. Return their number. Raise StoreError."""
+        """Remove the chunks of matching files. Return their number. Raise StoreError."""
         database = self.project.database
         store, root = self.store, self.project.root
         records = read_records(store, database.collection_name).items()
@@ -461,7 +459,7 @@ def _names(sources: Sequence[str]) -> str:
 
 
 def _record(document: Encoded, fingerprint: str) -> FileRecord:
-    """Return the record of a document whose chunks are written."""
+    """Return the record of a written document."""
     return FileRecord(
         document.source, document.docid, fingerprint, len(document.chunks), written=time.time(),
         system=document.system, statistics=document.statistics,

@@ -1,4 +1,4 @@
-"""The files to index: which, what has changed in them, and which have the same id."""
+"""Read the files to index, detect changes and duplicate ids."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from .documents import Encoded
 
 _CONTENT_HASH = 20  # bytes
-STDIN = "stdin:"  # before the id of a document that has no file
-# What records and documents have that they had not before; in each hash, so that older ones are written anew.
+STDIN = "stdin:"  # prefix of the id of a document without file
+# Contents of records and documents, hashed so that older ones are rewritten
 RECORDED = "system, context_summary, anchors, statistics"
 
 
 def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger: LoggerBase) -> list[MarkdownFile]:
-    """Return the documents that can be read and recorded by name; others are reported."""
+    """Return the readable documents; others are reported."""
     files = []
     for path in paths:
         if problem := name_problem(source := source_of(path)):
@@ -45,7 +45,7 @@ def read_indexed(paths: Sequence[Path], source_of: Callable[[Path], str], logger
 
 
 async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBase) -> MarkdownFile:
-    """Return a file after annotating it; if that fails, it is reported, and the file is as before."""
+    """Annotate a file and return it; a failure is reported and leaves it unchanged."""
     from ..scan.documents.passes import RagWork, save_as
 
     located = in_file(logger, file.path)
@@ -64,43 +64,42 @@ async def annotate_document(file: MarkdownFile, models: Models, logger: LoggerBa
 
 
 class Reader(Protocol):
-    """What makes chunks of files."""
+    """The protocol that makes chunks of files."""
 
     def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
         """Return the hash of everything that a file's chunks depend on."""
 
     def docid(self, file: MarkdownFile) -> str | None:
-        """Return the id that a file's chunks will have, or None if it will have none."""
+        """Return the id of a file's chunks, or None without chunks."""
 
     def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-        """Return a file's chunks, or None if it has none, which is reported."""
+        """Return a file's chunks, or None if there are none, which is reported."""
 
 
 @dataclass
 class NotesReader:
-    """A reader of notes. rules_of: returns a file's knit rules, if not the project's."""
+    """A reader of notes. rules_of: a file's knit rules, by default the project's."""
 
     project: Project
     rules_of: Callable[[Path], KnitRules] | None = None
     _settings: dict[KnitRules, bytes] = field(default_factory=dict, init=False)
 
     def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
-        """Return the hash of everything that a file's chunks depend on."""
         project = self._project_of(file.path)
         if project.rules not in self._settings:
             self._settings[project.rules] = _settings_of(project, encoder)
-        kind = b"notebook" if is_notebook(file.path) else b""  # a notebook has another text than its bytes
+        kind = b"notebook" if is_notebook(file.path) else b""  # a notebook's text differs from its bytes
         content = hashlib.sha256(file.data).digest()[:_CONTENT_HASH]
         return hashlib.blake2b(self._settings[project.rules] + b"\0" + kind + content, digest_size=16).hexdigest()
 
     def docid(self, file: MarkdownFile) -> str | None:
-        """Return the id that a file's chunks will have, or None if a setting in its header is wrong."""
+        """Return the id of a file's chunks, or None for an invalid header."""
         from .documents import find_docid
 
         return find_docid(file, self._project_of(file.path))
 
     def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded | None:
-        """Return a file's chunks, or None if a setting in its header is wrong, which is reported."""
+        """Return a file's chunks, or None for an invalid header, which is reported."""
         from .documents import encode_document
 
         return encode_document(file, self._project_of(file.path), encoder, logger)
@@ -110,7 +109,7 @@ class NotesReader:
 
 
 def _settings_of(project: Project, encoder: Encoder) -> bytes:
-    """Return everything a file's chunks depend on besides the file."""
+    """Return all settings that affect a file's chunks."""
     rules = [sorted(project.rules.div_types), sorted(project.rules.keep)]
     split = {key: value for key, value in asdict(project.split).items() if key != "rules"}
     language = project.embeddings.language or quarto_language(project.root)
@@ -120,7 +119,7 @@ def _settings_of(project: Project, encoder: Encoder) -> bytes:
 
 
 def is_gone(path: Path) -> bool:
-    """Return True if there is no such file; False in a folder that cannot be read."""
+    """Return True if a file is missing; False in an unreadable folder."""
     try:
         return not path.exists()
     except OSError:

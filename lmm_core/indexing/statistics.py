@@ -1,6 +1,6 @@
-"""Term statistics: how many texts have each word, and how long texts are.
+"""Count term statistics: document frequencies and text lengths.
 
-They are counted and stored when a document is indexed, so that a search reads only the texts that it ranks.
+They are stored during indexing, so that a search reads only the texts that it ranks.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from .passages import Material, Passage, Section
 _EMPHASIS = re.compile(r"(?=[*_])(?<![\w*])(\*{1,3}|_{1,3})(?=\S)([^*_]{1,80})(?<=\S)\1(?![\w*])")
 _TERM = re.compile(r"^(\S[^\n]{0,80})\n+(?=:[ \t]{1,3}\S)", re.M)  # of a definition list
 
-Texts = dict[str, str]  # by the names of their fields
+Texts = dict[str, str]  # by field name
 
 
 def emphasised(markdown: str) -> list[str]:
-    """Return the emphasised words of a text, and the terms of its definition lists."""
+    """Return the emphasised words of a text, and its definition-list terms."""
     terms = _TERM.findall(markdown) if "\n:" in markdown else []
     return [match[2] for match in _EMPHASIS.finditer(markdown)] + terms
 
 
 def texts_about(section: Section) -> Texts:
-    """Return what is said about a section."""
+    """Return a section's titles, questions and summary, by field."""
     titles, questions = " ".join(section.titles), " ".join(section.questions)
     return {"title": titles, "questions": questions, "summary": section.summary}
 
@@ -45,8 +45,9 @@ def texts_of(passage: Passage) -> Texts:
 class TermStatistics:
     """Statistics of the words of documents.
 
-    texts: number of passages and sections; stems: texts that have each; lengths, fields: words and texts of each
-    field; words: by language code; types, languages, titles: see `Material`."""
+    texts: number of passages and sections; stems: document frequencies; lengths, fields: words and texts by field;
+        words:
+    by language code; types, languages, titles: see `Material`."""
 
     texts: int = 0
     stems: Counter[str] = field(default_factory=Counter)
@@ -59,7 +60,7 @@ class TermStatistics:
 
     def add(self, texts: Texts, language: str, stemmer: Stemmer) -> None:
         """Count the fields of one text. language: its code."""
-        stems: dict[str, None] = {}  # in the order of the text, so that equal texts are packed to equal bytes
+        stems: dict[str, None] = {}  # in text order, for reproducible bytes
         words_of_language = self.words.setdefault(language, {})
         for name, text in texts.items():
             words = find_words(text)
@@ -81,18 +82,18 @@ class TermStatistics:
 
     @property
     def language(self) -> str:
-        """The language of most passages, by its code, or ""."""
+        """The most frequent language code, or ""."""
         return max(self.languages, key=lambda code: self.languages[code], default="")
 
     def packed(self) -> str:
-        """Return the statistics as a text without blanks, to be stored."""
+        """Serialize without blanks."""
         values = {**vars(self), "words": {language: " ".join(words) for language, words in self.words.items()}}
         text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
         return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 1)).decode("ascii")
 
 
 def unpack_statistics(packed: str) -> TermStatistics:
-    """Return the statistics that `TermStatistics.packed` made. Raise ValueError for other texts."""
+    """Return the statistics from `TermStatistics.packed`. Raise ValueError for other texts."""
     try:
         values: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(packed)))
         words = {language: dict.fromkeys(text.split()) for language, text in values.pop("words").items()}
@@ -104,7 +105,7 @@ def unpack_statistics(packed: str) -> TermStatistics:
 
 
 def count_terms(material: Material, stemmers: Stemmers) -> TermStatistics:
-    """Return the statistics of a material's words. stemmers: their usual language is that of texts that name none."""
+    """Return a material's word statistics. stemmers: set the default language."""
     counted = TermStatistics(types=material.types.copy(), languages=material.languages.copy())
     counted.titles = dict(material.titles)
     for section in material.walk():

@@ -1,4 +1,4 @@
-"""The store that a project's index is in, and what is in it."""
+"""Open and describe the store of a project's index."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _open: dict[str, VectorStore] = {}
 
 
 def project_store(project: Project, reads: bool = False) -> VectorStore:
-    """Open the store of a project; the caller closes it. Raise StoreError.
+    """Open a project's store, which the caller closes. Raise StoreError.
 
-    reads: it is only read, so that a copy serves where its folder cannot be written to."""
+    reads: read-only, so that a copy serves for a read-only folder."""
     from ..store.opening import open_store
     from ..store.places import LocalStorage, RemoteSource
 
@@ -44,7 +44,7 @@ def project_store(project: Project, reads: bool = False) -> VectorStore:
 
 
 def shared_store(project: Project) -> VectorStore:
-    """Return the store of a project, the same one each time. Raise StoreError."""
+    """Return a project's shared store. Raise StoreError."""
     place = json.dumps([str(project.root), asdict(project.storage), asdict(project.database)], default=str)
     if place not in _open:
         _open[place] = project_store(project)
@@ -64,7 +64,7 @@ async def open_index(project: Project, models: Models) -> AsyncIterator[VectorSt
 
 
 def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo:
-    """Return the contents of a project's index. opened: its store, if open. Raise StoreError and ConfigError."""
+    """Describe a project's index. opened: its store, if open. Raise StoreError and ConfigError."""
     database = project.database
     storage = project.storage
     store = opened or project_store(project, reads=True)
@@ -84,7 +84,7 @@ def index_info(project: Project, opened: VectorStore | None = None) -> IndexInfo
 
 
 def collection_names(project: Project) -> list[str]:
-    """Return the names of the project's collections, that of the chunks first."""
+    """Return the project's collection names, chunks first."""
     return [
         project.database.collection_name,
         project.database.companion_collection,

@@ -1,1 +1,1 @@
-"""Where a text can be cut, and how its parts are joined to chunks of the wanted size."""
+"""Cut texts and join the parts to chunks of the wanted size."""

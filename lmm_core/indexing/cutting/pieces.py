@@ -1,4 +1,4 @@
-"""Pieces: units of a text joined to pieces of about the wanted size."""
+"""Join units of a text to pieces of about the wanted size."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import NamedTuple
 from .separators import GOOD, sentence_ends
 from .units import NO_FRAME, ChunkLimits, Frame, Unit, cut_at, find_units
 
-# An eighth of the size more is accepted.
+# An eighth above the size is accepted
 TOLERANCE = 8
-SMALLEST = 16  # units of less than a sixteenth of the size are joined before the search
-TOO_SMALL = 100.0  # the cost of a piece that has less than it should
+SMALLEST = 16  # units below a sixteenth of the size are joined before the search
+TOO_SMALL = 100.0  # the cost of an undersized piece
 
 
 class Piece(NamedTuple):
     """A part of a text, `text[start:end]`.
 
-    frame: repeated lines around it. The text from `overlap` to `start` is repeated from the piece before. size: in
-    its frame."""
+    frame: repeated lines around it; overlap: where text repeated from the previous piece starts; size: in its frame."""
 
     start: int
     end: int
@@ -30,16 +29,17 @@ class Piece(NamedTuple):
 
 
 def cut_text(text: str, starts: Sequence[int], limits: ChunkLimits, overlap: int = 0) -> list[Piece]:
-    """Return a text in pieces of at most `limits.max_size`.
+    """Cut a text into pieces of at most `limits.max_size`.
 
-    starts: positions of its blocks, which stay whole if possible; overlap: how much of a piece the next one may
-    repeat, in the unit of the limits."""
+    starts: positions of blocks, kept whole if possible; overlap: maximum repeated from the previous piece, in the
+        limits'
+    unit."""
     search = _PieceSearch(text, _merge_small(find_units(text, starts, limits), limits), limits, overlap)
     return _without_blank(text, list(search.pieces()))
 
 
 def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces, those of white space joined to the ones before."""
+    """Join pieces of white space to the previous ones."""
     filled = pieces[:1]
     for piece in pieces[1:]:
         if text[piece.start : piece.end].strip(" \t\r\n"):
@@ -50,7 +50,7 @@ def _without_blank(text: str, pieces: list[Piece]) -> list[Piece]:
 
 
 def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
-    """Return the units, very small ones joined with the next, to speed up the search."""
+    """Join very small units with the next, to speed up the search."""
     merged = units[:1]
     least = limits.size // SMALLEST
     for unit in units[1:]:
@@ -67,8 +67,7 @@ def _merge_small(units: list[Unit], limits: ChunkLimits) -> list[Unit]:
 
 
 class _PieceSearch:
-    """The search for the pieces with the least cost: of sizes that differ from the wanted one, and of cuts in bad
-    places."""
+    """The search for pieces with the least cost, of wrong sizes and bad cuts."""
 
     def __init__(self, text: str, units: list[Unit], limits: ChunkLimits, overlap: int) -> None:
         self.text = text
@@ -79,7 +78,6 @@ class _PieceSearch:
         self.after = [limits.count(unit.frame.after) + 1 if unit.frame.after else 0 for unit in units]
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces in their order."""
         repeatable: int | None = None
         for first, stop in self._best():
             for at, piece in enumerate(self._checked(first, stop)):
@@ -95,8 +93,7 @@ class _PieceSearch:
         return self.units[at].start if at < stop else None
 
     def _best(self) -> list[tuple[int, int]]:
-        """Return the first unit of each piece and the unit after its last one. (The inner loop makes no calls: it runs
-        ten times a unit.)"""
+        """Return the first and end unit of each piece. (The inner loop makes no calls: it runs ten times a unit.)"""
         count, wanted, most = len(self.units), max(1, self.limits.size - self.overlap), self.limits.max_size
         sizes, full, afters = [unit.size for unit in self.units], [unit.full for unit in self.units], self.after
         enough, spare, least = wanted + wanted // TOLERANCE, wanted // TOLERANCE, self.limits.least
@@ -129,7 +126,7 @@ class _PieceSearch:
         return pieces[::-1]
 
     def _checked(self, first: int, stop: int) -> Iterator[Piece]:
-        """Yield units as one piece, or as several if a tokenizer finds more tokens in the whole than in the parts."""
+        """Yield units as one piece, or several if a tokenizer counts more in the whole than in the parts."""
         one, other = self.units[first], self.units[stop - 1]
         frame = Frame(one.frame.before, other.frame.after)
         size = sum(unit.full for unit in self.units[first:stop]) + self.before[first] + self.after[stop - 1]
@@ -146,7 +143,7 @@ class _PieceSearch:
                 yield Piece(unit.start, unit.end, NO_FRAME, unit.start, unit.size)
 
     def _with_overlap(self, piece: Piece, start: int) -> Piece:
-        """Return the piece with the last sentences before it that fit."""
+        """Extend a piece by the preceding sentences that fit."""
         if piece.frame.before:
             return piece
         low = max(start, piece.start - 12 * self.overlap - 200)
@@ -163,7 +160,7 @@ class _PieceSearch:
         return self.limits.of(self.text[at : piece.start])
 
     def _surely_fits(self, size: int) -> bool:
-        """Return True if a sum of sizes is far enough below the limit not to count the whole."""
+        """Return True if a sum of sizes is so low that the whole need not be counted."""
         return size <= self.limits.max_size - self.limits.max_size // 8
 
 

@@ -1,4 +1,4 @@
-"""Runs: the texts that a chunk may hold together."""
+"""Group texts that a chunk may join."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ...scan.rag_parts import Excerpt
 class TextRun:
     """Consecutive texts of one section that may be joined.
 
-    metadata: the blocks that annotate the text. A run with metadata, or one that is `alone`, has a single text."""
+    metadata: blocks that annotate the text. With metadata, or if `alone`, a run has a single text."""
 
     texts: list[TextBlock]
     metadata: list[MetadataBlock] = field(default_factory=list)
@@ -35,9 +35,9 @@ class TextRun:
 
 
 def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | TextRun]:
-    """Yield the blocks in order, with runs in place of texts.
+    """Yield the blocks in order, with texts grouped to runs.
 
-    A text with metadata of its own, a RAG-only div and an excerpt are runs by themselves."""
+    A text with its own metadata, a RAG-only div and an excerpt are separate runs."""
     run: TextRun | None = None
     metadata: list[MetadataBlock] = []
     for block in blocks:
@@ -57,13 +57,13 @@ def find_runs(blocks: Sequence[Block], rules: KnitRules) -> Iterator[Block | Tex
 
 
 def _text(block: Block) -> TextBlock | None:
-    """Return the block if it is a text with content, else None."""
+    """Return the block if it is a non-empty text, else None."""
     is_text = isinstance(block, TextBlock) and not isinstance(block, ErrorBlock)
     return block if is_text and isinstance(block, TextBlock) and not blank(block.content) else None
 
 
 def _continues(run: TextRun, block: TextBlock, rules: KnitRules) -> bool:
-    """Return True if a text may be joined with the run before it."""
+    """Return True if a text may join the run before it."""
     last = run.texts[-1]
     follows = source_line(last) + last.source.count("\n") == block.line
     return follows and not run.alone and not _is_alone(block, rules)
@@ -74,18 +74,18 @@ def _is_alone(block: TextBlock, rules: KnitRules) -> bool:
 
 
 def div_type(block: TextBlock, rules: KnitRules) -> str | None:
-    """Return the type of the RAG-only div that is all of a text block, or None."""
+    """Return the type of a RAG-only div that fills a text block, or None."""
     if isinstance(block, Excerpt):
         return block.type
     if not block.source.lstrip(BOM + " \t\r\n").startswith((":", "<")):
-        return None  # the quick answer for most texts
+        return None  # quick answer for most texts
     attributes = _first_attributes(block.content)
     type = type_of_div(attributes, rules)
     return type if type and _is_one_div(block.content) else None
 
 
 def _first_attributes(text: str) -> Attributes:
-    """Return the attributes of the div at the start of a text."""
+    """Return the attributes of the div at the start."""
     if opened := DIV_OPEN.match(text):
         return parse_attributes(opened["attributes"])
     parts = find_parts(text) if text.startswith(("<div", "<section")) else []
@@ -93,6 +93,6 @@ def _first_attributes(text: str) -> Attributes:
 
 
 def _is_one_div(text: str) -> bool:
-    """Return True if the div at the start of a text ends where the text does."""
+    """Return True if the first div ends with the text."""
     regions = Regions(text)
     return (regions.div_end(0) if text.startswith(":::") else regions.end(0)) == len(text)

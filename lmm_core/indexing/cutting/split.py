@@ -1,7 +1,6 @@
-"""The split pass: texts are gathered to documents and cut into chunks.
+"""Split texts into chunks, and gather them to documents.
 
-A chunk is a text block, so the result is a list of blocks. Chunks are searched; documents (a section's own text, or
-parts of it) are returned.
+Chunks are text blocks, and searched; documents (a section's own text, or parts of it) are returned.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ Count = Callable[[str], int]
 class ChunkBlock(TextBlock):
     """A chunk.
 
-    line, line_end: of its own text in the file, from 1, inclusive; repeated, closing: characters at its start and
-    end that are not its own (an overlap, the head of a table, fences); type: of the RAG-only div that it is in."""
+    line, line_end: of its own text in the file, from 1, inclusive; repeated, closing: foreign characters at its start
+        and
+    end (overlap, table head, fences); type: of its RAG-only div."""
 
     line_end: int = 1
     repeated: int = 0
@@ -59,21 +59,22 @@ class ChunkBlock(TextBlock):
 
     @property
     def content(self) -> str:
-        """The text of the chunk: the source without the blank lines around it."""
+        """The chunk's text, without surrounding blank lines."""
         return trim_blank_lines(self.source)
 
     @property
     def own(self) -> str:
-        """The source without its repeated parts."""
+        """The source without repeated parts."""
         return self.source[self.repeated : len(self.source) - self.closing]
 
 
 @dataclass(frozen=True, slots=True)
 class ParentDocument:
-    """A text that a search returns.
+    """A text returned by searches.
 
-    line, line_end: in the file, from 1, inclusive; titles: the path to its section; context_summary: of the nearest
-    section that has one."""
+    line, line_end: in the file, from 1, inclusive; titles: path to its section; context_summary: of the nearest
+        section
+    with one."""
 
     text: str
     line: int
@@ -84,7 +85,7 @@ class ParentDocument:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The result of `transform`: blocks with the chunks, and the documents."""
+    """The blocks with chunks, and the documents."""
 
     blocks: list[Block]
     documents: list[ParentDocument]
@@ -106,10 +107,10 @@ def transform(
     count: Count | None = None,
     logger: LoggerBase | None = None,
 ) -> Split:
-    """Return the chunks and the documents of a document.
+    """Return a document's chunks and documents. Unreadable metadata blocks are reported.
 
-    The old text of an undecided edit is used. The header may add RAG-only divs. count: counts tokens, by default an
-    estimate. Unreadable metadata blocks are reported."""
+    Undecided edits count with their old text. The header may add RAG-only divs. count: of tokens, by default an
+    estimate."""
     opts = opts or SplitOpts()
     logger = logger or ConsoleLogger()
     opts = replace(opts, rules=header_rules(header_content(blocks), opts.rules))
@@ -126,9 +127,9 @@ def transform(
 
 
 def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list[Block]:
-    """Return the blocks with texts joined and cut to chunks.
+    """Join and cut texts to chunks.
 
-    Texts with metadata of their own are not joined, and no chunk crosses the end of a document."""
+    Texts with their own metadata are not joined, and no chunk crosses the end of a document."""
     limits = ChunkLimits(opts.size, opts.max_size, count)
     boundaries = {document.line for document in split_documents(blocks, opts)} if opts.documents > 0 else set()
     chunks: list[Block] = []
@@ -145,13 +146,13 @@ def split_chunks(blocks: Sequence[Block], opts: SplitOpts, count: Count) -> list
 
 
 def _cut_at(texts: list[TextBlock], lines: set[int]) -> Iterator[list[TextBlock]]:
-    """Yield the texts in groups, a new one starting at each of the lines."""
+    """Yield the texts in groups that start at the lines."""
     starts = [0, *(at for at, text in enumerate(texts) if at and text.line in lines), len(texts)]
     return (texts[one:other] for one, other in pairwise(starts))
 
 
 class BlocksText:
-    """The joined text of blocks, with the file's line of each character. starts: positions of the blocks."""
+    """The joined text of blocks, with file lines. starts: positions of the blocks."""
 
     def __init__(self, texts: Sequence[Block]) -> None:
         sources = [_without_lead(text) if text.source[:1] in _LEAD_CHARACTERS else text.source for text in texts]
@@ -167,10 +168,10 @@ class BlocksText:
             for start, text in zip(self.starts, texts, strict=True)
             for at, count in (text.gaps if isinstance(text, Excerpt) else ())
         ]
-        self._last = (-1, 0, 0)  # the last answer: a block, a position in it, and its line
+        self._last = (-1, 0, 0)  # cached lookup: block, position in it, line
 
     def line(self, pos: int) -> int:
-        """Return the line in the file of the character at `pos`."""
+        """Return the file's line at a position."""
         block = bisect_right(self.starts, pos) - 1
         known, last, line = self._last
         if block != known:
@@ -180,13 +181,12 @@ class BlocksText:
         return line + sum(count for at, count in self._gaps if self.starts[block] <= at <= pos)
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and last line of a part, without blank lines around it."""
+        """Return the first and last line of a part, without surrounding blank lines."""
         text = self.text[start:end]
         first = start + len(text) - len(text.lstrip(" \t\r\n"))
         return self.line(first), self.line(start + max(0, len(text.rstrip(" \t\r\n")) - 1))
 
     def chunk(self, piece: Piece) -> ChunkBlock:
-        """Return the chunk of a piece of the text."""
         own = self.text[piece.start : piece.end]
         first, last = self.lines(piece.start, piece.end)
         source = add_frame(own, piece.frame)
@@ -196,12 +196,12 @@ class BlocksText:
         return ChunkBlock(source, first, last, len(repeated), closing)
 
 
-# A source that begins with none of these has nothing before its text.
+# First characters of sources with a possible lead
 _LEAD_CHARACTERS = frozenset({"", BOM, " ", "\t", "\r", "\n"})
 
 
 def _without_lead(block: Block) -> str:
-    """Return a block's source without a byte-order mark and leading blank lines."""
+    """Remove a byte-order mark and leading blank lines."""
     source = block.source
     if source.startswith(BOM) and block.line == 1 + count_lead(source):
         source = source[1:]
@@ -213,11 +213,11 @@ def _follows(one: Block, other: Block) -> bool:
     return source_line(one) + one.source.count("\n") == other.line
 
 
-# Metadata of a text that makes several chunks
+# Metadata of a text with several chunks
 
 
 def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBlock]) -> Iterator[Block]:
-    """Yield the chunks of a text, its metadata before each."""
+    """Yield a text's chunks, each after its metadata."""
     for at, chunk in enumerate(chunks):
         if at == 1:
             metadata = [block for one in metadata if (block := _public_part(one)) is not None]
@@ -228,7 +228,7 @@ def _with_metadata(chunks: Sequence[ChunkBlock], metadata: Sequence[MetadataBloc
 
 
 def _public_part(block: MetadataBlock) -> MetadataBlock | None:
-    """Return a block without private keys, chats and edits, or None if it is empty then."""
+    """Return a block without private keys, chats and edits, or None if it becomes empty."""
     drop = {key for key in block.content if key.startswith("~~") or key == "~chat"}
     drop |= {message.key for message in block.messages if message.key in MESSAGE_KEYS}
     if not drop:
@@ -241,7 +241,7 @@ def _public_part(block: MetadataBlock) -> MetadataBlock | None:
 
 
 def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
-    """Return the block with a blank line before it."""
+    """Return the block after a blank line."""
     if ends_blank(before.source):
         return block
     newline = newline_of(block.source)
@@ -255,7 +255,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
     """Return the documents of blocks, by line.
 
     A section's own text is one document, or several of at most `opts.documents` characters. A RAG-only text is a
-    document of its own; `skip: true` is in none."""
+    separate document; `skip: true` is excluded."""
     tree = blocks_to_tree(blocks)
     found: list[ParentDocument] = []
     for section in sections(tree):
@@ -272,7 +272,7 @@ def split_documents(blocks: Sequence[Block], opts: SplitOpts) -> list[ParentDocu
 
 
 def _summary_around(section: HeadingNode) -> str:
-    """Return the summary of the nearest section that has one, or ""."""
+    """Return the summary of the nearest section with one, or ""."""
     return nearest_summary(part for part in reversed(section.ancestors) if is_indexed(part))
 
 

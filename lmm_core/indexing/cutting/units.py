@@ -1,8 +1,7 @@
-"""Units: parts of a text that no chunk divides, and the cost of a cut after each.
+"""Find indivisible units of a text, with the cost of a cut after each.
 
-A block too long for a chunk is cut at paragraphs and items, between rows of tables and lines of code, and at
-sentences; then between words, at last within a word. Each unit carries the lines that a chunk must repeat to be read
-alone.
+An overlong block is cut at paragraphs and items, between rows of tables and lines of code, and at sentences; then
+between words, at last within a word. Units carry the lines that a chunk must repeat to be read alone.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from .separators import (
 class ChunkLimits:
     """The sizes of chunks, in the unit of `count`.
 
-    size: aimed at; max_size: never exceeded; least: avoided below; with it, texts are cut at headings first."""
+    size: target; max_size: never exceeded; least: desired minimum; with it, texts are cut at headings first."""
 
     size: int
     max_size: int
@@ -43,16 +42,16 @@ class ChunkLimits:
 
     @property
     def longest(self) -> int:
-        """The size of the longest unit, so that leftovers can be joined to a chunk of the least size."""
+        """The size of the longest unit, so that leftovers can join a chunk of the least size."""
         return max(1, self.max_size - 2 * self.least)
 
     def of(self, text: str) -> int:
-        """Return the size of a text without the blank lines around it."""
+        """Return a text's size without surrounding blank lines."""
         kept = text.rstrip(" \t\r\n")
         return self.count(trim_blank_lines(kept) if kept[:1].isspace() else kept)
 
     def of_frame(self, frame: Frame) -> int:
-        """Return the size of a frame with a line end."""
+        """Return a frame's size with a line end."""
         if frame is NO_FRAME or not (frame.before or frame.after):
             return 0
         return self.count(frame.before) + self.count(frame.after) + 2
@@ -60,9 +59,9 @@ class ChunkLimits:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Lines that each piece of something longer repeats.
+    """Lines repeated in each piece of something longer.
 
-    before: the head of a table, or the line that opens code or a div; after: the line that closes it."""
+    before: table head, or opening line of code or a div; after: closing line."""
 
     before: str = ""
     after: str = ""
@@ -73,10 +72,11 @@ NO_FRAME = Frame()
 
 @dataclass(slots=True)
 class Unit:
-    """A part of a text that stays whole: `text[start:end]`.
+    """An indivisible part of a text: `text[start:end]`.
 
-    frame: lines to repeat in a chunk that begins or ends with it; cost: of a cut after it; prose: its sentences may
-    be repeated in the next chunk; size: without blank lines around it; full: with them."""
+    frame: lines to repeat in a chunk that begins or ends with it; cost: of a cut after it; prose: the next chunk may
+        repeat
+    its sentences; size: without surrounding blank lines; full: with them."""
 
     start: int
     end: int
@@ -102,7 +102,7 @@ _RULE = re.compile(r"[ ]*-+(?:[ ]+-+)+[ \t\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Lines of code, of a div or of a table: the first, the one after the opening, the last; and its frame."""
+    """Lines of code, a div or a table: first, after the opening, last; with the frame."""
 
     kind: str
     first: int
@@ -112,11 +112,11 @@ class _Region:
 
 
 def find_units(text: str, starts: Sequence[int], limits: ChunkLimits) -> list[Unit]:
-    """Return the units of a text whose blocks begin at `starts`."""
+    """Return the units of a text with blocks at `starts`."""
     units: list[Unit] = []
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         units += _fit(text, start, end, NO_FRAME, limits) or _BlockCutter(text, start, end, limits).units
-        if _HEADING.match(text, start):  # a heading belongs to the text after it
+        if _HEADING.match(text, start):  # belongs to the text after it
             units[-1].cost = CLOSE
         else:
             units[-1].cost = _cost_between(text[max(start, end - 50) : end], text[end : end + 10])
@@ -126,13 +126,13 @@ def find_units(text: str, starts: Sequence[int], limits: ChunkLimits) -> list[Un
 
 
 def _cost_between(before: str, after: str) -> float:
-    """Return the cost of a cut between two blocks: more if one introduces or continues the other."""
+    """Return the cost of a cut between two blocks, higher if one introduces or continues the other."""
     before = before.rstrip().rstrip("*_")
     return CLOSE if before.endswith((":", ",")) or _CONTINUES.match(after) else BLOCK
 
 
 class _BlockCutter:
-    """Cuts a block that is too long into units, line by line."""
+    """Cuts an overlong block into units, line by line."""
 
     def __init__(self, text: str, start: int, end: int, limits: ChunkLimits) -> None:
         self.text, self.limits = text, limits
@@ -149,7 +149,7 @@ class _BlockCutter:
         self.units = self.units or cut_at(text, start, end, limits)
 
     def _find_frames(self, regions: Sequence[_Region]) -> tuple[list[_Region | None], list[Frame]]:
-        """Return the smallest region of each line, and the frame open before it."""
+        """Return the innermost region of each line, and the frame open before it."""
         begun = {region.body: region for region in regions}
         inside: list[_Region | None] = []
         frames: list[Frame] = []
@@ -164,7 +164,7 @@ class _BlockCutter:
         return inside, frames
 
     def _frame(self, frames: list[Frame]) -> Frame:
-        """Return nested frames as one of at most half a chunk: whole, without attributes, or the marks alone."""
+        """Join nested frames within half a chunk: whole, without attributes, or the marks alone."""
         short = [*frames[:-1], _without_attributes(frames[-1])] if frames else []
         for some in (frames, short, short[-1:]):
             frame = Frame("".join(one.before for one in some), "".join(one.after for one in reversed(some)))
@@ -173,7 +173,7 @@ class _BlockCutter:
         return NO_FRAME
 
     def _take(self, line: int) -> int:
-        """Add the units that begin on a line, and return the line after them."""
+        """Add the units that begin on a line, and return the next line."""
         region, inside = self.regions.get(line), self.inside[line]
         if region is not None:
             stop = self._after_blank(region.last + 1)
@@ -186,7 +186,7 @@ class _BlockCutter:
             return stop
         if inside is None or inside.kind == "div":
             if inside is not None and line == inside.last:
-                self.units[-1].cost = WORD  # the closing line belongs to what it closes
+                self.units[-1].cost = WORD  # belongs to the block that it closes
                 stop = self._after_blank(line + 1)
                 return self._add(line, stop, self._cost_before(stop))
             stop = self._run_end(line)
@@ -212,7 +212,7 @@ class _BlockCutter:
     def _add(
         self, line: int, stop: int, cost: float, separators: Sequence[Separator] = WORDS, prose: bool = False
     ) -> int:
-        """Add the units of some lines, and return the line after them."""
+        """Add the units of some lines, and return the next line."""
         frame = Frame(self.frames[line].before, self.frames[stop].after)
         start, end = self.at[line], self.at[stop]
         units = _fit(self.text, start, end, frame, self.limits, prose)
@@ -222,14 +222,14 @@ class _BlockCutter:
         return stop
 
     def _run_end(self, line: int) -> int:
-        """Return the end of a paragraph or an item's first lines, with blank lines after it."""
+        """Return the end of a paragraph or an item's first lines, with trailing blank lines."""
         stop = line + 1
         while stop < len(self.lines) and not blank(self.lines[stop]) and not self._begins(stop):
             stop += 1
         return self._after_blank(stop)
 
     def _begins(self, line: int) -> bool:
-        """Return True if an item, a region or the end of one begins on a line."""
+        """Return True if an item or a region begins on a line, or a region ends."""
         inside = self.inside[line]
         is_end = inside is not None and line == inside.last
         return is_end or line in self.regions or _ITEM.match(self.lines[line]) is not None
@@ -240,7 +240,7 @@ class _BlockCutter:
         return line
 
     def _cost_before(self, line: int) -> float:
-        """Return the cost of a cut before a line that begins something."""
+        """Return the cost of a cut before an item or region."""
         if line >= len(self.lines):
             return BLOCK
         after, is_blank = self.lines[line], blank(self.lines[line - 1])
@@ -256,7 +256,7 @@ class _BlockCutter:
 
 
 def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
-    """Return the regions in lines without quote marks; raw: the lines with them."""
+    """Return the regions in lines without quote marks; raw: with them."""
     regions: list[_Region] = []
     divs: list[int] = []
     line = 0
@@ -287,7 +287,6 @@ def _find_regions(lines: Sequence[str], raw: Sequence[str]) -> list[_Region]:
 
 
 def _ended(line: str, other: str) -> str:
-    """Return a line with a line end."""
     return line if line.endswith("\n") else line + newline_of(other)
 
 
@@ -297,7 +296,7 @@ def _without_attributes(frame: Frame) -> Frame:
 
 
 def _table_head(lines: Sequence[str], line: int) -> int:
-    """Return the number of lines of a table's head with its rule, 0 if no table begins there."""
+    """Return the number of lines of a table's head and rule, 0 without a table."""
     first, second = lines[line], lines[line + 1] if line + 1 < len(lines) else ""
     if "|" in first and (_is_pipe_rule(first) or _is_pipe_rule(second)):
         return 1 if _is_pipe_rule(first) else 2
@@ -336,7 +335,7 @@ def cut_at(
     separators: Sequence[Separator] = WORDS,
     prose: bool = True,
 ) -> list[Unit]:
-    """Return a part of a text cut at the first separator, and at the next ones where it is still too long."""
+    """Cut a part of a text at the first separator, and overlong results at the next ones."""
     if not separators:
         return _cut_anywhere(text, start, end, frame, limits, prose)
     units: list[Unit] = []
@@ -350,7 +349,7 @@ def cut_at(
 
 def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tuple[int, int, float]]:
     part = text[start:end]
-    done = len(part) - len(part.lstrip(" \t\r\n"))  # white space alone makes no part
+    done = len(part) - len(part.lstrip(" \t\r\n"))  # skip parts of white space only
     at, stop = 0, len(part.rstrip(" \t\r\n"))
     for found in find_separators(separator, part):
         if done < found.end() < stop:
@@ -361,7 +360,7 @@ def _cuts(text: str, start: int, end: int, separator: Separator) -> Iterator[tup
 
 
 def _cut_anywhere(text: str, start: int, end: int, frame: Frame, limits: ChunkLimits, prose: bool) -> list[Unit]:
-    """Return the units of one long word. Excessive indentation is left out."""
+    """Cut one long word into units, without excessive indentation."""
     part = text[start:end]
     at, stop = start + len(part) - len(part.lstrip(" \t\r\n")), start + len(part.rstrip(" \t\r\n"))
     most = max(1, limits.longest - limits.of_frame(frame))

@@ -1,4 +1,4 @@
-"""The window of an embedding model, which chunks of the default sizes are made to fit."""
+"""Fit chunks of the default sizes into an embedding model's window."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from ..chunks import Chunk, with_texts
 from ..encoding import EncodingModel, texts_to_encode
 from .split import Count
 
-SIZE = 220  # tokens of a chunk: measured, see benchmarks/README.md
-ANNOTATIONS = 36  # tokens that a chunk leaves for titles and questions
+SIZE = 220  # tokens of a chunk, measured: see benchmarks/README.md
+ANNOTATIONS = 36  # tokens reserved for titles and questions
 LEAST = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The number of tokens that an embedding model reads of each text, as `count` counts them."""
+    """The tokens that an embedding model reads per text, as `count` counts them."""
 
     tokens: int
     count: Count
     encoding: EncodingModel
 
     def holds_all(self, texts: Sequence[str]) -> bool:
-        """Return True if nothing of the texts is cut."""
+        """Return True if all texts fit."""
         return all(self.count(text) <= self.tokens for text in texts)
 
 
 def has_default_sizes(opts: SplitOpts) -> bool:
-    """Return True if the sizes of chunks are not configured, and texts are cut."""
+    """Return True if texts are cut, at sizes that are not configured."""
     default = SplitOpts()
     return all(getattr(opts, name) == getattr(default, name) for name in ("size", "max_size", "overlap", "unit"))
 
 
 def default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
-    """Return the options with the default sizes for a window."""
+    """Return the options with a window's default sizes."""
     most = max(window.tokens - ANNOTATIONS, LEAST)
     return replace(opts, unit="tokens", size=min(SIZE, most), max_size=min(2 * SIZE, most))
 
 
 def fit_annotations(chunks: Sequence[Chunk], window: Window) -> list[Chunk]:
-    """Return the chunks, those too long for the window encoded with fewer annotations.
+    """Return the chunks, with fewer dense annotations where needed to fit.
 
-    The last lines go first. A search by words uses all of them."""
+    The last lines are dropped first; lexical search uses all of them."""
     return [chunk if window.holds_all(chunk.texts.dense) else _with_fewer(chunk, window) for chunk in chunks]
 
 
