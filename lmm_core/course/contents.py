@@ -18,9 +18,8 @@ FIRST_PAGE = f"{_FIRST}.html"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry of the table of contents: a page, or the title of a part without `page`.
+    """An entry of the table of contents: a page, or a part's title without `page`.
 
-    source: the page's document
     depth: 0 outside of parts"""
 
     title: str

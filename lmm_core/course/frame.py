@@ -47,8 +47,7 @@ def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: 
 def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
     """Return the table of contents as links.
 
-    up: path to the site's root
-    current: page containing it"""
+    up: path to the site's root"""
     lines = []
     for entry in contents:
         title = html.escape(entry.title)

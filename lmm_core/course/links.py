@@ -49,7 +49,6 @@ class SiteLinks:
     """The links of a site and their files.
 
     sources: document by page
-    folder: of the course; output: of the site
     own: other files of the site"""
 
     sources: Mapping[str, Path]

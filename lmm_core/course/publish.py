@@ -1,7 +1,7 @@
 """Publish a site by swapping the published folder with a newly rendered one.
 
-The site is rendered and checked in a folder beside it, then both are renamed. If a run is killed in between, the
-next one restores the old site. A folder without our mark is kept under another name."""
+Both are renamed; if a run is killed in between, the next one restores the old site. A folder without our mark is
+kept under another name."""
 
 from __future__ import annotations
 

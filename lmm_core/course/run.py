@@ -33,11 +33,9 @@ OUTPUTS = {"book": "_book", "manuscript": "_manuscript"}  # by Quarto project ty
 class Course:
     """A course and its build settings.
 
-    folder: absolute
     settings: of `_quarto.yml`, or {}
     annotate: annotate even without a setting
-    use_quarto: render Quarto projects with Quarto
-    progress: of pages rendered by pandoc"""
+    use_quarto: render Quarto projects with Quarto"""
 
     folder: Path
     workshop: Workshop

@@ -60,8 +60,8 @@ class PageSource:
 def read_page_source(path: Path, project: Project, settings: Mapping[str, Any], logger: LoggerBase) -> PageSource:
     """Return a page's published text. settings: of `_quarto.yml`.
 
-    Warn of features that need Quarto. Raise RenderError for an unreadable metadata block, which may hide something,
-    OSError, MarkdownError and QuartoError."""
+    Raise RenderError for an unreadable metadata block, which may hide something, OSError, MarkdownError and
+    QuartoError."""
     folder, located = project.root, in_file(logger, path.relative_to(project.root))
     text = _with_included(read_markdown(path).text, path, folder, (path.resolve(),))
     blocks = parse_markdown_text(text)
@@ -144,5 +144,5 @@ def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]
 
 
 def _plain_cells(source: str) -> str:
-    """Return text with cells as plain code blocks, because pandoc does not recognize their fences."""
+    """Return text with cells as plain code blocks, which pandoc recognizes."""
     return "".join(_CELL.sub(r"\1\2", piece) if is_code else piece for is_code, piece in split_fences(source))

@@ -36,10 +36,9 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The effect of a reply.
+    """The effect of a reply, none with `problems` (line in the reply).
 
-    With `problems` (line in the reply) there are no changes, and `document` is unchanged. Otherwise `document` has the
-    new code context, mission and changelog."""
+    document: with the new code context, mission and changelog"""
 
     changes: tuple[FileChange, ...]
     mission: str | None
@@ -123,7 +122,7 @@ def _merge_lines(replacement: Replacement, old: Sequence[str]) -> list[str]:
 
 
 def _normalized(lines: Sequence[str]) -> list[str]:
-    """Return lines without invisible differences, but with tabs, which may be significant."""
+    """Return lines without invisible differences; tabs stay."""
     return [_HIDDEN.sub("", _BLANK.sub(" ", unicodedata.normalize("NFC", line))).rstrip(" \t") for line in lines]
 
 
@@ -132,7 +131,7 @@ def _bare(line: str) -> str:
 
 
 def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return the new lines with the line ends of the old ones, including the last."""
+    """Return the new lines with the old line ends."""
     ends = [line[len(_bare(line)) :] for line in old]
     usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
     ended = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
@@ -173,9 +172,7 @@ def _diff(there: Sequence[str], search: Sequence[str]) -> str:
 
 
 def _closest(lines: Sequence[str], search: Sequence[str]) -> int | None:
-    """Return the index of the longest match, else of a line similar to the longest one, or None.
-
-    Surrounding blanks are ignored."""
+    """Return the index of the longest match, else of a similar line, or None; blanks are ignored."""
     there, wanted = ([line.strip() for line in part] for part in (lines[:_MOST], search))
     run = difflib.SequenceMatcher(lambda line: not line, there, wanted, autojunk=False).find_longest_match()
     if any(wanted[run.b : run.b + run.size]):

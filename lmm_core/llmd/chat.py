@@ -53,10 +53,10 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
 
 
 def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, list[ThreadEntry]]:
-    """Return the request for an entry, and the entries omitted from it.
+    """Return the request for an entry, and the omitted entries, the oldest ones.
 
-    The request has at most `tokens` tokens; the oldest entries are omitted first. Raise ModelError if it is too long
-    without any."""
+    tokens: maximum
+    Raise ModelError if it is too long even without earlier entries."""
     from ..models.tokens import count_tokens
 
     earlier = [other for other in llmd.entries[: llmd.entries.index(entry)] if other.human or other.assistant]
@@ -94,8 +94,7 @@ def _name_entries(entries: Sequence[ThreadEntry]) -> str:
 def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: LoggerBase) -> bool:
     """Write a reply into the document's current version. Return True if that succeeded.
 
-    If the entry changed or the document cannot be written, the reply is saved in a file beside it. Raise OSError and
-    MarkdownError."""
+    Otherwise it is saved in a file beside the document. Raise OSError and MarkdownError."""
     written = False
     try:
         for _ in range(_ATTEMPTS):
@@ -120,7 +119,7 @@ def _save_reply(file: MarkdownFile, entry: ThreadEntry, reply: str, logger: Logg
 def _add_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd | None:
     """Return the document with the reply, or None if the entry no longer needs one.
 
-    A reply to the last entry is followed by an empty entry. Raise LlmdError."""
+    Raise LlmdError."""
     waiting = [other for other in llmd.entries if other.assistant is None]
     same = [other for other in waiting if (other.number, other.human) == (entry.number, entry.human)]
     if not same:

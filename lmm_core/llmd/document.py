@@ -88,7 +88,7 @@ class ThreadEntry:
     """An entry of the thread.
 
     number: 0 if missing; line: of the heading; reply_line: 0 without reply
-    start, end: offsets, including the heading; reply_at: offset of the reply's mark, or of its place"""
+    start, end: offsets with the heading; reply_at: offset of the reply's mark or place"""
 
     number: int
     human: str
@@ -136,7 +136,7 @@ def unanswered(llmd: Llmd) -> ThreadEntry | None:
 
 
 def as_shown(content: str) -> str:
-    """Return a file's text as in the code context: with LF line ends, including a final one unless empty."""
+    """Return a file's text as in the code context: LF line ends, one at the end unless empty."""
     text = re.sub(r"\r+(?=\n|\Z)", "", content)
     return text if not text or text.endswith("\n") else text + "\n"
 

@@ -136,11 +136,10 @@ def _add_item(llmd: Llmd, entry: str) -> str:
 
 
 def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
-    """Return the document with the reply to an entry; `ThreadEntry.assistant` returns the same text.
+    """Return the document with the reply to an entry.
 
-    The reply is written verbatim if that changes nothing else, otherwise in a code fence `reply`. (Surrounding white
-    space forces the fence, so strip it first.) Raise LlmdError if the entry needs no reply, or if unclosed markup
-    before it interferes."""
+    The reply is verbatim if that changes nothing else, otherwise in a code fence `reply`, which surrounding white space
+    forces. Raise LlmdError if the entry needs no reply, or if unclosed markup before it interferes."""
     if UNWRITABLE.search(reply):
         raise LlmdError(f"entry {entry.number}: the reply holds characters that a text file cannot hold")
     if entry.assistant is not None or entry not in llmd.entries:
@@ -200,7 +199,7 @@ def _splice(llmd: Llmd, start: int, end: int, text: str) -> str:
 
 
 def _put(llmd: Llmd, start: int, end: int, text: str) -> str:
-    """Return the text with a part replaced, adding blank lines around a formerly empty one."""
+    """Return the text with a part replaced, with blank lines around a formerly empty one."""
     head, tail, newline = llmd.text[:start], llmd.text[end:], newline_of(llmd.text)
     if blank(llmd.text[start:end]) and text:
         if not ends_blank(head):

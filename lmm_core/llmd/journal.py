@@ -149,9 +149,7 @@ class Journal:
     # Steps
 
     def _undo(self) -> str:
-        """Roll back changed files. Return a message about conflicts, or "".
-
-        The journal keeps the conflicting files' old texts."""
+        """Roll back changed files. Return a message about conflicts, whose old texts stay in the journal, or ""."""
         applied = _read(self.open)
         conflicts = [change.path for change in applied.changes if self._state(change) == "other"]
         for change in reversed(applied.changes):

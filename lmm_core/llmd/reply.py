@@ -92,9 +92,9 @@ def parse_reply(text: str, asked: str = "") -> ParsedReply:
 
 
 def without_thoughts(reply: str, asked: str = "") -> str:
-    """Return a reply without the model's reasoning, which may contain drafts; line numbers are preserved.
+    """Return a reply without the model's reasoning, keeping line numbers.
 
-    asked: the request; tags occurring there may be the reply's subject"""
+    asked: the request; its tags may be the reply's subject"""
     answer = unwrap(reply, asked)
     return "\n" * reply.count("\n", 0, max(0, reply.rfind(answer))) + answer
 

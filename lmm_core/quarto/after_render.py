@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def finish_render(environment: Mapping[str, str], project_dir: Path, logger: LoggerBase) -> bool:
     """Write the ask box, report leaks as errors, and refresh the index. Return False after an error.
 
-    The index is not refreshed after an error, nor in a render of `lmm course`, which does so itself."""
+    The index is not refreshed after an error or during `lmm course`."""
     pages = read_pages(rendered_files(environment, project_dir), project_dir)
     kept = KeepingLogger(logger)
     output = output_dir(environment, project_dir)
@@ -57,7 +57,7 @@ def _knitted(project_dir: Path) -> Project:
 
 
 def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
-    """Return the output folder, or the rendered files if they are beside their sources."""
+    """Return the output folder, or rendered files beside their sources."""
     if output.resolve() != project_dir.resolve():
         return [output]
     found = [project_dir / name for name in named]
@@ -87,13 +87,13 @@ def refresh_index(pages: Sequence[Page], project_dir: Path, logger: LoggerBase, 
 
 
 def _indexed(project: Project, project_dir: Path) -> Project:
-    """Return the project with div classes of `_quarto.yml`; its `keep` does not concern the index."""
+    """Return the project with div classes of `_quarto.yml`."""
     rules = project_rules(read_project(project_dir), project.rules)
     return replace(project, rules=replace(project.rules, div_types=rules.div_types))
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
-    """Return a function from a file to its rules, with div classes of its folders."""
+    """Return a function from a file to its rules."""
     return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 

@@ -88,7 +88,7 @@ def find_problems(pages: Sequence[Page], project_dir: Path) -> list[str]:
 
 
 async def _annotate(paths: Sequence[Path], project_dir: Path, logger: LoggerBase) -> None:
-    """Annotate files; failures are reported without stopping the render.
+    """Annotate files, reporting failures.
 
     Unchanged files are not written, since `quarto preview` renders written ones."""
     import asyncio

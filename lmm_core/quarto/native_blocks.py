@@ -60,9 +60,7 @@ def _is_native(block: Block) -> bool:
 
 
 def _is_rule_over_text(blocks: Sequence[Block], at: int) -> bool:
-    """Return True for a rule with text directly below, up to the next rule.
-
-    Quarto reads that text as YAML, and fails on a list, and on words if the document has a header."""
+    """Return True for a rule above text, which Quarto reads as YAML up to the next rule."""
     block = blocks[at]
     if not isinstance(block, TextBlock) or not NATIVE_OPEN.match(block.content):
         return False

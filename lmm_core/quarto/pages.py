@@ -41,7 +41,7 @@ class Page(MarkdownDocument):
 def read_pages(paths: Sequence[Path], project_dir: Path) -> list[Page]:
     """Return files with their options, followed by included files.
 
-    Raise RenderError for invalid options, QuartoError for unreadable settings, MarkdownError and OSError."""
+    Raise RenderError for invalid options, QuartoError, MarkdownError and OSError."""
     in_folder = _folder_options(project_dir)
     pages, named = dict[Path, Page](), set(paths)
     there = [path for path in paths if path.is_file()]
@@ -99,9 +99,9 @@ def input_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]
 
 
 def rendered_files(environment: Mapping[str, str], project_dir: Path) -> list[Path]:
-    """Return the rendered documents, derived from output files.
+    """Return the documents of Quarto's output files, or all if these combine several (a book's PDF).
 
-    All documents are returned if there is no output, or combined output (a book's PDF). Raise QuartoError."""
+    Raise QuartoError."""
     output = output_dir(environment, project_dir)
     found: list[Path] = []
     for name in listed_files(environment, "OUTPUT", project_dir):

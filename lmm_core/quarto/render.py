@@ -24,7 +24,7 @@ class _ScriptLogger(ConsoleLogger):
 def run_script(stage: str) -> int:
     """Run a stage's script in Quarto's environment and return the exit status.
 
-    stage: `pre-render` or `post-render`; an extension of another version may call this"""
+    stage: `pre-render` or `post-render`"""
     end_quickly()
     make_output_printable()
     script = {"pre-render": pre_render, "post-render": post_render}[stage]

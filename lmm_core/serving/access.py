@@ -74,7 +74,7 @@ def network_of(address: str) -> str:
 
 
 class Guard:
-    """Middleware that checks access, adds security headers, and logs requests without personal data.
+    """Middleware for access, security headers, and a log without personal data.
 
     host: listening address
     token: shared token, "" for none; tokens: of courses and groups
@@ -159,7 +159,7 @@ class Guard:
         return None
 
     def _token_name(self, given: bytes) -> str | None:
-        """Return a token's name, "" for the shared one or if none is required, None for an invalid one."""
+        """Return a token's name, "" for the shared one or none required, None if invalid."""
         tokens = self.tokens.read()
         if tokens is None and not self.token:
             return ""

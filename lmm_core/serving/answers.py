@@ -83,10 +83,9 @@ class Looked:
 
 @dataclass
 class Answers:
-    """Answers from a project's index, which is open only while reading, so that `lmm index` can write.
+    """Answers from a project's index, open only while reading, so that `lmm index` can write.
 
-    log: errors for the teacher; readers see only advice
-    recorder: None to record nothing"""
+    log: errors for the teacher"""
 
     project: Project
     models: Models
@@ -238,9 +237,9 @@ def sources_data(sources: Sequence[CitedSource], type: str) -> dict[str, Any]:
 
 
 def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
-    """Return a hit for a reader. type: requested type, "" for any.
+    """Return a hit for a reader, without text of unrequested types, which may solve an exercise.
 
-    Text of other types is omitted, since it may solve an exercise."""
+    type: requested type, "" for any"""
     open_text = not hit.types or type in hit.types
     page = {"page": hit.page} if hit.page else {}
     return {**_place(hit.titles, hit), **page, "types": hit.types, "text": _cut(hit.text) if open_text else ""}
@@ -249,8 +248,7 @@ def hit_data(hit: CitedSource | Passage, type: str) -> dict[str, Any]:
 def answer_data(answer: Answer, missed: Sequence[str] = (), off_topic: str = "") -> dict[str, Any]:
     """Return the final event of an answer.
 
-    missed: search features that were unavailable
-    off_topic: message for an off-topic question"""
+    missed: unavailable search features"""
     return {
         "answered": answer.answered,
         "off_topic": off_topic,

@@ -43,7 +43,6 @@ API = ("/ask", "/judge", "/search", "/outline", "/health", "/about", SITE, "/")
 class Served:
     """A server's parameters.
 
-    project: with texts for readers
     host: listening address
     model: overrides the configured one
     token: required from readers, "" for none

@@ -39,7 +39,7 @@ class Log:
         """Print or count a message.
 
         kind: default: text before the first colon
-        most: messages of this kind per minute"""
+        most: per minute"""
         with self._lock:
             self._start_anew()
             kind = kind or message.partition(": ")[0]
@@ -78,5 +78,5 @@ class LibraryHandler(logging.Handler):
 
 
 def _one_entry(message: str) -> str:
-    """Return a message with indented continuation lines, so that it cannot imitate another entry."""
+    """Return a message with indented continuation lines, so that it cannot imitate an entry."""
     return printable(message[:LONGEST]).strip().replace("\n", "\n    ")

@@ -80,9 +80,7 @@ def about_data(options: ServeOptions) -> dict[str, Any]:
 
 
 def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
-    """Return files of box and page by path, loaded in advance, so that requests read no files.
-
-    style: style sheet of the course's pages"""
+    """Return files of box and page by path, loaded in advance. style: style sheet of the pages."""
     own = {path.name: path.read_bytes() for path in (style, _FOLDER / "home.js", _FOLDER / "home.css")}
     return {
         f"/box/{name}": Response(content, 200, HEADERS, TYPES[Path(name).suffix])
@@ -92,9 +90,7 @@ def box_files(files: Mapping[str, bytes], style: Path) -> dict[str, Response]:
 
 
 def home_page(options: ServeOptions, material: Material | None, site: ServedSite | None) -> Response:
-    """Return the page, with relative links, so that a proxy may use any path.
-
-    material: for example questions and contents, None to hide the notes"""
+    """Return the page, with relative links for proxies. material: None to hide the notes."""
     ours = our_texts(options.language)
     values = {name: escape(getattr(options, name)) for name in ("title", "language")}
     values |= {"greeting": escape(options.greeting or ours["greeting"]), "ask": escape(ours["ask"])}

@@ -38,10 +38,10 @@ class Judgement:
 
 
 class Recorder:
-    """Writes turns and ratings in order, in its own thread. Failures are logged, without texts.
+    """Writes turns and ratings in its own thread, logging failures without texts.
 
     conversations: record conversation ids and answers as well
-    keep_days: days until records are deleted"""
+    keep_days: days until deletion"""
 
     def __init__(self, recordings: Recordings, conversations: bool, keep_days: int, log: Log) -> None:
         self.recordings, self.conversations, self.keep_days, self.log = recordings, conversations, keep_days, log
@@ -52,9 +52,9 @@ class Recorder:
         self._submit(lambda: self.recordings.add(recorded))
 
     async def judge(self, judgement: Judgement) -> bool:
-        """Record a rating; return False for an unknown answer. Raise RecordingError.
+        """Record a rating, with its comment only if `conversations`; return False for an unknown answer.
 
-        Without `conversations`, comments are dropped, since they reveal more than questions."""
+        Raise RecordingError."""
         comment = judgement.comment if self.conversations else ""
         future = self._submit(lambda: self.recordings.judge(judgement.id, judgement.thumb, comment))
         return bool(await asyncio.wrap_future(future))

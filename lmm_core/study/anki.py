@@ -109,9 +109,9 @@ class _Images:
 
 
 def to_html(text: str, images: _Images | None = None, folder: str = "") -> str:
-    """Return markdown as HTML for Anki: formulas for its MathJax, HTML and scripts as plain text.
+    """Return markdown as HTML for Anki's MathJax; raw HTML becomes text.
 
-    An image that cannot be copied is replaced by its description."""
+    Images that cannot be copied are replaced by their descriptions."""
     markdown = _markdown()
     environment: dict[str, Any] = {}
     tokens = markdown.parse(text, environment)

@@ -1,7 +1,7 @@
-"""Measure retrieval on documents, in a temporary index apart from the project's own.
+"""Measure retrieval on documents, in a temporary index.
 
-An annotated question would find itself, so it is removed from the index while it is searched for. The other
-questions of its section stay, as in a real search. Each round searches for one question of every section."""
+An annotated question would find itself, so it is removed from the index for its own search. Each round searches
+for one question of every section."""
 
 from __future__ import annotations
 
@@ -60,10 +60,9 @@ class EncodingResult:
 class BenchReport:
     """Results of a measurement.
 
-    annotations: those embedded with the text
-    budget: tokens of the context
-    results: one per encoding, the configured or first named one first
-    missing: unknown words in questions missed by the first encoding
+    annotations: embedded ones; budget: tokens of the context
+    results: the configured or first named encoding first
+    missing: unknown words in questions that it missed
     unlabelled: number of questions without a section"""
 
     annotations: tuple[str, ...]
@@ -78,7 +77,7 @@ class Bench:
     """Searches for the questions of documents, in one index per encoding.
 
     encodings: default: the configured one
-    expect, progress: called with the number of chunks and searches to do, and done"""
+    expect, progress: called with numbers of chunks and searches"""
 
     project: Project
     models: Models
@@ -114,7 +113,7 @@ class Bench:
         return build_material(ScoredPoint(chunk.uuid, chunk.payload) for chunk in chunks)
 
     def _annotations(self, own: bool = False) -> tuple[str, ...]:
-        """Return annotations to embed, without questions: an embedded one could not be removed for its search."""
+        """Return annotations to embed, without questions, which could not be removed for their search."""
         embeddings = self.project.embeddings
         names = embeddings.own_annotations if own else embeddings.annotations
         return tuple(name for name in names if name.strip().removeprefix("~").removesuffix("=") != QUESTIONS)

@@ -34,9 +34,8 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*(?:[eE][-+]?[0-9]+)?[ ]?%?")
 class Card:
     """A study card with markdown on both sides.
 
-    id: hash of document, type and name, so that it survives changes of the answer
-    source: location, for readers
-    folder: base of image links
+    id: hash of document, type and name, stable when the answer changes
+    source: location, for readers; folder: base of image links
     link: to the section, relative to the project"""
 
     id: str
@@ -90,10 +89,7 @@ def _drafts(material: Material) -> Iterator[_Draft]:
 
 
 def _answers(section: Section, question: str) -> list[Passage]:
-    """Return the untyped passages annotated with a question.
-
-    The section's own passages take precedence, because annotators see those. Typed passages have cards of
-    their own or answer nothing."""
+    """Return the untyped passages annotated with a question, preferring the section's own."""
     asked = [one for one in section.all_passages() if not type_of(one) and _has(one, question)]
     own = [one for one in asked if one.path == section.path]
     return own or asked

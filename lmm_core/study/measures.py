@@ -31,8 +31,8 @@ class QuestionResult:
     """Result of a question.
 
     rank: from 1, None beyond `DEPTH`
-    is_shown: whether the model's context includes the section
-    is_refused: whether it gets no answer without a model"""
+    is_shown: in the model's context
+    is_refused: without a model"""
 
     labelled: Labelled
     rank: int | None
@@ -74,7 +74,7 @@ def share_shown(outcomes: Sequence[QuestionResult]) -> float:
 
 
 def share_refused(outcomes: Sequence[QuestionResult]) -> float:
-    """Return the share of questions (0 to 1) refused without a model, though the notes answer all."""
+    """Return the share of questions (0 to 1) refused without a model."""
     return sum(one.is_refused for one in outcomes) / max(len(outcomes), 1)
 
 

@@ -37,8 +37,7 @@ class OutlineEntry:
     """An entry of a table of contents.
 
     level: 0 for documents
-    minutes: reading time with subsections
-    types: counts of typed parts, including those of subsections without an entry"""
+    minutes, types: including subsections without an entry"""
 
     id: str
     title: str
@@ -51,9 +50,9 @@ class OutlineEntry:
 
 
 def make_outline(material: Material, level: int = 0) -> list[OutlineEntry]:
-    """Return the table of contents; a document with a single section becomes that section.
+    """Return the table of contents; a single-section document becomes that section.
 
-    level: depth, 1 for documents only, 0 for all"""
+    level: 1 for documents only, 0 for all"""
     return [entry for document in material.documents for entry in _entries(document, 0, level)]
 
 

@@ -59,8 +59,8 @@ def _one_line(text: str) -> str:
 def read_questions(path: Path) -> list[LabelledQuestion]:
     """Return the questions of a `.csv` or `.jsonl` file.
 
-    CSV needs a header with `question` and `section`, other columns are ignored, and semicolons may separate them.
-    JSONL has one object per line with these keys. Sections may be empty. Raise QuestionsError with file and line."""
+    Columns or keys are `question` and `section`, which may be empty; CSV may use semicolons. Raise QuestionsError
+    with file and line."""
     readers = {".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix.lower() not in readers:
         raise QuestionsError(f"{path}: a file of questions ends in .csv or .jsonl")

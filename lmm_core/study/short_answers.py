@@ -29,9 +29,9 @@ _OPTIONS = re.compile(r"^(?P<fence>[`~]{3,}) *\{(?P<language>\w+)[^}\n]*\}|^#\|.
 
 
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
-    """Return the sentence sharing most words with a question, with a neighbour for context.
+    """Return the sentence sharing most words (emphasised ones twice) with a question, and a neighbour.
 
-    Emphasised words count twice. The summary is returned if it shares more, "" if there is no prose."""
+    The summary is returned if it shares more, "" if there is no prose."""
     stemmer = _stemmer(language)
     asked = set(stemmer.stems(" ".join(asked_words(question, language))))
 

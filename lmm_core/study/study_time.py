@@ -38,9 +38,8 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 class StudyTime:
     """Time for studying; no sessions if none is given.
 
-    minutes: per session
-    unit: name of a session (evening, day, session …)
-    understood: words naming the time; rest: the sentence without them"""
+    minutes: per session; unit: evening, day, session …
+    understood: words naming the time; rest: other words"""
 
     sessions: int
     minutes: float
@@ -61,7 +60,7 @@ class _Named(NamedTuple):
 def read_time(sentence: str) -> StudyTime:
     """Return the time in a sentence.
 
-    Hours beside days (`two hours a day`) are per session. Hours alone are divided into sessions of at most two."""
+    Hours beside days (`two hours a day`) are per session; hours alone are divided."""
     words = _WORD.findall(sentence[:2_000])
     named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
     # `in three weeks` is a deadline if another time is given

@@ -37,8 +37,7 @@ def write_box(
 ) -> BoxRows:
     """Write an ask box, its data, and its tag in the pages; return the data.
 
-    Unchanged files are not written, and missing pages are skipped.
-    settings: of `_quarto.yml`; more: further pages that get the tag
+    settings: of `_quarto.yml`; more: further pages
     Raise OSError, MarkdownError, ConfigError, and FolderError for a foreign folder or page."""
     places = {name: output / name for name in [*(page.page for page in pages), *more] if (output / name).is_file()}
     for place in (output / ASK_FOLDER, *places.values()):

@@ -44,9 +44,7 @@ class SitePage:
 
 
 def public_blocks(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the published blocks with their metadata.
-
-    Headings get Pandoc's identifiers, which depend on hidden headings as well."""
+    """Return published blocks, whose identifiers depend on hidden headings as well."""
     blocks = extract_parts(restore_originals(blocks).blocks, rules)
     tree = blocks_to_tree(blocks)
     if tree is None:

@@ -18,7 +18,6 @@ BOX_TAG = "data-lmm-ask"  # attribute that identifies the box's script tag
 class PageText:
     """The parts of a page used by the box.
 
-    ids: of elements
     words: displayed text by label and cited work
     tag: the box's script tag, "" unless there is exactly one"""
 

@@ -46,9 +46,9 @@ class Budget:
 
 
 def unpack(name: str, data: bytes, budget: Budget, depth: int = 0) -> Iterator[tuple[str, bytes]]:
-    """Yield paths and data of an archive's members; the path is "" for a single packed file or other data.
+    """Yield paths and data of members; the path is "" for a single packed file or other data.
 
-    Raise ArchiveError for unreadable members after yielding the others."""
+    Raise ArchiveError for unreadable members after the others."""
     try:
         found = _members(name, data, budget)
         if found is None or depth >= DEPTH:

@@ -1,6 +1,6 @@
 """Search rendered files for text left out of the notes.
 
-Hidden text and metadata are cut into needles, runs of words. Words that the notes also publish are no leak."""
+Hidden text is cut into needles, runs of words. Words that the notes also publish are no leak."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def look_for_leaks(
 ) -> Findings:
     """Return leaks of sources in a folder or files.
 
-    published: other documents, whose notes may contain the same words
-    ask: the ask box, whose data may contain included types, questions and summaries
+    published: other documents, which may contain the same words
+    ask: the ask box, whose data may contain more
     read: documents in memory
     Unreadable files are logged as errors, unsupported types as warnings."""
     outputs = [output] if isinstance(output, Path) else output

@@ -37,7 +37,6 @@ def makes_figures(text: str) -> bool:
 def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
     """Yield unreferenced figures of documents with hidden cells.
 
-    A page embedding some of a notebook's cells gets the figures of all.
     cells: first hidden cell's line by document; named: referenced figures"""
     figures = _figures(output) if cells else []
     for source, line in cells.items():

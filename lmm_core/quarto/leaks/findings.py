@@ -15,9 +15,9 @@ _NAMED = 5  # places listed in a sentence
 class Leak:
     """A hidden part of `source`, from `line`, published in `file`.
 
-    text: first words of the part, or the words found
+    text: first words, or the words found
     member: path inside an archive
-    is_figure: `file` is a figure made only by hidden cells"""
+    is_figure: `file` is a figure of hidden cells"""
 
     file: Path
     source: Path
@@ -36,9 +36,9 @@ class Leak:
 class Findings:
     """Leaks, and the numbers of `parts` and `files` searched.
 
-    passed_over: number of parts that are too short or also published
+    passed_over: number of parts too short or also published
     unsearched: number of unsupported files by type (`PDF`)
-    solutions: places that look like solutions if nothing is hidden"""
+    solutions: probable ones if nothing is hidden"""
 
     leaks: list[Leak] = field(default_factory=list)
     parts: int = 0

@@ -97,7 +97,7 @@ class PublishedNotes:
         """Return True if the notes contain a needle.
 
         source: document of its part; file: where it was found
-        is_data: `file` is an ask box's data"""
+        is_data: in an ask box's data"""
         key = is_data, needle
         if key not in self._said:
             in_data = (note.data for note in self._likely(source, file)) if is_data and self._has_data else ()

@@ -1,7 +1,7 @@
 """Search for runs of words in texts, both reduced to letters and digits.
 
-This ignores hyphenation, markup inside words and line breaks. Runs end where renderers substitute text (math,
-citations, references, code)."""
+This ignores hyphenation, inner markup and line breaks. Runs end at math, citations, references and code, which
+renderers substitute."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def markdown_runs(text: str) -> list[list[str]]:
 
 
 def joined_runs(text: str) -> list[list[list[str]]]:
-    """Return runs grouped by gaps (math, citations, code); within a group only markup separates them (list items)."""
+    """Return runs grouped by gaps (math, citations, code)."""
     found: list[list[list[str]]] = [[]]
     at = 0
     for mark in _MARKUP.finditer(text):
@@ -153,8 +153,7 @@ class Index:
 def find_needles(text: str) -> Iterator[Needle]:
     """Yield a part's needles: each word with its successors, code separately.
 
-    Without a long run, adjacent runs (short list items) are joined, else the longest run is used whole. Very short
-    parts have none."""
+    Without a long run, adjacent runs (short list items) are joined, else the longest is used whole."""
     runs = joined_runs(text)
     apart = [words for run in runs for words in run]
     together = [[word for words in run for word in words] for run in runs]

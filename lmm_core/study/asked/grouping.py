@@ -1,7 +1,6 @@
 """Group recorded questions of similar meaning.
 
-Similarity is the dot product of two rows. A row weighs a question's words and, if the notes answered it, the
-sections found; those of an unanswered question carry no information."""
+Rows hold a question's words and, if the notes answered it, the sections found; similarity is their dot product."""
 
 from __future__ import annotations
 
@@ -67,9 +66,7 @@ def _make_rows(turns: Sequence[RecordedTurn], language: str, languages: Sequence
 
 
 def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    """Return the inverse question frequency of each word, smoothed by `OTHER_QUESTIONS`.
-
-    The square root keeps a question's rarest word from outweighing the others."""
+    """Return the inverse question frequency of words; the root keeps the rarest word from dominating."""
     counts, size = Counter[int](), OTHER_QUESTIONS
     for words in questions:
         counts.update(words.keys())
@@ -89,7 +86,7 @@ def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int
 
 
 def _scaled(row: Row, share: float) -> dict[str, float]:
-    """Return a row scaled so that its product with itself is the share."""
+    """Return a row whose product with itself is the share."""
     length = math.sqrt(sum(value * value for value in row.values()))
     return {key: value * math.sqrt(share) / length for key, value in row.items()} if length else {}
 
@@ -123,7 +120,7 @@ def _order(turn: RecordedTurn) -> tuple[int, str, str, str]:
 
 
 def _join_nearest(bundles: Sequence[Bundle]) -> list[list[int]]:
-    """Return groups of bundle numbers: each bundle joins the group with the nearest mean row, or starts one."""
+    """Return groups of bundle numbers, each joined to the group with the nearest mean row."""
     import numpy as np
 
     compared = bundles[:MOST_COMPARED]

@@ -61,10 +61,9 @@ class AskedOverview:
     """An overview of a course's questions.
 
     first, last: days
-    failures: groups of the questions not answered well; subjects: groups of all questions
-    small: number of groups hidden because fewer than `fewest` conversations asked them
-    sections: those with text, in document order
-    comments: latest first"""
+    failures: groups of questions not answered well; subjects: all groups
+    small: number of groups with too few conversations to show
+    sections: those with text"""
 
     title: str
     questions: int

@@ -42,8 +42,8 @@ WorkOn = Callable[..., Awaitable[tuple[MarkdownFile, list[Block]]]]
 class GroupProposal:
     """A proposal for a group of questions.
 
-    group: number, from 1
-    section: to change or annotate; a new one is added at the end of its document
+    group: from 1
+    section: to change or annotate, or near the new one
     unknown: words missing from the notes
     asked: quoted questions, the most central first"""
 
@@ -66,8 +66,8 @@ class GroupProposal:
 class Proposals:
     """Proposals for groups of questions.
 
-    undecided: why a group has no proposal, one sentence each
-    before: number of groups already proposed; small: number of groups asked too rarely"""
+    undecided: reasons for no proposal
+    before, small: number of groups proposed before, and asked too rarely"""
 
     proposals: list[GroupProposal] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
@@ -108,7 +108,7 @@ async def group_failures(
 
 
 async def _sections(library: Library, groups: Sequence[QuestionGroup]) -> tuple[dict[Key, Section], dict[str, Section]]:
-    """Return sections by key, and by turn id the section that answered most of the turn's group."""
+    """Return sections by key, and the section answering most of a turn's group by turn id."""
     material = await library.material()
     addresses = {section_address(section): section for section in material.walk()}
     answering: dict[str, Section] = {}
@@ -160,7 +160,7 @@ class _Decider:
         return GroupProposal(number, kind, place, turns, asked, tuple(unknown), tuple(near[:NEIGHBOURS]))
 
     def _subject(self, questions: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Return the words most questions share, the most frequent first, and those unknown to the notes."""
+        """Return words that most questions share, and those of them unknown to the notes."""
         words = [self.words.asked(question) for question in questions]
         counts = Counter(stem for own in words for stem in own)
         shared = [stem for stem, count in counts.most_common() if count >= SHARED * len(questions)]
@@ -169,7 +169,7 @@ class _Decider:
         return [forms[stem] for stem in shared], [forms[stem] for stem in shared if stem in unknown]
 
     def _answering(self, turns: Sequence[RecordedTurn]) -> Section | None:
-        """Return the section that answered questions similar to most of these."""
+        """Return the section that answered similar questions."""
         keys = Counter(
             self.answering[turn.id].key for turn in turns if turn.id in self.answering and turn.outcome != "answered"
         )
@@ -224,9 +224,8 @@ def edit_request(
 ) -> str:
     """Return the edit request.
 
-    unknown: students' words that are missing from the notes
-    near: names of related sections
-    is_new: whether to write a section instead of changing one"""
+    unknown: students' words missing from the notes
+    near: names of related sections"""
     lines = [f"In {counted(conversations, 'conversation')} students asked what these notes do not answer. They typed:"]
     lines += [OPENING, *map(as_data, asked), CLOSING]
     if unknown:
@@ -308,7 +307,7 @@ def _edit(one: GroupProposal, line: int) -> ProposedEdit:
 
 
 def _line_of(section: Section, path: Path) -> int:
-    """Return the current line of a section's heading, or its indexed line if the heading is gone.
+    """Return the current line of a section's heading, by default the indexed one.
 
     Raise OSError and MarkdownError."""
     tree = blocks_to_tree(parse_markdown_text(read_markdown(path).text))

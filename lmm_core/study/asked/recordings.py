@@ -58,10 +58,9 @@ def this_hour(now: datetime | None = None) -> str:
 
 
 class Recordings:
-    """The recordings in a file, which is created with the first turn.
+    """The recordings in a file, created with the first turn. Safe for threads and processes.
 
-    Safe for several threads and processes. Each method raises RecordingError if the file is locked, broken,
-    foreign, or the disk is full.
+    Methods raise RecordingError if the file is locked, broken, foreign, or the disk is full.
     patience: seconds to wait for a lock"""
 
     def __init__(self, path: Path, patience: float = PATIENCE) -> None:
@@ -148,9 +147,7 @@ class Recordings:
         return count
 
     def _do(self, work: Callable[[sqlite3.Connection], Result], make: bool = False, default: Any = None) -> Result:
-        """Run a function in a transaction; return the default without a file.
-
-        make: create a missing file"""
+        """Run a function in a transaction; return the default without a file. make: create it."""
         with self._alone:
             try:
                 connection = self._current(make)
@@ -227,7 +224,7 @@ class Recordings:
 
 
 def _overwrite(connection: sqlite3.Connection) -> None:
-    """Rewrite the database and truncate the write-ahead log, which still holds deleted rows."""
+    """Overwrite deleted rows in the database and its write-ahead log."""
     connection.execute("VACUUM")
     busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if busy:
@@ -301,9 +298,7 @@ def _folded(text: str) -> str:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    """Return a pattern for a word in folded text: whole words where the script has spaces.
-
-    Raise RecordingError for an empty word."""
+    """Return a pattern for folded text, for whole words if the script has spaces. Raise RecordingError."""
     words = _folded(word).split()
     if not words:
         raise RecordingError("The word is empty: say which one to forget.")

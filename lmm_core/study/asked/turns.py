@@ -32,15 +32,14 @@ class RecordedSource:
 class RecordedTurn:
     """A question with its answer.
 
-    id: random; the page uses it to judge the answer
-    conversation: random, shared by the questions of a page view, "" if not recorded
+    id: random, used for feedback
+    conversation: random id of a page view, "" if not recorded
     hour: UTC, `2026-11-22T14`
-    type: requested type of material, "" for any
+    type: requested type, "" for any
     answer: "" if only questions are recorded
     sources: best first
     by: `source/model`
-    first_word, seconds: time to the first word and to the end
-    asked_tokens, answered_tokens: of all requests and replies
+    first_word, seconds: time to the first word and the end
     thumb: 1 up, -1 down, 0 none"""
 
     id: str
