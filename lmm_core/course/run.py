@@ -158,7 +158,7 @@ def annotate(course: Course) -> str:
     """Annotate documents where enabled."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
-        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "lmm rag, or --steps annotate, does it"
+        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "to annotate the notes: lmm rag ."
         return _Skipped(how)
     from ..quarto.before_render import annotate_pages
 

@@ -215,8 +215,8 @@ def report_leaks(outputs: Sequence[Path], pages: Sequence[Page], project_dir: Pa
         for line in conclusion(standing, output, project_dir).split("\n"):
             logger.error(line)
     found.leaks = standing
-    if found.solutions:
-        logger.warning(found.result)
+    if found.doubt:
+        logger.warning(found.doubt)
     return found
 
 

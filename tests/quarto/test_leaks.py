@@ -510,8 +510,9 @@ def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
     done = run("lmm leak-check site notes.md")
     assert done.returncode == 0
     assert done.stderr.decode() == (
-        "looked in 1 file: nothing is marked as left out; 4 parts look like solutions: "
-        "notes.md:3, notes.md:7, notes.md:11, notes.md:19\n"
+        "looked in 1 file: nothing is marked as left out\n"
+        "4 parts look like solutions and are published: notes.md:3, notes.md:7, notes.md:11, notes.md:19. "
+        "To leave one out: ::: exercise … :::\n"
     )
     write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
     assert "look like solutions" not in run("lmm leak-check site notes.md other.md").stderr.decode()

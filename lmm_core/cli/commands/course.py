@@ -193,6 +193,8 @@ def _print_leaks(found: Findings) -> None:
     files, parts = counted(found.files, "file"), counted(found.parts, "part")
     sought = f" for {parts} left out of the notes" if found.parts or found.passed_over else ""
     say(f"looked in {files}{sought}: {found.result}", err=True)
+    if found.doubt:
+        say(found.doubt, err=True)
 
 
 def _as_text(leak: dict[str, object]) -> dict[str, object]:

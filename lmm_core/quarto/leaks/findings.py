@@ -57,14 +57,16 @@ class Findings:
             over = f" ({self.passed_over} more {are} too short to tell, or in the notes as well)"
             result = f"none found{over if self.passed_over else ''}"
         else:
-            result = f"nothing is marked as left out{self._solutions()}"
+            result = "nothing is marked as left out"
         kinds = [counted(count, f"{kind} file".strip()) for kind, count in sorted(self.unsearched.items())]
         return f"{result}; not searched: {', '.join(kinds)}" if kinds else result
 
-    def _solutions(self) -> str:
+    @property
+    def doubt(self) -> str:
+        """Warning about parts that look like solutions, or ""."""
         if not self.solutions:
             return ""
-        look = f"{counted(len(self.solutions), 'part')} {'looks' if len(self.solutions) == 1 else 'look'}"
+        look = "part looks like a solution and is" if len(self.solutions) == 1 else "parts look like solutions and are"
         more = ", …" if len(self.solutions) > _NAMED else ""
-        what = "a solution" if len(self.solutions) == 1 else "solutions"
-        return f"; {look} like {what}: {', '.join(self.solutions[:_NAMED])}{more}"
+        places = ", ".join(self.solutions[:_NAMED])
+        return f"{len(self.solutions)} {look} published: {places}{more}. To leave one out: ::: exercise … :::"
