@@ -1,5 +1,4 @@
-"""Vector stores behind one protocol: collections of points in a folder, in memory, or on a server.
+"""Vector stores in a folder, in memory, or on a server, behind one protocol.
 
-May import `errors`, `files`, `markdown` and `models`. Qdrant's libraries are imported when a
-store is opened.
+May import `errors`, `files`, `markdown` and `models`. Qdrant's libraries are imported with the first store.
 """

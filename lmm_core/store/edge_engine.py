@@ -1,4 +1,4 @@
-"""Qdrant Edge's terms: configuration, points, searches and errors of its engine."""
+"""Translate between our terms and Qdrant Edge's: configuration, points, searches, errors."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .vector_store import Point, ScoredPoint, Vector, VectorSpec, Where
 if TYPE_CHECKING:
     from qdrant_edge import EdgeConfig, EdgeShard
 
-NO_VECTOR = "none"  # stays empty: the engine requires a vector even if a collection needs none
-IN_MEMORY = 12_000  # KB of one vector; a segment with more is rebuilt as one that lies in files
-# The same where all vectors are of words: the payload takes twice as much as they, and a rebuild has all of it twice.
+NO_VECTOR = "none"  # stays empty: the engine requires a vector
+IN_MEMORY = 12_000  # KB of one vector; larger segments are rebuilt as files
+# For sparse vectors only: the payload is twice their size, and doubled during a rebuild
 OF_WORDS = 5_000
 ALL = 1_000_000  # more values than any key has
-REMOVED = 0.2  # share of removed points at which a segment is rebuilt
+REMOVED = 0.2  # share of removed points that triggers a rebuild
 
 
 def edge_config(spec: VectorSpec) -> EdgeConfig:
     """Return the engine's configuration of a collection.
 
-    Segments are read from files (cold). Dense vectors get no graph: comparing all is exact and fast (14 ms for
-    100,000 x 384)."""
+    Segments are read from files (cold). Dense vectors get no graph: exact comparison is fast (14 ms for 100,000 x
+    384)."""
     import qdrant_edge as edge
 
     most = IN_MEMORY if spec.dense or spec.multi else min(IN_MEMORY, OF_WORDS)
@@ -43,7 +43,7 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
         for sizes, multi in ((spec.dense, None), (spec.multi, most_similar))
         for name, size in sizes.items()
     }
-    # Edge requires a vector in every collection; points leave this one out
+    # Edge requires a vector in every collection; points omit this one
     sparse = spec.sparse or (() if dense else (NO_VECTOR,))
     return edge.EdgeConfig(
         vectors=dense,
@@ -60,24 +60,22 @@ def edge_config(spec: VectorSpec) -> EdgeConfig:
 
 
 def edge_vector(vector: Vector, edge: Any) -> Any:
-    """Return a vector as the engine takes it."""
     return edge.SparseVector(vector.indices, vector.values) if isinstance(vector, Sparse) else vector
 
 
 def edge_point(point: Point, edge: Any) -> Any:
-    """Return a point as the engine takes it."""
     vectors = {name: edge_vector(vector, edge) for name, vector in point.vectors.items()}
     return edge.Point(point.id, vectors, dict(point.payload))
 
 
 def retrieve_points(shard: EdgeShard, ids: Sequence[str]) -> list[ScoredPoint]:
-    """Return the points with these ids in this order; unknown ids are left out."""
+    """Return the points with these ids in order, without unknown ids."""
     payloads = {str(record.id): record.payload or {} for record in shard.retrieve([*ids], True, False)}
     return [ScoredPoint(at, payloads[at]) for at in ids if at in payloads]
 
 
 def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "integer"]]) -> None:
-    """Make the wanted payload indexes, unless they exist."""
+    """Create the missing payload indexes."""
     import qdrant_edge as edge
 
     kinds = {"keyword": edge.KeywordIndexParams, "integer": edge.IntegerIndexParams}
@@ -88,7 +86,7 @@ def index_payload(shard: EdgeShard, wanted: Mapping[str, Literal["keyword", "int
 
 
 def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
-    """Return the number of points for each value of a payload key, or None without an index."""
+    """Count points by value of a payload key; None without an index."""
     import qdrant_edge as edge
 
     if key not in shard.info().payload_schema:
@@ -100,11 +98,11 @@ def count_indexed(shard: EdgeShard, key: str) -> dict[str, int] | None:
 def search_shard(
     shard: EdgeShard, where: Where | None, spec: VectorSpec, vectors: Mapping[str, Vector], limit: int
 ) -> list[list[Hit]]:
-    """Return the best points that fit for each vector, in one request."""
+    """Return the best matching points for each vector, in one request."""
     import qdrant_edge as edge
 
     fits = filter_from(where, edge)
-    # The points of a filter that all fit. Without one, the engine counts removed points, too, for the IDF.
+    # A filter that all points match; without one, removed points count in the IDF
     weighed = edge.SearchParams(idf=edge.IdfParams(edge.Filter()))
     asked = [
         edge.QueryRequest(
@@ -117,7 +115,7 @@ def search_shard(
 
 
 def point_size(point: Point) -> int:
-    """Return the approximate size of a point in bytes."""
+    """Estimate a point's size in bytes."""
     return 4 * sum(map(_numbers, point.vectors.values())) + payload_size(point.payload)
 
 
@@ -129,12 +127,12 @@ def _numbers(vector: Vector) -> int:
 
 
 def payload_size(payload: Mapping[str, Any]) -> int:
-    """Return the approximate size of a payload in bytes."""
+    """Estimate a payload's size in bytes."""
     return sum(len(key) + (4 * len(value) if isinstance(value, str) else 200) for key, value in payload.items())
 
 
 def texts_in(value: Any) -> list[str]:
-    """Return the different texts in a value of a payload, sorted."""
+    """Return the distinct texts in a payload value, sorted."""
     values = value if isinstance(value, list) else [value]
     return sorted({text for text in values if isinstance(text, str)})
 
@@ -147,7 +145,7 @@ def give_back_memory() -> None:
 
 @contextmanager
 def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
-    """Turn errors of the engine and the file system into a StoreError. remedy: for files the engine cannot read."""
+    """Turn errors of the engine and the file system into a StoreError. remedy: for unreadable files."""
     try:
         yield
     except (StoreError, GeneratorExit):
@@ -157,16 +155,15 @@ def engine_errors(what: str, remedy: str = "") -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{what}: {error.strerror or error}") from error
     except BaseException as error:
-        # The engine has no exceptions of its own. It raises Exception itself, and a panic is a
-        # PanicException, which is not a subclass of Exception and cannot be imported.
+        # The engine raises bare Exception, and for panics PanicException, which is no subclass and cannot be imported
         if type(error) is not Exception and type(error).__name__ != "PanicException":
             raise
         raise StoreError(f"{what}: {cause_of(error)}" + (f"; {remedy}" if remedy else "")) from error
 
 
 def why_not_opened(folder: Path, error: Exception) -> str:
-    """Return the message for a collection that the engine cannot open. folder: the collection's."""
-    if "No space left on device" in str(error):  # the engine writes as it opens one, and says this alone
+    """Explain why the engine cannot open a collection. folder: the collection's."""
+    if "No space left on device" in str(error):  # opening writes; the engine's message is only this
         return f"The disk of {folder.parent} is full. Make room and run this again."
     return (
         f"The collection {folder.name!r} in {folder.parent} is damaged ({cause_of(error)}). "

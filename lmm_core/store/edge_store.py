@@ -1,15 +1,14 @@
-"""Collections in a folder, in Qdrant Edge: Qdrant's engine in this process.
+"""Store collections in a folder with Qdrant Edge, the engine in this process.
 
-`folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection exists once that file does.
-The folders are marked (`files.marked`); no unmarked folder is opened, written to or removed.
+`folder/NAME/shard/` is the engine's, `folder/NAME/collection.json` ours; a collection exists with that file. Folders
+are marked (`files.marked`); unmarked ones are never opened, written to or removed.
 
-The engine logs each change first, so that writes survive the end of the process. Against power cuts, a collection is
-synced when it is made, after every `SEGMENT` points, by `sync`, and when it is closed; `write_ahead` writes to a
-synced file of ours (`ahead`). A full disk kills the process (SIGBUS in a memory map), so free space is checked
-before each batch.
+The engine logs each change, so that writes survive the end of the process. Against power cuts, a collection is synced
+on creation, after every `SEGMENT` points, by `sync`, and on close; `write_ahead` writes to a synced file (`ahead`).
+Free space is checked before each batch, because a full disk kills the process (SIGBUS in a memory map).
 
-New points are in a segment in memory, which is rebuilt in files after every `SEGMENT` points. So memory does not
-grow with the collection, and closing it is quick.
+New points are in a memory segment, rebuilt as files after every `SEGMENT` points. So memory use is bounded, and
+closing is quick.
 """
 
 from __future__ import annotations
@@ -56,16 +55,16 @@ from .vector_store import PayloadIndexes, Point, ScoredPoint, Search, VectorSpec
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-INDEX = "index"  # the kind of the folder
+INDEX = "index"  # folder kind
 BATCH = 256  # points in one operation
 PAGE = 1000  # points read at once
-SEGMENT = 8_192  # points written to one segment; those not flushed are replayed from the log when opening
-SHARE, MOST = 8, 16_384  # an eighth of a larger collection, at most so many: each segment costs 5 ms at opening
-SMALL = 500  # points; a smaller collection is filtered without indexes of its payload (4 ms), which cost 200 syncs
+SEGMENT = 8_192  # points per segment; opening replays unflushed ones from the log
+SHARE, MOST = 8, 16_384  # an eighth of a larger collection, with a maximum: each segment costs 5 ms at opening
+SMALL = 500  # points; below, filtering without payload indexes (4 ms) saves 200 syncs
 
 
 def open_copy(folder: Path) -> EdgeStore:
-    """Return a store on a copy of a folder that cannot be written to. Raise StoreError."""
+    """Return a store on a copy of a read-only folder. Raise StoreError."""
     copy = TemporaryDirectory(prefix="lmm-index-")
     with engine_errors(f"The index in {folder} cannot be opened"):
         is_ours(folder, INDEX)
@@ -77,7 +76,7 @@ def open_copy(folder: Path) -> EdgeStore:
 
 
 class EdgeStore(VectorStore):
-    """The collections in a folder, for one process at a time. copy: removed when the store is closed."""
+    """The collections in a folder, for one process at a time. copy: removed on close."""
 
     def __init__(self, folder: Path, copy: TemporaryDirectory[str] | None = None) -> None:
         self.folder, self._copy = folder, copy
@@ -85,8 +84,8 @@ class EdgeStore(VectorStore):
         self._alone = threading.RLock()
         self._shards: dict[str, EdgeShard] = {}
         self._records: dict[str, dict[str, Any]] = {}
-        self._unsettled: Counter[str] = Counter()  # changed points that `_settle` has not seen
-        self._ahead: set[str] = set()  # collections with points that are noted
+        self._unsettled: Counter[str] = Counter()  # changed points since the last `_settle`
+        self._ahead: set[str] = set()  # collections with points written ahead
         self._revision = object()
         self._closed = False
         if self._is_there():
@@ -94,7 +93,7 @@ class EdgeStore(VectorStore):
 
     @property
     def revision(self) -> object | None:
-        """See `revision_of`: nobody else writes while the folder is locked."""
+        """See `revision_of`: the lock excludes other writers."""
         return self._revision if self._lock.held and not self._closed else None
 
     def _is_there(self) -> bool:
@@ -123,7 +122,7 @@ class EdgeStore(VectorStore):
                 save_record(self._path(name), record)
 
     def _own_folder(self) -> None:
-        """Create the folder, mark it and lock it."""
+        """Create, mark and lock the folder."""
         if self._lock.held:
             return
         with engine_errors(f"The folder {self.folder} cannot be created"):
@@ -135,11 +134,11 @@ class EdgeStore(VectorStore):
         import qdrant_edge as edge
 
         path = self._path(name)
-        remove_marked(path, COLLECTION)  # left by a process that ended while it created or removed a collection
+        remove_marked(path, COLLECTION)  # left by an interrupted creation or removal
         make_marked(path, COLLECTION)
         (path / "shard").mkdir()
         self._shards[name] = edge.EdgeShard.create(str(path / "shard"), edge_config(spec))
-        self._shards[name].flush()  # so that the record, which is written next, names nothing that a power cut takes
+        self._shards[name].flush()  # the record must not name points that a power cut may lose
 
     def metadata(self, name: str) -> dict[str, Any] | None:
         with self._alone:
@@ -161,8 +160,8 @@ class EdgeStore(VectorStore):
         del self._unsettled[name]
         if shard := self._shards.pop(name, None):
             shard.close()
-            if self._lock.is_of_folder:  # else another process may work with files of the same names
-                with suppress(OSError):  # whole files are as good, but for their size
+            if self._lock.is_of_folder:  # else another process may use the same file names
+                with suppress(OSError):  # uncut files only waste space
                     cut_holes(self._path(name))
 
     # Writing
@@ -217,12 +216,12 @@ class EdgeStore(VectorStore):
     def _settle_at_times(self, name: str, shard: EdgeShard) -> None:
         if self._unsettled[name] >= max(SEGMENT, min(shard.info().points_count // SHARE, MOST)):
             self._settle(name, shard)
-            shard.flush()  # frees the segment that was rebuilt, and the log
+            shard.flush()  # frees the rebuilt segment and the log
             give_back_memory()
             self._unsettled[name] = 0
 
     def _settle(self, name: str, shard: EdgeShard) -> None:
-        """Rebuild segments that have grown too large for memory, or lost many points."""
+        """Rebuild segments that are too large for memory, or lost many points."""
         if has_room_to_copy(self._path(name)):
             shard.optimize()
 
@@ -263,7 +262,7 @@ class EdgeStore(VectorStore):
 
         offset, count = None, 0
         while True:
-            with self._shard(name, "read") as shard:  # of a key that nothing has: all is read, and not handed over
+            with self._shard(name, "read") as shard:  # for an unused key, avoids copying all points
                 asked = edge.ScrollRequest(offset=offset, limit=PAGE, with_payload=["nothing"])
                 records, offset = shard.scroll(asked)
             count += len(records)
@@ -280,12 +279,11 @@ class EdgeStore(VectorStore):
     # Opening and closing
 
     def sync(self, name: str) -> None:
-        """Close the collection, which syncs it; it is opened again when needed."""
+        """Close the collection, which syncs it; the next use reopens it."""
         with self._shard(name, "synced") as shard:
             self._put_away(name, shard)
 
     def close(self) -> None:
-        """Close all shards, and unlock the folder."""
         with self._alone:
             self._closed = True
             try:
@@ -300,15 +298,15 @@ class EdgeStore(VectorStore):
                     self._copy.cleanup()
 
     def _put_away(self, name: str, shard: EdgeShard) -> None:
-        """Close a shard with its segments rebuilt where they need it."""
+        """Close a shard after necessary rebuilds."""
         if self._unsettled[name] and self._lock.is_of_folder:
             self._settle(name, shard)
         self._forget(name)
 
     def _forget_ahead(self) -> None:
-        """Forget what was written ahead: all is on the disk."""
+        """Remove the write-ahead log after a sync."""
         for name in self._ahead if self._lock.is_of_folder else ():
-            with suppress(OSError):  # the next run looks again into what had been begun
+            with suppress(OSError):  # the next run checks begun files again
                 forget_points(self._path(name))
 
     @contextmanager
@@ -344,7 +342,7 @@ class EdgeStore(VectorStore):
         return shard
 
     def _write_noted(self, name: str, shard: EdgeShard) -> None:
-        """Write again what was written ahead in a store that was not closed."""
+        """Replay the write-ahead log of a store that was not closed."""
         import qdrant_edge as edge
 
         if name not in self._ahead and (noted := noted_points(self._path(name))):
@@ -363,12 +361,12 @@ class EdgeStore(VectorStore):
         return VectorSpec(spec["dense"], spec["multi"], tuple(spec["sparse"]))
 
     def _record(self, name: str) -> dict[str, Any] | None:
-        """Return what `create` has written, or None if there is no such collection."""
+        """Return the record of `create`, or None without such a collection."""
         self._check_open()
         if checked_name(name) in self._records:
             return self._records[name]
         if not self._lock.held and self._is_there():
-            self._lock.take()  # another program has created it in the meantime
+            self._lock.take()  # created by another program in the meantime
         self._check_own(self._path(name))
         record = load_record(self._path(name))
         return record and self._records.setdefault(name, record)

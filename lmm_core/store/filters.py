@@ -1,6 +1,6 @@
-"""Payload filters of Qdrant's libraries.
+"""Build payload filters for Qdrant's libraries.
 
-library: `qdrant_edge` or `qdrant_client.models`, whose classes have the same names.
+library: `qdrant_edge` or `qdrant_client.models`, with equal class names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .vector_store import Where
 
 
 def filter_from(where: Where | None, library: Any) -> Any:
-    """Return the filter for a Where, or None if every point fits."""
+    """Return the filter for a Where, or None to match every point."""
     if where is None or not (where.all or where.none):
         return None
     must = [_condition(key, value, library) for key, value in where.all.items()]
@@ -21,7 +21,7 @@ def filter_from(where: Where | None, library: Any) -> Any:
 
 
 def _condition(key: str, wanted: str | int | Sequence[str | int], library: Any) -> Any:
-    """Return the condition that a key has the value, or one of them. (A list may have one type only.)"""
+    """Return the condition on a key's value or values. (A list may have one type only.)"""
     if isinstance(wanted, (str, int)):
         return library.FieldCondition(key=key, match=library.MatchValue(value=wanted))
     texts = [value for value in wanted if isinstance(value, str)]

@@ -1,4 +1,4 @@
-"""A lock that gives a folder to one process at a time."""
+"""Lock a folder for one process at a time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..errors import FolderError, StoreError
 from ..files.marked import check_inside
 
 NAME = ".lock"
-QUEUE = ".queue"  # whoever has locked this file is the next to have the folder
+QUEUE = ".queue"  # its lock makes a process next in line
 WAIT = 1.0  # seconds; enough for a search to end
-FAR = 1 << 20  # Windows lets nobody read what is locked, so a byte that is never read is locked
+FAR = 1 << 20  # Windows makes locked bytes unreadable, so lock one beyond the content
 
 
 class FolderLock:
-    """The lock of a folder.
+    """The lock of a folder; the file has the holder's process id.
 
-    The lock file has the holder's process id. The system releases the lock when the process ends; the file stays."""
+    The system releases it when the process ends; the file stays."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,12 +27,11 @@ class FolderLock:
 
     @property
     def held(self) -> bool:
-        """Return True if this lock is taken."""
         return self._file is not None
 
     @property
     def is_of_folder(self) -> bool:
-        """Return True if the lock is still the folder's, which another process may have made anew."""
+        """Return True if the lock file is still the folder's, not replaced by another process."""
         try:
             return self._file is not None and os.path.samestat(os.fstat(self._file), (self.folder / NAME).stat())
         except OSError:
@@ -81,14 +80,13 @@ class FolderLock:
         return f"The index in {self.folder} is in use by {who}. Try again when that process has ended."
 
     def release(self) -> None:
-        """Release the lock."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
 
 def is_awaited(folder: Path) -> bool:
-    """Return True if somebody waits for a folder to be released."""
+    """Return True if another process waits for the folder."""
     try:
         queue = os.open(folder / QUEUE, os.O_RDWR)
     except OSError:

@@ -1,4 +1,4 @@
-"""Opening the store at a place or of a Qdrant client."""
+"""Open the store at a place or of a Qdrant client."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def open_store(place: Place, reads: bool = False) -> VectorStore:
 
 
 def as_store(client: Client) -> VectorStore:
-    """Return the store of a client: one of ours, or a client of `qdrant-client`, which its owner closes.
+    """Return the store of a client: ours, or one of `qdrant-client`, which its owner closes.
 
     Raise ValueError for anything else."""
     if isinstance(client, VectorStore):

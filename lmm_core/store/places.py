@@ -1,4 +1,4 @@
-"""The places of collections: memory, a folder, or a server."""
+"""Places of collections: memory, a folder, or a server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RemoteSource:
 
     @property
     def address(self) -> str:
-        """Return the scheme, host and port, for display."""
+        """Return scheme, host and port, for display."""
         address = shown_address(self.url).rstrip("/")
         parts = urlsplit(address)
         if parts.port:
@@ -49,8 +49,9 @@ class RemoteSource:
     def key(self) -> str:
         """Return the key, or "".
 
-        Raise StoreError if it would travel unencrypted, or to a server that only a `config.toml` names, which may
-        come with a cloned folder."""
+        Raise StoreError if it would be sent unencrypted, or to a server named only by a `config.toml`, which may come
+        with
+        a cloned folder."""
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if key and urlsplit(self.url).scheme != "https" and not _is_near(self.url):
             raise StoreError(

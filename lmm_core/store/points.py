@@ -1,4 +1,4 @@
-"""The names, ids, points and vectors that collections accept, in every place alike."""
+"""Validate names, ids, points and vectors, equally in every place."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _WRITTEN = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 
 
 def checked_name(name: str) -> str:
-    """Return a collection's name, which becomes a folder and a part of a URL. Raise StoreError if it cannot."""
+    """Return a collection's name. Raise StoreError if it cannot be a folder and a part of a URL."""
     if problem := name_problem(name):
         raise StoreError(f"{name!r:.250} cannot be the name of a collection: {problem}")
     return name
 
 
 def check_case(name: str, others: Iterable[str]) -> None:
-    """Raise StoreError if a name differs from another only by case, which many systems take as one folder."""
+    """Raise StoreError if names differ only by case, which many file systems ignore."""
     for other in others:
         if other != name and other.casefold() == name.casefold():
             raise StoreError(f"There is a collection {other!r}: choose a name that differs by more than case.")
 
 
 def checked_id(text: str) -> str:
-    """Return a point's id as Qdrant writes it. Raise StoreError if it is no UUID."""
+    """Return a point's id in Qdrant's form. Raise StoreError if it is no UUID."""
     if isinstance(text, str) and _WRITTEN(text):
         return text
     try:
@@ -41,7 +41,7 @@ def checked_id(text: str) -> str:
 
 
 def checked_points(points: Iterable[Point], spec: VectorSpec) -> list[Point]:
-    """Return points without empty vectors. Raise StoreError if one does not fit, so that none is written."""
+    """Return points without empty vectors. Raise StoreError if one is invalid, before any is written."""
     return [_checked_point(point, spec) for point in points]
 
 
@@ -58,7 +58,7 @@ def _checked_point(point: Point, spec: VectorSpec) -> Point:
 
 
 def is_empty(vector: Vector) -> bool:
-    """Return True if a vector is sparse and holds no numbers."""
+    """Return True for a sparse vector without values."""
     return isinstance(vector, Sparse) and not vector.indices
 
 
@@ -106,5 +106,4 @@ def _no_vector(name: str, spec: VectorSpec) -> str:
 
 
 def in_batches(things: Sequence[Any], size: int) -> Iterable[Sequence[Any]]:
-    """Return slices of a sequence, of the given size."""
     return (things[start : start + size] for start in range(0, len(things), size))

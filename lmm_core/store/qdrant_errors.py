@@ -1,4 +1,4 @@
-"""Errors of the `qdrant-client` package, put into sentences."""
+"""Explain errors of `qdrant-client` in sentences."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 
 from .places import KEY_VARIABLE, RemoteSource
 
-LONGEST = 300  # characters of a server's message; a node of a cluster tells what each other one said
+LONGEST = 300  # characters of a server's message; cluster nodes repeat those of others
 
 
 def client_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that the client raises; ValueError is its local mode's, RuntimeError a closed client's."""
+    """Return the client's errors; ValueError is of its local mode, RuntimeError of a closed client."""
     from qdrant_client.common.client_exceptions import QdrantException
     from qdrant_client.http.exceptions import ApiException
 
@@ -18,14 +18,14 @@ def client_errors() -> tuple[type[Exception], ...]:
 
 
 def _status(error: Exception) -> int:
-    """Return the HTTP status of a reply, or 0 if there was no reply."""
+    """Return the HTTP status of a reply, or 0 without one."""
     if hasattr(error, "retry_after_s"):
         return 429
     return int(getattr(error, "status_code", 0) or 0)
 
 
 def _kind(error: Exception) -> str:
-    """Return why a request was not answered: `time-out`, `untrusted`, `unreachable`, `broken` or `other`."""
+    """Return why a request failed: `time-out`, `untrusted`, `unreachable`, `broken` or `other`."""
     import httpx
 
     source = getattr(error, "source", error)
@@ -37,13 +37,12 @@ def _kind(error: Exception) -> str:
 
 
 def may_pass(error: Exception) -> bool:
-    """Return True if the same request may succeed in a moment. A wrong address is reported at once."""
+    """Return True if a retry may succeed. A wrong address is reported at once."""
     status = _status(error)
     return status in (408, 429) or status >= 500 or (not status and _kind(error) in ("time-out", "broken"))
 
 
 def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str:
-    """Return the sentence for the user."""
     at, status = f"The Qdrant server at {source.address}", _status(error)
     if status == 401:
         have = f"refuses the key in {KEY_VARIABLE}" if has_key else f"requires a key: set {KEY_VARIABLE}"
@@ -74,7 +73,7 @@ def describe_error(error: Exception, source: RemoteSource, has_key: bool) -> str
 
 
 def _answer(error: Exception) -> str:
-    """Return the beginning of the server's own message, in a line."""
+    """Return the start of the server's message, in a line."""
     content = getattr(error, "content", None)
     if content is None:
         return str(error)

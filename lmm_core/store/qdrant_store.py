@@ -1,6 +1,6 @@
-"""Collections in memory and on Qdrant servers, by `qdrant-client`.
+"""Store collections in memory and on Qdrant servers, with `qdrant-client`.
 
-The key goes only to the client, and is removed from what a server repeats.
+The key is passed to the client only, and removed from server messages.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 BATCH = 256  # points in one request
 PAGE = 1000  # points read in one request
-# A segment is rebuilt when so many of its vectors, and this share of them, are removed ones: until then, they count
-# for how rare a word is.
+# Number and share of removed vectors that trigger a rebuild: until then, they distort the IDF
 VACUUM, REMOVED = 100, 0.1
 WAITS = (0.2, 0.4)  # seconds before the second and the third attempt
-LONGEST = 5.0  # seconds; a server cannot make us wait longer
+LONGEST = 5.0  # seconds; the maximum that a server can make us wait
 ALL = 100_000  # more values than any key has
 
 Result = TypeVar("Result")
@@ -45,7 +44,7 @@ def memory_store() -> QdrantStore:
 
 
 def remote_store(source: RemoteSource) -> ServerStore:
-    """Return a store on a server, without contacting it. Raise StoreError if nothing may be sent there."""
+    """Return a store on a server, not contacted yet. Raise StoreError if nothing may be sent there."""
     from qdrant_client import QdrantClient
 
     key = source.key()
@@ -56,16 +55,16 @@ def remote_store(source: RemoteSource) -> ServerStore:
             api_key=key or None,
             timeout=max(1, round(source.timeout)),
             **_own_options(source.url),
-            check_compatibility=False,  # the check would contact the server now, and print its warning
+            check_compatibility=False,  # would contact the server now, and print its warning
         )
     return ServerStore(client, source, key)
 
 
 def _own_options(url: str) -> dict[str, Any]:
-    """Return the options of an HTTP client: no proxy to this machine."""
+    """Return HTTP options: no proxy to this machine."""
     if not is_loopback(url):
         return {}
-    import ssl  # with what SSL_CERT_FILE names, as elsewhere
+    import ssl  # respects SSL_CERT_FILE, as elsewhere
 
     return {"trust_env": False, "verify": ssl.create_default_context() if url.startswith("https:") else True}
 
@@ -73,7 +72,7 @@ def _own_options(url: str) -> dict[str, Any]:
 class QdrantStore(VectorStore):
     """The collections of a client.
 
-    source: its server, None in memory or in a folder; key: to be removed from messages; place: for messages."""
+    source: its server, None in memory or in a folder; key: to remove from messages; place: for messages."""
 
     def __init__(
         self, client: QdrantClient, source: RemoteSource | None = None, key: str = "", place: str = "in memory"
@@ -130,9 +129,7 @@ class QdrantStore(VectorStore):
             self._specs.pop(name, None)
             return None
         config = self._ask(lambda: self._client.get_collection(name)).config
-        self._specs[name] = _spec_of(
-            config.params.vectors, config.params.sparse_vectors
-        )  # another one may have the name
+        self._specs[name] = _spec_of(config.params.vectors, config.params.sparse_vectors)  # the name may be an alias
         return json.loads(json.dumps(config.metadata or {}))  # type: ignore[no-any-return]
 
     def drop(self, name: str) -> None:
@@ -143,7 +140,7 @@ class QdrantStore(VectorStore):
         self._ask(lambda: self._client.delete_collection(behind))
 
     def _behind(self, name: str) -> str:
-        """Return the collection that has a name."""
+        """Resolve an alias."""
         return name
 
     def _is_there(self, name: str) -> bool:
@@ -152,13 +149,13 @@ class QdrantStore(VectorStore):
     # Writing
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points. If a request fails, those of earlier requests stay written."""
+        """Write points; after a failed request, earlier ones stay written."""
         for batch in in_batches(checked_points(points, self._spec(name)), BATCH):
             written = [_written_point(point) for point in batch]
             self._ask(partial(self._client.upsert, name, written, wait=True))
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the payloads of points; unknown ids are left out, since a server would refuse the request."""
+        """Replace payloads; unknown ids are dropped, since a server would refuse the request."""
         from qdrant_client import models
 
         self._spec(name)
@@ -210,7 +207,7 @@ class QdrantStore(VectorStore):
     def _nearest(
         self, name: str, where: Where | None, vectors: Mapping[str, Vector], limit: int
     ) -> list[list[Hit]]:  # fmt: skip
-        """Return the best points that fit for each vector, in one request."""
+        """Return the best matching points for each vector, in one request."""
         from qdrant_client import models
 
         fits = filter_from(where, models)
@@ -240,7 +237,7 @@ class QdrantStore(VectorStore):
             self._client.close()
 
     def _spec(self, name: str) -> VectorSpec:
-        """Return a collection's vectors. Raise StoreError if there is no such collection."""
+        """Return a collection's vectors. Raise StoreError if it does not exist."""
         if self._closed or name not in self._specs:
             if not self._is_there(name):
                 raise StoreError(f"There is no collection {name!r} {self._place}.")
@@ -251,7 +248,7 @@ class QdrantStore(VectorStore):
     # Requests
 
     def _ask(self, request: Callable[[], Result], again: bool = True) -> Result:
-        """Return the result of a request; again: repeat it if the failure may pass. Raise StoreError."""
+        """Return a request's result. Raise StoreError. again: retry transient failures."""
         if self._closed:
             raise StoreError(f"The index {self._place} was closed: open it again.")
         for wait in (*(WAITS if again else ()), None):
@@ -264,7 +261,7 @@ class QdrantStore(VectorStore):
         raise AssertionError("the last attempt returns or raises")
 
     def _error_for_user(self, error: Exception) -> StoreError:
-        """Return what happened as an error for the user, without the key."""
+        """Return an error for the user, without the key."""
         if self._source is None:
             return StoreError(f"Qdrant refuses this: {error}")
         text = describe_error(error, self._source, bool(self._key))
@@ -272,14 +269,14 @@ class QdrantStore(VectorStore):
 
 
 class ServerStore(QdrantStore):
-    """The collections of a server, which can have further names (Qdrant's aliases)."""
+    """The collections of a server, with aliases."""
 
     def aliases(self) -> dict[str, str]:
-        """Return the collection for each further name."""
+        """Return collections by alias."""
         return {each.alias_name: each.collection_name for each in self._ask(self._client.get_aliases).aliases}
 
     def switch(self, names: Mapping[str, str]) -> None:
-        """Give further names to collections, all at once."""
+        """Set aliases atomically."""
         from qdrant_client import models
 
         given = [
@@ -310,7 +307,7 @@ def _written_point(point: Point) -> Any:
 
 
 def _spec_of(vectors: Any, sparse: Any) -> VectorSpec:
-    """Return the vectors of a collection from its server's description."""
+    """Return a collection's vectors from its server's description."""
     named = vectors if isinstance(vectors, dict) else {"": vectors} if vectors else {}
     dense = {name: params.size for name, params in named.items() if not params.multivector_config}
     multi = {name: params.size for name, params in named.items() if params.multivector_config}

@@ -1,7 +1,7 @@
-"""The order of results, the same in every place.
+"""Order results equally in every place.
 
-Places differ in the order of equal scores, and in last digits. So each vector is searched for separately, and the
-results are fused here as Qdrant does (RRF).
+Places differ in the order of equal scores, and in last digits. So each vector is searched for separately, and results
+are fused here as in Qdrant (RRF).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .points import check_vector, is_empty
 from .vector_store import ScoredPoint, Search, Vector, VectorSpec
 
 RRF_K = 2  # Qdrant's own
-MORE = 16  # points requested beyond those wanted, because of ties at the end
-MOST = 1000  # points requested at most because of ties
-SAME = 1e-6  # scores that differ by less are equal, since places compute in single precision
+MORE = 16  # additional points requested, because of ties at the end
+MOST = 1000  # maximum requested because of ties
+SAME = 1e-6  # scores within this are equal: places compute in single precision
 
 Hit = tuple[str, float]  # a point's id and score
-Nearest = Callable[[Mapping[str, Vector], int], list[list[Hit]]]  # the best points for each vector, at most so many
+Nearest = Callable[[Mapping[str, Vector], int], list[list[Hit]]]  # the best points for each vector, up to a limit
 
 
 def run_search(
@@ -37,7 +37,7 @@ def run_search(
     asked = depth + MORE
     lists = nearest(compared, asked)
     while asked < MOST and any(_cut_among_equals(hits, depth, asked) for hits in lists):
-        asked *= 4  # else the place would choose between points with the same score
+        asked *= 4  # else the place would break ties
         lists = nearest(compared, asked)
     lists = [sort_hits(hits)[:depth] for hits in lists]
     hits = lists[0] if len(lists) == 1 else sort_hits(fuse_ranks(lists).items())
@@ -50,7 +50,7 @@ def _cut_among_equals(hits: Sequence[Hit], depth: int, asked: int) -> bool:
 
 
 def sort_hits(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits, best first; those with equal scores by id."""
+    """Sort hits by score, then id."""
     groups: list[list[Hit]] = []
     for hit in sorted(hits, key=itemgetter(1), reverse=True):
         if groups and _equal(groups[-1][-1][1], hit[1]):

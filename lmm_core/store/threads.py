@@ -1,4 +1,4 @@
-"""Threads for stores, so that a hanging one (a silent server) blocks nothing else, nor the end of the program."""
+"""Run store calls in threads, so that a hanging one (a silent server) blocks nothing else, nor the exit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 async def run_in_thread(work: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-    """Return the result of work in a thread. A caller that gives up stops nothing that has begun."""
+    """Return the result of work in a thread. Cancelling does not stop running work."""
     return await asyncio.wrap_future(_pool().submit(work, *given, **named))
 
 

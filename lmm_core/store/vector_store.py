@@ -1,7 +1,7 @@
-"""The vector store protocol: points with named vectors, in collections.
+"""Define the vector store protocol: collections of points with named vectors.
 
-A store is synchronous; asynchronous callers use `threads`. All places (a folder, memory, a
-server) give the same points in the same order.
+Stores are synchronous; asynchronous callers use `threads`. All places (a folder, memory, a server) return the same
+points in the same order.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PayloadIndexes = Mapping[str, Literal["keyword", "integer"]]
 class VectorSpec:
     """The vectors of a collection, by name.
 
-    dense: numbers of dimensions, compared by cosine; multi: numbers of dimensions of
-    multivectors, compared by each one's best match (MAX_SIM); sparse: names of sparse vectors, weighted by how rare
-    each of their numbers is."""
+    dense: dimensions, compared by cosine; multi: dimensions of multivectors, compared by best matches (MAX_SIM);
+        sparse:
+    names, weighted by inverse document frequency."""
 
     dense: Mapping[str, int] = field(default_factory=dict)
     multi: Mapping[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class VectorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point to be stored; `id` is a UUID as text."""
+    """A point to store; `id` is a UUID as text."""
 
     id: str
     vectors: Mapping[str, Vector]
@@ -44,9 +44,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPoint:
-    """A point that was found; score: 0 if nothing was compared.
-
-    It has the fields of Qdrant's class of this name."""
+    """A point found, with the fields of Qdrant's class; score: 0 without a comparison."""
 
     id: str
     payload: dict[str, Any]
@@ -59,7 +57,7 @@ class ScoredPoint:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A filter of points: each key of `all` has the value (or one of them), and no key of `none` does."""
+    """A filter: each key of `all` has the value (or one of them), and no key of `none` does."""
 
     all: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
     none: Mapping[str, str | int | Sequence[str | int]] = field(default_factory=dict)
@@ -69,8 +67,7 @@ class Where:
 class Search:
     """A query.
 
-    vectors: by name, each compared with the vector of that name. Several results are fused by reciprocal ranks
-    (RRF), from `prefetch` candidates each."""
+    vectors: by name. Several results are fused by reciprocal ranks (RRF), from `prefetch` candidates each."""
 
     vectors: Mapping[str, Vector]
     limit: int
@@ -80,7 +77,7 @@ class Search:
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """A place for collections. All methods raise StoreError."""
+    """The protocol of stores. All methods raise StoreError."""
 
     def collections(self) -> list[str]:
         """Return the names of all collections, sorted."""
@@ -89,32 +86,31 @@ class VectorStore(Protocol):
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         """Create a collection. Raise StoreError if it exists.
 
-        metadata: JSON values kept with it; indexes: payload keys to filter by."""
+        metadata: JSON values stored with it; indexes: payload keys to filter by."""
         ...
 
     def metadata(self, name: str) -> dict[str, Any] | None:
-        """Return the metadata given to `create`, or None without such a collection."""
+        """Return the metadata of `create`, or None without such a collection."""
         ...
 
     def drop(self, name: str) -> None:
-        """Remove a collection, if it is there."""
+        """Remove a collection if it exists."""
         ...
 
     def upsert(self, name: str, points: Sequence[Point]) -> None:
-        """Write points over those with the same ids.
+        """Insert or replace points by id.
 
         They survive this process at once, and a power cut after `sync` or `close`."""
         ...
 
     def write_ahead(self, name: str, points: Sequence[Point]) -> None:
-        """Write points without vectors that survive a power cut.
+        """Write points without vectors that survive a power cut and are replayed over later writes.
 
-        They tell what is about to change, and hold again after a power cut, of whatever was written later. A server
-        needs no such log."""
+        They announce changes. A server needs no such log."""
         self.upsert(name, points)
 
     def set_payload(self, name: str, payloads: Mapping[str, Mapping[str, Any]]) -> None:
-        """Replace the whole payloads of points, given by id; unknown ids are ignored."""
+        """Replace whole payloads by id; unknown ids are ignored."""
         ...
 
     def delete(self, name: str, ids: Sequence[str]) -> None:
@@ -122,27 +118,27 @@ class VectorStore(Protocol):
         ...
 
     def scroll(self, name: str, where: Where | None = None, keys: Sequence[str] | None = None) -> Iterator[ScoredPoint]:
-        """Yield all points that fit, by id, with the payload or only its named keys."""
+        """Yield all matching points by id, with the payload or only some keys."""
         ...
 
     def retrieve(self, name: str, ids: Sequence[str]) -> list[ScoredPoint]:
-        """Return the points with these ids in this order; unknown ids are left out."""
+        """Return the points with these ids in order, without unknown ids."""
         ...
 
     def search(self, name: str, search: Search) -> list[ScoredPoint]:
-        """Return the best points, best first; those with equal scores by id."""
+        """Return the best points by score, then id."""
         ...
 
     def count(self, name: str, where: Where | None = None) -> int:
-        """Return the exact number of points that fit."""
+        """Return the exact number of matching points."""
         ...
 
     def count_readable(self, name: str) -> int:
-        """Return the number of points with readable payloads. Raise StoreError if one cannot be read."""
+        """Return the number of points with readable payloads. Raise StoreError if one is unreadable."""
         return self.count(name)
 
     def facet(self, name: str, key: str) -> dict[str, int]:
-        """Return the number of points for each value of a keyword in the payload."""
+        """Count points by value of a keyword in the payload."""
         ...
 
     def sync(self, name: str) -> None:
@@ -155,13 +151,13 @@ class VectorStore(Protocol):
 
 
 def is_server(store: VectorStore) -> TypeGuard[ServerStore]:
-    """Return True if a store is on a server, where collections can have further names."""
+    """Return True for a server's store, which has aliases."""
     return hasattr(store, "switch")
 
 
 def revision_of(store: VectorStore) -> object | None:
     """Return an object that is replaced after each change of a store.
 
-    None: others may write to it, so only reading shows a change."""
+    None: others may write, so only reading shows a change."""
     revision: object | None = getattr(store, "revision", None)
     return revision

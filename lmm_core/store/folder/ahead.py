@@ -1,11 +1,9 @@
-"""What is to hold of a collection whose store is not closed in the end.
+"""Write ahead records that must survive a power cut.
 
-The engine's log survives the end of the process, but the disk takes it in its own time: a power cut
-may take some of what was written, in this collection or in others, and leave what came after it. So
-whoever changes things that belong together writes points first that tell what is about to change.
-They are in a file of ours in the collection's folder, on the disk before the change begins: one line
-of JSON each time, `[[id, payload], …]`. When a collection is opened that has such a file, they are
-written again, over whatever came after them; the file is removed when all is on the disk.
+The engine's log survives the end of the process, but a power cut may lose some writes and keep later ones. So before
+related changes, points that announce them are appended and synced to our file in the collection's folder, each time as
+one line of JSON, `[[id, payload], …]`. Opening a collection replays this file over later writes; it is removed once
+everything is synced.
 """
 
 from __future__ import annotations
@@ -26,19 +24,19 @@ _ADD = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | get
 
 
 def note_points(collection: Path, points: Sequence[Point]) -> None:
-    """Note points, which have no vectors, and wait until the disk has them. Raise OSError."""
+    """Append points, without vectors, and sync. Raise OSError."""
     line = json.dumps([[point.id, point.payload] for point in points])
     with os.fdopen(os.open(collection / AHEAD, _ADD, 0o666), "ab") as file:
-        file.write(f"\n{line}\n".encode())  # a line that a power cut tore ends here
+        file.write(f"\n{line}\n".encode())  # ends a line torn by a power cut
         file.flush()
         os.fsync(file.fileno())
     sync_folder(collection)
 
 
 def noted_points(collection: Path) -> list[Point]:
-    """Return the points that are noted, each as it was noted last. Raise OSError.
+    """Return the latest version of each point in the log. Raise OSError.
 
-    A line that a power cut tore says nothing: what it would tell of had not begun."""
+    Lines torn by a power cut are skipped: their changes had not begun."""
     try:
         lines = (collection / AHEAD).read_bytes().split(b"\n")
     except FileNotFoundError:
@@ -56,5 +54,5 @@ def _points(line: bytes) -> list[Point]:
 
 
 def forget_points(collection: Path) -> None:
-    """Forget the points that are noted, since all is on the disk. Raise OSError."""
+    """Remove the log, after a sync. Raise OSError."""
     (collection / AHEAD).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The record of a collection in a folder, `collection.json`: the collection exists while this file does."""
+"""Read and write `collection.json`; a collection exists with this file."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ...files.marked import check_removable, remove_marked
 from ...files.writing import sync_folder
 from ...markdown.files import write_markdown
 
-COLLECTION = "collection"  # the kind of the folder
+COLLECTION = "collection"  # folder kind
 RECORD = "collection.json"
 FORMAT = 1
 
 
 def save_record(folder: Path, values: dict[str, Any]) -> None:
-    """Write the record of a collection. Raise OSError."""
+    """Write a collection's record. Raise OSError."""
     write_markdown(folder / RECORD, json.dumps({"format": FORMAT, **values}, ensure_ascii=False))
 
 
 def load_record(folder: Path) -> dict[str, Any] | None:
-    """Return the record of a collection, or None if there is no such collection. Raise StoreError."""
+    """Return a collection's record, or None if it does not exist. Raise StoreError."""
     path = folder / RECORD
     try:
         record = json.loads(path.read_bytes())
@@ -36,7 +36,7 @@ def load_record(folder: Path) -> dict[str, Any] | None:
 
 
 def remove_collection(folder: Path) -> None:
-    """Remove a collection, its record first: once that is gone from the disk it does not exist, whatever happens.
+    """Remove a collection, its record first, so that an interruption leaves no partial collection.
 
     Raise FolderError, before anything is removed, or OSError."""
     check_removable(folder, COLLECTION)

@@ -1,4 +1,4 @@
-"""Room on the disk: the engine writes through memory maps, and its process does not survive a full disk."""
+"""Check disk space: the engine's memory maps make a full disk fatal."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SPARE = 64 * 1024 * 1024  # bytes that stay free
 
 
 def check_room(folder: Path, size: int) -> None:
-    """Raise StoreError if the disk is nearly full for points of some size, and OSError if there is no such folder.
+    """Raise StoreError if the disk is nearly full for points of a total size, OSError without the folder.
 
-    A point takes about three times its size: stored, logged, and copied when segments are rebuilt."""
+    Points take about three times their size: stored, logged, and copied when segments are rebuilt."""
     free = shutil.disk_usage(folder).free
     if free < SPARE + 3 * size:
         raise StoreError(
@@ -24,6 +24,6 @@ def check_room(folder: Path, size: int) -> None:
 
 
 def has_room_to_copy(folder: Path) -> bool:
-    """Return True if a folder can be copied."""
+    """Return True if there is space to copy a folder."""
     size = sum(entry.stat().st_size for entry in all_below(folder) if entry.is_file())
     return shutil.disk_usage(folder).free > SPARE + 2 * size

@@ -1,12 +1,10 @@
-"""Closed collections without the holes that the engine leaves at the end of its files.
+"""Cut the holes off the engine's files while a collection is closed.
 
-The engine makes its files as long as they may become: 32 MB and more of which a few kilobytes
-are data. The rest is a hole, which takes no room on most disks, but is copied, packed and
-downloaded in full. So it is cut off while a collection is closed, and put back before it is opened.
+The engine preallocates 32 MB and more for a few kilobytes of data. The hole takes no space on most disks, but is
+copied, packed and downloaded in full. It is restored before a collection is opened.
 
-`lengths.json` in the collection's folder holds both lengths of each file that was cut:
-{"shard/…": [length as it is, length before]}. It is on the disk before the first file is cut, and
-goes by the length: a file that has another one was not cut, or was written since.
+`lengths.json` in the collection's folder holds both lengths of each cut file, {"shard/…": [length as it is, length
+before]}, and is synced before the first cut. A file of another length was not cut, or was written since.
 """
 
 from __future__ import annotations
@@ -23,17 +21,15 @@ from ...files.marked import all_below
 from ...files.writing import write_file
 
 RECORD = "lengths.json"
-HOLE = 65_536  # bytes; a shorter one stays
-LONGEST = 1 << 40  # bytes of a file that is put back; no file of the engine is that long
-PART = 1 << 20  # bytes read at once where the system tells nothing of holes
+HOLE = 65_536  # bytes; shorter ones stay
+LONGEST = 1 << 40  # bytes of a restored file; more than the engine ever allocates
+PART = 1 << 20  # bytes per read where the system does not report holes
 
 Lengths = dict[str, tuple[int, int]]
 
 
 def cut_holes(collection: Path) -> None:
-    """Cut the holes off the ends of a closed collection's files.
-
-    Raise OSError; each file is whole or recorded then."""
+    """Cut the holes off a closed collection's files. Raise OSError, with each file whole or recorded."""
     recorded = _read_lengths(collection)
     cut = {name: pair for name, pair in recorded.items() if _size(collection / name) == pair[0]}
     holes = _find_holes(collection)
@@ -44,14 +40,14 @@ def cut_holes(collection: Path) -> None:
 
 
 def put_back_holes(collection: Path) -> None:
-    """Give the files of a collection the lengths that the engine expects. Raise OSError."""
+    """Restore the file lengths that the engine expects. Raise OSError."""
     for name, (short, long) in _read_lengths(collection).items():
         if _size(collection / name) == short:
             _set_length(collection / name, long)
 
 
 def _read_lengths(collection: Path) -> Lengths:
-    """Return what is recorded; {} if that is nothing, or damaged."""
+    """Return the recorded lengths, {} if missing or damaged."""
     try:
         recorded = json.loads((collection / RECORD).read_bytes())
     except (FileNotFoundError, ValueError, RecursionError):
@@ -62,7 +58,7 @@ def _read_lengths(collection: Path) -> Lengths:
 
 
 def _is_possible(collection: Path, name: str, pair: Any) -> bool:
-    """Return True if an entry can be one of ours: the record may come from a stranger's repository."""
+    """Return True if an entry may be ours: the record may come from a stranger's repository."""
     return (
         name.startswith("shard/")
         and ".." not in Path(name).parts
@@ -88,7 +84,7 @@ def _find_holes(collection: Path) -> Lengths:
 
 
 def _end_of_data(path: Path, size: int) -> int:
-    """Return the length of a file without the zeros at its end, of which a part of a block may stay."""
+    """Return a file's length without trailing zeros, rounded up to a block at most."""
     with path.open("rb") as file:
         if sys.platform != "win32" and hasattr(os, "SEEK_HOLE"):
             with suppress(OSError):
@@ -99,7 +95,7 @@ def _end_of_data(path: Path, size: int) -> int:
 if sys.platform != "win32":
 
     def _end_by_holes(file: int, size: int) -> int:
-        """Return where the last data ends, as the file system tells it."""
+        """Return the end of the last data, as reported by the file system."""
         end = 0
         while end < size:
             try:
@@ -112,7 +108,7 @@ if sys.platform != "win32":
 
 
 def _end_by_reading(file: BinaryIO, size: int) -> int:
-    """Return where the last byte that is not zero ends."""
+    """Return the end of the last non-zero byte."""
     end = size
     while end > 0:
         start = max(0, end - PART)
@@ -124,7 +120,7 @@ def _end_by_reading(file: BinaryIO, size: int) -> int:
 
 
 def _set_length(path: Path, length: int) -> None:
-    """Cut or lengthen a file; the time of its last change stays, by which others know when data was written."""
+    """Set a file's length and keep its modification time."""
     status = path.stat()
     os.truncate(path, length)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
