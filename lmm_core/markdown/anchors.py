@@ -19,8 +19,8 @@ _NO_ID = re.compile(r"^[^a-z]+|[^a-z0-9]+$")
 def without_anchors(blocks: Iterable[Block]) -> list[Block]:
     """Return the blocks with anchors above headings moved into the headings, as `{#label}`.
 
-    Pandoc reads both as a paragraph, but the index needs the title. Hidden sections stay unchanged: a heading there
-    would end them and expose the text below.
+    Pandoc reads a paragraph, but the index needs the title. Hidden sections stay, since a heading there would end
+    them.
     """
     blocks = [*blocks]
     if not any(map(_anchors_of, blocks)):

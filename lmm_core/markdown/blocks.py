@@ -39,7 +39,7 @@ class Attributes:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Return the attributes in braces; any other text is a single class, with or without a dot."""
+    """Return the attributes in braces; any other text is a class."""
     text = text.strip()
     if not _ATTRIBUTES.fullmatch(text):
         return Attributes("", [class_name(text)] if text else [])
@@ -79,7 +79,7 @@ class TextBlock(Block):
 
     @property
     def content(self) -> str:
-        """Return the source without byte-order mark and surrounding blank lines."""
+        """Return the source without surrounding blank lines."""
         return trim_blank_lines(self.source.removeprefix(BOM) if _begins_text(self) else self.source)
 
 
@@ -111,7 +111,7 @@ class HeadingBlock(Block):
 
     @property
     def title(self) -> str:
-        """Return the heading's text, without marks and attributes."""
+        """Return the heading's text."""
         return split_heading(self.source)[0]
 
     @property
@@ -155,7 +155,7 @@ class Message:
 
 
 def is_text(block: Block | None) -> TypeGuard[TextBlock]:
-    """Return True for document text: no unreadable metadata, no front matter."""
+    """Return True for document text, not metadata or front matter."""
     return isinstance(block, TextBlock) and not isinstance(block, ErrorBlock | FrontMatterBlock)
 
 
@@ -178,7 +178,7 @@ def serialize_blocks(blocks: Iterable[Block]) -> str:
 
 
 def blank(text: str) -> bool:
-    """Return True if a text is only spaces, tabs and line ends."""
+    """Return True for spaces, tabs and line ends."""
     return not text.strip(" \t\r\n")
 
 

@@ -1,7 +1,4 @@
-"""Divs and metadata blocks nested in a text block.
-
-The parser keeps a div whole, but RAG-only parts may be nested anywhere, also in lists, quotes, footnotes and HTML.
-"""
+"""Divs and metadata blocks nested anywhere in a text block."""
 
 from __future__ import annotations
 

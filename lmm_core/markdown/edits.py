@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(r"lmm-(old|new|end)-([0-9a-z]+)")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A proposed edit; `old` is None if it only adds text, `line` is that of `old` in the block, from 0."""
+    """A proposed edit; `line` is that of `old` in the block, from 0."""
 
     ident: str
     old: str | None
@@ -59,16 +59,15 @@ def read_edit(block: Block) -> Edit | None:
 
 
 def _between(source: str, opening: re.Match[str], closing: re.Match[str]) -> str:
-    """Return the text between two markers, without the markers' blank lines."""
     text = source[opening.end() : closing.start()]
     for _ in range(2):
         text = text.removeprefix("\r\n") if text.startswith("\r\n") else text.removeprefix("\n")
-    newline = "\r\n" if text.endswith("\r\n") else "\n"  # detected once, since the text itself may end in CR
+    newline = "\r\n" if text.endswith("\r\n") else "\n"  # the text itself may end in CR
     return text.removesuffix(newline).removesuffix(newline)
 
 
 def write_edit(edit: Edit, newline: str, after: str = "") -> TextBlock:
-    """Return the text block of an edit and the whitespace `after` it."""
+    """Return the text block of an edit."""
     gap = newline * 2
     parts = [] if edit.old is None else [_marker("old", edit.ident), gap, edit.old, gap]
     parts += [_marker("new", edit.ident), gap, edit.new, gap, _marker("end", edit.ident), after or newline]
@@ -97,7 +96,7 @@ def open_edit(block: MetadataBlock) -> str | None:
 
 
 def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
-    """Return a problem for each edit with incomplete markers, whose texts cannot be told apart."""
+    """Return a problem for each edit with incomplete markers."""
     problems: dict[str, Problem] = {}
     for block in blocks:
         if "#lmm-" not in block.source or not isinstance(block, HeadingBlock):
@@ -113,7 +112,7 @@ def broken_edits(blocks: Sequence[Block]) -> list[Problem]:
 
 @dataclass(slots=True)
 class RestoredBlocks:
-    """Blocks with old texts in place of edits; `regions` maps their ids to the edits' blocks."""
+    """Blocks with old texts in place of edits; `regions` maps ids to the edits' blocks."""
 
     blocks: list[Block]
     regions: dict[int, TextBlock]

@@ -21,7 +21,7 @@ from .notebooks import read_notebook
 from .parse import parse_header, parse_markdown_text
 
 NOT_ANNOTATED = "a notebook is indexed as it is, and not annotated, since notebooks are never written to"
-# Markers of a project's root; the first group takes precedence.
+# The first group takes precedence.
 ROOT_MARKS = (("config.toml",), ("_quarto.yml", "_quarto.yaml", ".git"))
 
 
@@ -101,7 +101,7 @@ def _decode(path: Path, data: bytes) -> str:
 
 
 def _refuse_device(path: Path) -> None:
-    """Raise MarkdownError for a device, which may never end (/dev/zero), except for standard input."""
+    """Raise MarkdownError for a device other than standard input."""
     state = path.stat()
     if not (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)):
         return
@@ -144,7 +144,7 @@ def check_unchanged(read: MarkdownFile) -> None:
 def find_markdown(paths: list[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES) -> list[Path]:
     """Return the given files and the documents in given folders (see `find_documents`).
 
-    Skipped files are reported. endings: in lower case. Raise FileNotFoundError, and MarkdownError for other suffixes.
+    Raise FileNotFoundError, and MarkdownError for other suffixes.
     """
     found: list[Path] = []
     for path in paths:

@@ -45,7 +45,7 @@ _NAMED = frozenset(
 _PLAIN = frozenset({"text", "mathrm", "operatorname", "mbox", "textrm", "mathop"})  # set upright
 _SIZES = frozenset("left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr".split())
 _WITH_COLUMNS = frozenset({"array", "tabular"})
-_SHAPES = {  # number of arguments and template: {0}, or {a} to parenthesize more than a word
+_SHAPES = {  # number of arguments and template: {0}, or {a} to parenthesize
     **dict.fromkeys("quad qquad nonumber notag limits nolimits displaystyle textstyle".split(), (0, " ")),
     **dict.fromkeys("hline rm bf it cal".split(), (0, " ")),
     **dict.fromkeys("mathbf mathit mathcal mathsf mathfrak mathscr mathtt boldsymbol bm".split(), (1, "{0}")),
@@ -64,9 +64,9 @@ _DEEPEST = 30  # maximum nesting of arguments
 
 
 def readable_math(tex: str) -> str:
-    r"""Return a formula in Unicode: `\\bar{x}_i \\le \\mu` as `x̄ᵢ ≤ μ`.
+    r"""Return a formula in Unicode: `\bar{x}_i \le \mu` as `x̄ᵢ ≤ μ`.
 
-    Anything else is spelled out: `a/b`, `x_train`, the names of unknown commands.
+    Anything else is spelled out: `a/b`, `x_train`.
     """
     return _Writer(tex).write()
 

@@ -1,7 +1,4 @@
-"""Markdown text of a Jupyter notebook (`.ipynb`).
-
-Like Quarto, this joins all cells, since a div may span several. Outputs are ignored.
-"""
+"""Markdown text of a Jupyter notebook, with all cells joined as by Quarto."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ _RUN = re.compile(r"`{3,}")
 
 
 def read_notebook(data: str, name: str) -> str:
-    """Return a notebook's markdown, and its code in fences; lines are counted in this text.
+    """Return a notebook's markdown, and its code in fences.
 
     name: of the file, for messages. Raise MarkdownError if the JSON is no notebook.
     """

@@ -47,7 +47,7 @@ NOT_CLOSED = "a metadata block starts here and is not closed: add a line `---`"
 _HEADING_INSIDE = re.compile(r"\n[ \t]*\r?\n#{1,6}[ \t]")
 _BLANK_LINE = re.compile(r"\n(?=[ \t]*\r?\n)")
 
-# First lines of text blocks that may continue after blank lines
+# Texts that may continue after blank lines
 _BULLET = re.compile(r"[ ]{0,3}[-*+][ \t]+(?!(?:[-*+_][ \t]*){2,}\r?$)\S", re.M)
 _NUMBER = re.compile(
     r"[ ]{0,3}(?:\d{1,9}|#|[a-z]|[ivxlcdm]+)[.)][ \t]+\S"
@@ -118,7 +118,7 @@ class _Parser:
         return self._block(0, pos, 1 + self.text.count("\n", 0, pos)) if pos < self.size else None
 
     def _block(self, start: int, pos: int, line: int) -> Block:
-        """Return the block at `pos`; its source begins at `start`, with the leading blank lines."""
+        """Return the block at `pos`, with source from `start`."""
         if start == 0 and (front := match_front_matter(self.text, pos)):
             return FrontMatterBlock(self._source(start, front[1]), line, front[0])
         char = self.text[pos]
@@ -166,7 +166,7 @@ class _Parser:
         return None
 
     def _native_close(self, pos: int, after: int) -> re.Match[str] | None:
-        """Return the closing line of the native block at `pos`, or None if another opening line comes first."""
+        """Return the closing line, or None if another opening line comes first."""
         if pos >= self.unclosed_metadata:
             return None
         close, opener = self._close.search(after), self._remark.search(after)
@@ -265,7 +265,6 @@ class _Parser:
         )
 
     def _goes_on(self, first: int, after: int) -> bool:
-        """Return True if the text block at `first` continues at `after`, behind blank lines."""
         text = self.text
         if _DEFINITION.match(text, after):
             return True

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from .blocks import ATTRIBUTES, Attributes, parse_attributes
 
-# Indentation and list markers before a region. Possessive runs of blanks prevent backtracking. Groups are not
-# possessive: before Python 3.11.5 they keep captures of failed matches.
+# Indentation and list markers. Possessive runs of blanks prevent backtracking; possessive groups would keep captures
+# of failed matches before Python 3.11.5.
 _PREFIX = r"[ \t]*+(?:(?:[-*+]|\(?[@#]?\w{0,9}+[.)])[ \t]++)*"
 _FENCE = re.compile(rf"(?P<prefix>{_PREFIX})(?P<fence>`{{3,}}(?!`)(?=[^`\n]*(?:\n|\Z))|~{{3,}})")
 _HTML = re.compile(
@@ -40,11 +40,11 @@ DIV_OPEN = re.compile(
 DIV_CLOSE = re.compile(r":{3,}[ \t]*\r?(?=\n|\Z)")
 SPECIAL = re.compile(rf"{_PREFIX}(?:```|~~~|<[!?A-Za-z]|\\begin\{{)")
 BLANKS = re.compile(r"(?:[ \t]*+\r?\n)*(?:[ \t]*+\r?\Z)?")
-# The end of a paragraph and its trailing blank lines, or a line that may open a region
+# a paragraph's end with blank lines, or a line that may open a region
 _STOP = re.compile(rf"\n(?:(?P<end>[ \t]*+\r?(?:\n{BLANKS.pattern}|\Z))|(?={SPECIAL.pattern}))")
 _IN_DIV = re.compile(rf"\n(?=:::|{SPECIAL.pattern})")
 _HEADING_LINE = re.compile(r"#{1,6}(?:[ \t]|\r?\n)")
-_CONTAINER = re.compile(  # first line of a quote or line block (short), or of a list item, footnote or definition
+_CONTAINER = re.compile(  # first line of a quote or line block (short), item, footnote or definition
     r"[ ]{0,3}(?:(?P<short>>|\|[ ])|[ ]|\t"
     r"|(?:[-*+:~]|(?:\d{1,9}|\#|[a-z]|[ivxlcdm]+)[.)]|\((?:@\w*|\#|\w{1,4})\)|[A-Z][.)][ ]|\[\^[^\]\s]+\]:)[ \t])"
 )
@@ -130,7 +130,7 @@ class Regions:
         return None
 
     def first(self, pos: int, stop: int) -> tuple[int, int] | None:
-        """Return the span of the first region before `stop`, or None; see `next_end`."""
+        """Return the span of the first region, or None; see `next_end`."""
         start, end, is_region = self.next_end(pos, stop)
         return (start, end) if is_region else None
 
@@ -182,7 +182,7 @@ class Regions:
         return close
 
     def _is_dead(self, key: str, pos: int, length: int = 0) -> bool:
-        """Return True if an equivalent search failed before; positions may decrease, since divs are paired ahead."""
+        """Return True if an equivalent search failed before; positions may decrease."""
         known = self._dead.get(key)
         return known is not None and any(pos >= at and length >= least for at, least in known)
 
@@ -258,7 +258,7 @@ class Regions:
         return self._environments
 
     def _comment_end(self, pos: int, stop: int) -> int | None:
-        """Return the end of a comment that starts in the paragraph and ends after it."""
+        """Return the end of a comment that begins in the paragraph and ends after it."""
         if self.text.find("<!--", pos, stop) < 0 or self._is_dead("-->", stop):
             return None
         prose = without_code(self.text[pos:stop])
@@ -273,7 +273,6 @@ class Regions:
         return end + 3
 
     def _leaves_container(self, pos: int, stop: int, end: int) -> bool:
-        """Return True if the container of the paragraph `pos:stop` ends before `end`."""
         found = _CONTAINER.match(self.text, pos)
         if found is None and not _DEFINED.search(self.text, pos, stop):
             return False
@@ -353,7 +352,7 @@ class EditMarkers:
             self._found.setdefault(marker["id"], []).append((marker["kind"], marker.start(), marker.end()))
 
     def region_end(self, text: str, start: int) -> int | None:
-        """Return the end of the edit at `start`, or None if its markers are incomplete or out of order."""
+        """Return the end of the edit at `start`, or None if its markers are incomplete."""
         found = EDIT_MARKER.match(text, start) if self._found else None
         if not found:
             return None
@@ -368,7 +367,7 @@ class EditMarkers:
 _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:[^\n]*\n)*?\+\+\+[ \t]*\r?(?:\n|\Z)")  # Hugo, Zola
 # https://pandoc.org/MANUAL.html#extension-pandoc_title_block
 _TITLE_BLOCK = re.compile(r"%[^\n]*(?:\n|\Z)(?:(?:%|[ \t]+\S)[^\n]*(?:\n|\Z))*")
-# MultiMarkdown, Pelican and MkDocs: `Title: …` and similar lines up to the first blank line
+# MultiMarkdown, Pelican and MkDocs: `Title: …`
 _FIELD = r"(?:[A-Za-z][\w -]*:[^\n]*|[ \t]+\S[^\n]*)(?:\n|\Z)"
 _FIELDS = re.compile(
     rf"(?=(?:{_FIELD})*?title:)(?:title|author|date|category|slug|layout|template|status|tags):[ \t]*\S[^\n]*"

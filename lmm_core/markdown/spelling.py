@@ -1,4 +1,4 @@
-"""The three spellings of metadata blocks: native `---` blocks, fenced divs and HTML comments."""
+"""The three spellings of metadata blocks."""
 
 from __future__ import annotations
 
@@ -106,9 +106,8 @@ def _fence(body: str, sign: str) -> str:
 def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
     """Return the blocks with all metadata blocks in one spelling.
 
-    These stay: the header (a comment behind its `---` moves into the body), bodies that native markers cannot hold,
-    and a block at the very start that would become the header. A body with `--` becomes a div, or stays in its
-    comment. Raise MarkdownError as `settle_safely`.
+    The header stays native; blocks that native markers cannot hold, or that would become the header, stay unchanged.
+    A body with `--` becomes a div, or stays in its comment. Raise MarkdownError as `settle_safely`.
     """
     converted = [
         _convert_block(block, to) if isinstance(block, MetadataBlock) and not _stays(block, to, at) else block
@@ -118,10 +117,7 @@ def convert(blocks: Sequence[Block], to: Spelling) -> list[Block]:
 
 
 def settle_safely(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks of `settle` if their text parses into them.
-
-    Raise MarkdownError if a new block would close an unclosed fence or comment.
-    """
+    """Return the blocks of `settle`; raise MarkdownError if their text parses into others."""
     settled = settle(before, after)
     if [one.source for one in settled] == [one.source for one in before] or keeps_structure(settled):
         return settled  # unchanged text needs no parsing
@@ -276,7 +272,7 @@ def take_out(
 
 
 def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
-    """Append a block; `left` replaces the last block's source, or precedes the first block."""
+    """Append a block; `left` replaces the source before it."""
     if left is not None and kept:
         kept[-1] = replace(kept[-1], source=left) if left != kept[-1].source else kept[-1]
     elif left:
@@ -285,7 +281,7 @@ def _join(kept: list[Block], left: str | None, block: Block | None) -> None:
 
 
 def _left_before(before: str, going: Sequence[MetadataBlock], following: Block | None) -> str | None:
-    """Return the text before removed blocks, or None if the next block would be parsed differently."""
+    """Return the text before removed blocks, or None if they have to stay."""
     for block in going:
         before += block.source[: len(block.source) - len(block.source.lstrip(BOM + " \t\r\n"))]
         closing = block.source[block.end :].rstrip(" \t\r\n")

@@ -78,7 +78,7 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TextNode(Node):
-    """A text block; `block` is None for metadata at the end that annotates nothing."""
+    """A text block, or metadata at the end (`block` is None)."""
 
     block: TextBlock | None = None
 
@@ -108,7 +108,7 @@ class HeadingNode(Node):
 
     @property
     def written_title(self) -> str:
-        """Return the title in the document, or ""."""
+        """Return the document's title for it, or ""."""
         return self.heading.title if self.heading is not None else ""
 
     @property

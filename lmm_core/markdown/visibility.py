@@ -1,4 +1,4 @@
-"""Rules for who may see a part of a document: readers of the notes, students who ask, nobody.
+"""Rules for who may see a part: readers of the notes, students who ask, nobody.
 
 All routes (knitting, leak check, lint, index, answers, ask box) use the table `REASONS`.
 """
@@ -112,7 +112,7 @@ def _if_kept(value: Any, rules: KnitRules) -> bool | None:
     return rules.keeps(types) if types else None
 
 
-# The first match decides. Headers are excluded for `type`, a key of other programs, too.
+# The first match decides. `type` is a header key of other programs.
 REASONS = (
     Reason("knit", notes=lambda value, rules: value if isinstance(value, bool) else None),
     Reason("type", notes=_if_kept, types=types_of, in_header=False),
@@ -157,7 +157,7 @@ def is_apart(properties: Properties) -> bool | None:
 def div_properties(attributes: Attributes, rules: KnitRules) -> dict[str, Any]:
     """Return a div's classes and attributes as metadata.
 
-    The attribute `type`, used by other programs, too, counts if it names a class of the rules, or with `rag-only`.
+    The attribute `type` counts only with a class of the rules, or `rag-only`.
     """
     pairs = attributes.pairs
     found: dict[str, Any] = {key: _TRUTH.get(pairs[key].lower(), pairs[key]) for key in DECIDING if key in pairs}
@@ -215,7 +215,7 @@ def types_around(node: Node) -> list[str]:
 
 
 def verdicts(tree: HeadingNode, rules: KnitRules) -> Iterator[tuple[Node, bool]]:
-    """Yield all nodes but the document, each with a flag for being left out of the notes."""
+    """Yield all nodes but the document, each with True if left out of the notes."""
     out: dict[int, bool] = {}
     for node in traverse(tree):
         if isinstance(node, HeaderNode):
@@ -237,7 +237,7 @@ def leaves_out(rules: KnitRules) -> Goes:
 
 
 def close_parts(blocks: Sequence[Block], rules: KnitRules) -> list[Block]:
-    """Return the blocks with an unclosed RAG-only div and the rest merged into one text, as in Pandoc."""
+    """Return the blocks with an unclosed RAG-only div and the rest merged, as in Pandoc."""
     for at, block in enumerate(blocks):
         if type(block) is not TextBlock or (":::" not in block.source and "<" not in block.source):
             continue

@@ -1,4 +1,4 @@
-"""Divs (callouts, tabs, columns) left empty by removed parts, which would reveal that something is missing."""
+"""Divs (callouts, tabs, columns) left empty by removed parts, which readers would notice."""
 
 from __future__ import annotations
 

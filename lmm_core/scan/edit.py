@@ -33,7 +33,7 @@ from .exchange.requests import ModelRun, PromptText, Talk, ask_model, report_fai
 from .header import report_broken_edits
 from .system_keys import first_newline
 
-TIMES_LONGER = 2  # maximum length of a new version, as a multiple of the old one
+TIMES_LONGER = 2  # maximum length of a new version, relative to the old one
 _ENCLOSED = re.compile(r"\s*<text>\n(.*)\n</text>\s*", re.S)
 
 
@@ -155,7 +155,6 @@ class EditRun(ModelRun[EditRequest]):
         return settle_safely(blocks, edited)
 
     def _put(self, blocks: list[Block], at: int, wanted: EditRequest) -> bool:
-        """Insert a proposed version below the block at `at`; return False if it does not fit."""
         block, reply = blocks[at], wanted.reply
         assert isinstance(block, MetadataBlock) and reply is not None
         start, end = extent(blocks, at)
@@ -192,7 +191,7 @@ def _is_unchanged(blocks: Sequence[Block], edit: Edit | None, wanted: EditReques
 def _refine(
     region: Block, edit: Edit, reply: str, newline: str, record: dict[str, Any]
 ) -> tuple[TextBlock, dict[str, Any]]:  # fmt: skip
-    """Return the edit block and record with another new version, renamed if the version contains the name."""
+    """Return the edit block and record with another new version."""
     after = trailing_space(region.source)
     ident = edit.ident if edit.ident not in reply else new_ident(region.source, reply)
     return write_edit(Edit(ident, edit.old, reply), newline, after), {**record, "id": ident}

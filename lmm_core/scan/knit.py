@@ -162,7 +162,7 @@ _LABEL = re.compile(r"(?:^|[ \t])#(\S+)")
 
 
 def find_dangling(blocks: Sequence[Block], rules: KnitRules) -> list[tuple[int, str]]:
-    """Return line and message of each reference to a part left out of the notes."""
+    """Return line and message of each reference to a hidden part."""
     tree = blocks_to_tree(close_parts(restore_originals(blocks).blocks, rules))
     return _find_lost(tree, rules)[0] if tree is not None else []
 
@@ -217,7 +217,7 @@ def _dangling_in(text: str, line: int, gone: frozenset[str]) -> Iterator[tuple[i
         )
 
 
-# A footnote or link definition: its line and continuation lines, for footnotes also indented paragraphs.
+# a footnote or link definition, with its continuation
 _DEFINITION = re.compile(
     r"^[ ]{0,3}\[(?P<label>\^?[^\]\n]+)\]:[^\n]*"
     r"(?:\n(?![ ]{0,3}\[[^\]\n]+\]:|:::)[^\n]*\S[^\n]*|\n(?:[ \t]*\n)+(?:[ ]{4}|\t)[^\n]*)*",

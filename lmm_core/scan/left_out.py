@@ -26,7 +26,7 @@ from .knit import slug
 
 @dataclass(frozen=True, slots=True)
 class SourcePiece:
-    """A piece of a document; `line` counts from 1, `slug` is a heading's link target."""
+    """A piece of a document; `line` counts from 1."""
 
     line: int
     text: str
@@ -83,7 +83,7 @@ def _in_text(block: TextBlock, rules: KnitRules, is_out: bool) -> Iterator[Sourc
 
 
 def _values(block: MetadataBlock) -> Iterator[str]:
-    """Yield the values of a block, or those that knitting removes from the header."""
+    """Yield the values of a block that knitting removes."""
     keys = [key for key in block.content if key not in MESSAGE_KEYS]
     if isinstance(block, HeaderBlock):
         keys = [key for key in keys if str(key).startswith("~")]

@@ -1,6 +1,6 @@
 """The RAG pass: questions and a summary for each section, and a summary of the document.
 
-It works bottom-up, with the subsections' summaries as input. Source hashes prevent work on unchanged texts.
+It works bottom-up; source hashes prevent work on unchanged texts.
 """
 
 from __future__ import annotations
@@ -130,10 +130,7 @@ class RagRun:
     _stale: list[tuple[int, str]] = field(default_factory=list, init=False)
 
     def start(self, blocks: Sequence[Block]) -> None:
-        """Do everything that needs no annotator.
-
-        Documents with a list as header or broken edits stay unchanged: the header pass reports them.
-        """
+        """Do everything that needs no annotator, unless the header is a list or edits are broken."""
         self._given = list(blocks)
         self._blocks = blocks = self._complete_header()
         self._originals = restore_originals(blocks)
@@ -161,7 +158,7 @@ class RagRun:
         return self._given if self._keeps_header else completed
 
     def _begin(self, node: Node) -> list[str]:
-        """Return the keys for the annotator; a section without any is finished here."""
+        """Return the keys for the annotator, or finish the section."""
         needs = self._finder.needs_of(node)
         if isinstance(node, HeaderNode) and (needs.wanted or needs.values) and self.is_included():
             self._keeps_header = True
@@ -204,7 +201,7 @@ class RagRun:
         """Ask the annotator and close it."""
         from ..models.chat import run, run_at_once
 
-        # The stand-in is synchronous, and importing an event loop takes longer than its work
+        # importing an event loop takes longer than the stand-in's work
         (run_at_once if self.annotator.name == STAND_IN else run)(self._ask_and_close())
 
     async def _ask_and_close(self) -> None:
@@ -248,7 +245,7 @@ class RagRun:
     async def _annotate(self, node: Node, below: Sequence[bool]) -> bool:
         """Annotate a section; return True if it is complete.
 
-        below: results of its subsections. Above a failure, sections wait for the next run.
+        below: results of its subsections
         """
         done = all(below)
         if not self._is_left_out(node):
@@ -268,7 +265,7 @@ class RagRun:
         return done
 
     def _ask_again(self, node: Node, keys: Sequence[str]) -> None:
-        """Mark keys that this refresh failed to renew for the next run."""
+        """Mark keys that were not renewed for the next run."""
         if self.refresh:
             renewed = {key: ["refresh", pair[1]] for key in keys if (pair := hash_pair(node.properties, key))}
             self._write(node, {HASHES: short_hashes({**read_hashes(node.properties), **renewed})} if renewed else {})
@@ -359,7 +356,8 @@ class RagRun:
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into header or sections.
 
-        A model in the header takes precedence over the stand-in. Sections name only other annotators.
+        A model takes precedence over the stand-in in the header; sections name a stand-in that the header does not
+        name, or anyone if it names none.
         """
         if not self.open:
             return
@@ -396,7 +394,7 @@ class RagRun:
 
 
 def _group_by_reason(failed: Sequence[tuple[int, ModelError]]) -> Iterator[tuple[list[int], str]]:
-    """Yield the lines with the same error, apart from quoted words, and the first message."""
+    """Yield the lines and first message of equal errors, apart from quoted words."""
     groups: dict[str, tuple[list[int], str]] = {}
     for line, error in sorted(failed, key=lambda failure: failure[0]):
         lines, _ = groups.setdefault(_QUOTED.sub("", str(error)), ([], str(error)))

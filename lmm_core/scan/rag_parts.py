@@ -28,7 +28,7 @@ NESTED = 24  # maximum depth of nested parts
 class Excerpt(TextBlock):
     """A part of a text block, or its rest.
 
-    gaps: pairs of position and number of source lines missing before it
+    gaps: pairs of position and number of source lines missing
     """
 
     type: str | None = None
@@ -61,7 +61,7 @@ def _extract(block: TextBlock, rules: KnitRules, around: Sequence[MetadataBlock]
     rest = _excerpt(block.source, cuts, first)
     inherited = _inherited(around)
     if not blank(rest.source) or (around and parts[0][0]):
-        yield rest  # even if empty: the metadata before the text does not apply to the part
+        yield rest  # even if empty: preceding metadata is not the part's
     elif around:
         yield parts.pop(0)[1]
     for metadata, text in parts:

@@ -82,7 +82,7 @@ def set_values(
 
 
 def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newline: str, logger: LoggerBase) -> None:
-    """Write changes into the nearest block of a node, or a new one; emptied blocks stay."""
+    """Write changes into a node's nearest block, or a new one."""
     there = node.properties
     written = {key: value for key, value in changes.items() if value is not DELETED or key in there}
     if not written:
@@ -106,7 +106,7 @@ def write_keys(node: Node, changes: Mapping[str, Any], spelling: Spelling, newli
 
 
 def mark_tight(before: Sequence[Block], after: Sequence[Block]) -> list[Block]:
-    """Return the blocks with `TIGHT` in edited native blocks without a blank line before them."""
+    """Return the blocks with `TIGHT` in edited native blocks that get a blank line."""
     old = {id(block) for block in before}
     marked: list[Block] = []
     for block in after:
@@ -126,7 +126,7 @@ def emptied_blocks(before: Sequence[Block], after: Sequence[Block]) -> dict[int,
 
 
 def nearest_spellings(nodes: Sequence[Node], default: Spelling) -> list[Spelling]:
-    """Return the spelling of the metadata block nearest to each node, the header excluded."""
+    """Return the spelling of the block nearest to each node, the header excluded."""
     places = [(at, spelling) for at, node in enumerate(nodes) if (spelling := _spelling(node))]
     if not places:
         return [default] * len(nodes)

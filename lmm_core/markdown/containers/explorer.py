@@ -1,7 +1,4 @@
-"""Search in nested containers for parts to remove.
-
-Each container is parsed as a document, with blocks, sections and metadata scopes of its own.
-"""
+"""Search in containers for parts to remove; each container is parsed as a document."""
 
 from __future__ import annotations
 
@@ -29,11 +26,10 @@ from ..regions import DIV_CLOSE, DIV_OPEN, div_attributes
 from ..tree import Node, blocks_to_tree, node_block, traverse
 from .views import Tag, View
 
-# Limit of characters parsed in nested containers: a multiple of the text's length, plus a constant. Beyond it, a
-# container that may hold a part to remove is removed whole.
+# Limit of characters parsed in nested containers. Beyond it, a suspicious container is removed whole.
 TIMES, MORE = 10, 1_500_000
 
-_TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # split by first sign, for speed
+_TAG_MARK = re.compile(r"<(?:(?:div|section)\b|!--[ \t]*lmm\b)", re.I)  # split for speed
 _NATIVE_MARK = re.compile(r"---[ \t]*(?:\#|\r?\n)")
 _BLANKS = re.compile(r"(?:[ \t]*\r?\n)*")
 _HEADING = re.compile(r"#{1,6}(?:[ \t]|\r?(?:\n|\Z))")
@@ -121,7 +117,6 @@ class Explorer:
             self._take(view, 0, len(view.text), found)
 
     def _blocks(self, view: View) -> None:
-        """Cut a container's metadata blocks and the blocks they hide, and search the other blocks."""
         blocks = [_inner(block) for block in parse_markdown_text(view.text)]
         starts, at = {}, 0
         for block in blocks:
@@ -185,7 +180,7 @@ class Explorer:
         return self._scan(view, view.number(start), view.number(end - 1) + 1)
 
     def _scan(self, view: View, at: int, stop: int) -> int:
-        """Process lines from the start of a block; return the first line not processed."""
+        """Process lines; return the first line not processed."""
         free = True
         while at < stop:
             text, pos = view.lines[at].text, view.starts[at]
@@ -196,7 +191,7 @@ class Explorer:
         return at
 
     def _line(self, view: View, at: int, text: str, pos: int, free: bool) -> tuple[int, bool]:
-        """Process the element on a line; return the next line, and True if it continues no paragraph."""
+        """Process the element on a line; return the next line, and whether that one is free."""
         if text.startswith(":::"):
             return self._fenced(view, at, text, pos, free)
         if free and (text.startswith("    ") or text.lstrip(" ").startswith("\t")):
@@ -251,7 +246,7 @@ class Explorer:
         return True
 
     def _unclosed(self, view: View, at: int, pos: int, attributes: Attributes) -> tuple[int, bool]:
-        """Process an unclosed div: a RAG-only one removes the rest of the view, as in Pandoc; any other is text."""
+        """Process an unclosed div: if RAG-only, it removes the rest of the view, as in Pandoc."""
         part = Part(view.outer(pos), view.outer_end(len(view.text)), attributes)
         if not self.goes(part):
             return at + 1, True
@@ -260,7 +255,7 @@ class Explorer:
         return len(view.lines), True
 
     def _html(self, view: View, at: int, text: str, pos: int) -> tuple[int, bool] | None:
-        """Process the HTML element on a line, also behind words, as Pandoc does."""
+        """Process the HTML element on a line, or behind its words."""
         for found in _ELEMENT.finditer(text):
             tag = view.tags().get(pos + found.start())
             if tag is None or (tag.name not in ("div", "section") and text[: found.start()].strip()):
@@ -308,7 +303,7 @@ class Explorer:
         return after
 
     def _marks(self, lines: Any) -> Iterator[Part]:
-        """Yield probable parts to remove, without parsing; any metadata counts."""
+        """Yield parts to remove, without parsing."""
         for line in lines:
             bare = line.strip().lstrip("> ")
             opened = DIV_OPEN.match(bare)
@@ -351,7 +346,7 @@ class Explorer:
 
 
 def _inner(block: Block) -> Block:
-    """Return a container's block; metadata at its start is no header."""
+    """Return a container's block, which is no header."""
     if isinstance(block, HeaderBlock):
         return MetadataBlock(
             block.source, block.line, block.content, block.messages, block.spelling, block.start, block.end
@@ -360,7 +355,7 @@ def _inner(block: Block) -> Block:
 
 
 def _skip_blank(text: str, start: int, end: int) -> int:
-    """Return the end of a range, extended over blank lines after a blank line, a div's opening line, or nothing."""
+    """Return the end of a range, extended over redundant blank lines."""
     last = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start] if start else ""
     if last.strip() and not last.lstrip().startswith(":::"):
         return end

@@ -1,4 +1,4 @@
-"""Views of the text in a container, without marks and indentation, by the rules of Pandoc's reader."""
+"""Views of the text in a container, without marks and indentation, as Pandoc reads them."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ class View:
         return min(bisect_right(self.starts, pos), len(self.lines)) - 1
 
     def outer(self, pos: int) -> int:
-        """Return a position of the view in the whole text."""
+        """Return a position in the whole text."""
         at = self.number(pos)
         return self.lines[at].at + pos - self.starts[at]
 
     def outer_start(self, pos: int) -> int:
-        """Return the start of a cut in the whole text, extended over marks and blanks."""
+        """Return a cut's start in the whole text, before marks and blanks."""
         at = self.number(pos)
         line = self.lines[at]
         return line.whole if not line.text[: pos - self.starts[at]].strip() else self.outer(pos)
 
     def outer_end(self, pos: int) -> int:
-        """Return the end of a cut in the whole text, before the next line's marks."""
+        """Return a cut's end in the whole text, before the next line's marks."""
         while pos and self.lines[self.number(pos - 1)].is_gap:
             pos -= len(GAP)
         return self.outer(pos - 1) + 1 if pos else self.outer(0)
@@ -107,7 +107,7 @@ class View:
         return View([line for line in lines if line.text], self.depth + 1)
 
     def container(self, at: int) -> tuple[View, int] | None:
-        """Return the view of the container on a line and the next line's index, or None."""
+        """Return the view of the container on a line, and the next line's index."""
         line = _expand(self.lines[at])
         if _QUOTE.match(line.text):
             lines = list(self._quoted(at))
@@ -190,7 +190,7 @@ def _item_width(found: re.Match[str]) -> int:
 
 
 def _inner_width(line: str, width: int) -> int:
-    """Return the text column of a nested list item, 0 outside of items.
+    """Return the text column of a nested list item, or 0.
 
     width: that of the previous line
     """
@@ -201,7 +201,6 @@ def _inner_width(line: str, width: int) -> int:
 
 
 def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
-    """Yield the lines of an item, with a gap before nested lists."""
     before, fence = "", ""
     for line in lines:
         bare = line.text.strip()
@@ -216,7 +215,7 @@ def _set_lists_apart(lines: list[ViewLine]) -> Iterator[ViewLine]:
 
 
 def _fence_to_margin(line: ViewLine) -> ViewLine:
-    """Return a line without blanks before `:::`. Pandoc sees no div there, but the writer meant one."""
+    """Return a line without blanks before `:::`, which Pandoc would not read as a div."""
     found = _FENCE_IN.match(line.text)
     return _cut(line, found.end()) if found else line
 

@@ -42,10 +42,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 
 class _Dumper(yaml.SafeDumper):
-    """A safe dumper that indents list items under their key.
-
-    Not libyaml's, which escapes letters outside the basic plane.
-    """
+    """A safe dumper that indents list items; libyaml's would escape letters outside the basic plane."""
 
     is_closed = False
 
@@ -54,7 +51,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _represent_text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    """Return the node of a text, or of a subclass of str: a literal block if possible."""
+    """Return the node of a text, if possible a literal block."""
     style = None
     if dumper.is_closed and CLOSED in text:
         style = '"'
@@ -102,12 +99,7 @@ _Loader.add_constructor(None, _construct_untagged)
 
 @dataclass(slots=True)
 class Parsed:
-    """A parsed body.
-
-    content: None if the body is no mapping
-    error: why it cannot be parsed
-    error_line: in the body, from 0
-    """
+    """A parsed body; `content` is None if it is no mapping, `error_line` counts from 0."""
 
     content: dict[str, Any] | None = None
     messages: list[Message] = field(default_factory=list)
@@ -129,7 +121,7 @@ def first_line(body: str) -> str:
 
 
 def parse_metadata(body: str) -> Parsed:
-    """Parse a body: its mapping and its messages. An empty body is an empty mapping."""
+    """Parse a body; an empty one is an empty mapping."""
     messages, rest = split_messages(body) if _MESSAGE.search(body) else ([], body)
     try:
         content = _load(rest)
@@ -152,7 +144,7 @@ def _load(body: str) -> Any:
 
 
 def _dangerous(body: str) -> str:
-    """Return why parsing would be unsafe (crash of the recursive C parser, exponential aliases), or ""."""
+    """Return why parsing is unsafe (deep nesting, nested aliases), or ""."""
     nested = body.count("[") + body.count("{") > MAX_DEPTH or _DEEP_INDENT.search(body)
     if not nested and not ("*" in body and _ALIAS.search(body)):
         return ""
@@ -200,7 +192,7 @@ def _describe(error: yaml.MarkedYAMLError, body: str) -> str:
 
 
 def split_messages(body: str) -> tuple[list[Message], str]:
-    """Return the chat and edit lines, and the body with these emptied, so that line numbers stay valid."""
+    """Return the chat and edit lines, and the body with these emptied."""
     lines = _lines(body)
     messages: list[Message] = []
     at = 0
@@ -247,7 +239,7 @@ def _message_text(value: str | None, lines: list[str]) -> str | None:
 
 
 def _yaml_value(source: str) -> Any:
-    """Return the value of a one-key mapping, or Ellipsis if it cannot be parsed."""
+    """Return the value of a one-key mapping, or Ellipsis."""
     try:
         return next(iter(_load(re.sub(r"\A[^:]+:", "v:", source)).values()))
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -338,7 +330,6 @@ def edit_metadata(
 
 
 def _first_private(spans: dict[str, tuple[int, int, int]]) -> int | None:
-    """Return the line of the first private key, which stays last."""
     return min((span[0] for key, span in spans.items() if key.startswith("~~")), default=None)
 
 
@@ -400,12 +391,11 @@ def key_spans(body: str) -> dict[str, tuple[int, int, int]]:
 
 
 def _line_of(ends: list[int], mark: yaml.Mark) -> int:
-    """Return the line of a mark, from 0; only LF ends a line, unlike in YAML."""
+    """Return the line of a mark, from 0; only LF ends a line."""
     return bisect.bisect_left(ends, mark.index)
 
 
 def _value_end(lines: list[str], value: yaml.Node, last: int, start: int, after: int, column: int) -> int:
-    """Return the line after a value, without trailing blank lines and comments."""
     inside = start + 1
     if (isinstance(value, yaml.CollectionNode) and not value.flow_style) or getattr(value, "style", None) in ("|", ">"):
         stop = after

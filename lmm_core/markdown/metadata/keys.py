@@ -50,8 +50,7 @@ SWITCHES = tuple(key.name for key in KEYS if key.value == "switch")
 TEXTS = ("type", "questions", "summary")  # candidates for correcting misspelled keys
 # Keys that need text below them.
 ABOUT_TEXT = frozenset({*SWITCHES, *TEXTS, "titles"})
-# Keys that Pandoc takes from any native block: such a block (references, a second header) belongs to the document and
-# stays.
+# Keys that Pandoc takes from any native block, which therefore stays
 DOCUMENT_KEYS = frozenset(
     """references bibliography csl nocite link-citations citation-abbreviations reference-section-title author date
     subtitle abstract keywords institute thanks header-includes include-before include-after lof lot toc""".split()
@@ -59,15 +58,15 @@ DOCUMENT_KEYS = frozenset(
 
 
 def is_block_key(key: str) -> bool:
-    """Return True if a key, in any spelling, marks a mapping as a metadata block."""
+    """Return True if a key marks a mapping as metadata."""
     return key.startswith("~") or key.removesuffix("=") in BLOCK_KEYS
 
 
 def is_positional(key: str) -> bool:
-    """Return True if a key of document metadata may come from a block inside the text."""
+    """Return True if a key may come from a block inside the text."""
     return key in POSITIONAL or key.startswith("~") or key.endswith("=")
 
 
 def is_private(key: str) -> bool:
-    """Return True if a key of document metadata is used only by this program."""
+    """Return True if a key is used only by this program."""
     return is_positional(key) or key in ("lmm", "model", "docid", "titles") or key.startswith("lmm-")

@@ -1,4 +1,4 @@
-"""Metadata mistakenly written as a YAML list, as by LM markdown; Pandoc prints it as a table."""
+"""Metadata mistakenly written as a YAML list, as by LM markdown."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Options under `lmm:` in metadata, and who may set them.
-
-Untrusted documents must not name files or programs, nor publish hidden parts.
-"""
+"""Options under `lmm:` in metadata; untrusted documents may set only some."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ BY_PERSON = {
     "source": "give -M lmm-source=FILE",
 }
 OPTIONS = BY_DOCUMENT | set(BY_PERSON)
-# Keys passed between the filters of a run, and the Quarto extension's request
+# Keys passed between filters
 INTERNAL = ("lmm-chain", "lmm-text", "lmm-asked")
 
 

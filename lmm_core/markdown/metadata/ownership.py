@@ -50,7 +50,7 @@ def short_hashes(hashes: Mapping[str, Any]) -> dict[str, Any]:
 def hash_pair(properties: Mapping[str, Any], key: str) -> tuple[str, str] | None:
     """Return the hashes of input and value in `~~hash`, or None.
 
-    Earlier versions appended a custom prompt's hash to the first, after a hyphen.
+    Earlier versions appended a prompt's hash to the first.
     """
     pair = read_hashes(properties).get(key)
     if isinstance(pair, list) and len(pair) == 2:

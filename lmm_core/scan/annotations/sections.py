@@ -1,7 +1,6 @@
-"""Sections for annotators: own texts, subsections' summaries, and the hash of both.
+"""Sections for annotators: own texts, subsections' summaries, hashes.
 
-A fenced div that begins with a heading (as in Carpentries lessons) gets questions, too, but remains part of its
-section.
+A fenced div with a heading (as in Carpentries lessons) gets questions, but remains part of its section.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class SectionTexts:
     def __init__(self, tree: HeadingNode, rules: KnitRules) -> None:
         self.node_texts: dict[int, str] = {}
         self.words: dict[int, int] = {}
-        self.own_words: dict[int, int] = {}  # of a section's texts, removed parts included
+        self.own_words: dict[int, int] = {}  # removed parts included
         self.with_own_text: set[int] = set()  # sections with a visible text
         for section in sections(tree, post=True):
             own = words = 0
@@ -83,7 +82,7 @@ class SectionTexts:
             self.own_words[id(section)], self.words[id(section)] = own, words
 
     def _add_text(self, node: TextNode, rules: KnitRules) -> int:
-        """Add a text; return its number of words, removed parts included."""
+        """Add a text; return its number of words."""
         content = node.content
         text = strip_divs(content, rules)
         self.node_texts[id(node)] = text.strip("\n")

@@ -33,7 +33,7 @@ class Tally:
 
     @property
     def left_out(self) -> str:
-        """Return the number of sections left empty by the stand-in, as a sentence, or ""."""
+        """Return a sentence about sections left empty by the stand-in, or ""."""
         asked = counted(self.written + self.empty + self.failed, "section")
         return f"{self.empty} of {asked}: nothing written without a model" if self.empty else ""
 

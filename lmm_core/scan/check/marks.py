@@ -1,4 +1,4 @@
-"""Lines that look like metadata, divs or questions but are not parsed as such."""
+"""Lines that look like metadata, divs or questions but are text."""
 
 from __future__ import annotations
 
@@ -66,13 +66,7 @@ class Place(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """A kind of line.
-
-    needle: a quick test
-    pattern: starts at the preceding line end
-    test: returns the line after the finding, or 0
-    advice: a template with the pattern's groups
-    """
+    """A kind of line; `test` returns the line after the finding, or 0."""
 
     code: str
     needle: str
@@ -133,13 +127,11 @@ def _holds_ours(body: str) -> bool:
 
 
 def _are_ours(body: str) -> bool:
-    """Return True for YAML with only keys of ours, including one for visibility."""
     keys = set(parse_metadata(body).content or {}) if any(key in body for key in DECIDING) else set()
     return all(map(is_block_key, keys)) and not DECIDING.isdisjoint(keys)
 
 
 def _keys_in_no_block(place: Place) -> int:
-    """Match keys between rules, and paragraphs of our keys that decide visibility."""
     text, at = place.text, place.at
     if at not in text.prose or place.found["key"] in place.allowed or text.is_indented_code(at):
         return 0
@@ -191,7 +183,7 @@ STRAY = (
 
 
 def find_stray_colons(text: CheckedText, types: frozenset[str]) -> Iterator[Finding]:
-    """Yield lines of colons that open or close no div. types: words that hide a part."""
+    """Yield colons that open or close no div. types: words that hide a part."""
     candidates = [*_COLONS.finditer(text.padded)] if "::" in text.source or "\uff1a" in text.source else []
     fences = _fences(text) if candidates else {}
     opened = 0  # stray colons with a word, closed by bare ones
@@ -236,7 +228,7 @@ ELSEWHERE = (
 def find_types_elsewhere(
     blocks: Sequence[Block], texts: Sequence[CheckedText], types: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield types on headings, spans, code, HTML other than divs, and other programs' boxes."""
+    """Yield types where they have no effect."""
     words = {word.lower() for word in types}
     for block in blocks:
         if isinstance(block, HeadingBlock) and "{" in block.source:

@@ -16,7 +16,7 @@ from .near_misses import find_slips
 
 # Questions, messages and edits are ignored due to these
 UNREAD = {"unreadable-block", "no-fence", "no-blank-line", "no-block"}
-# Mistakes that affect the index; others are reported by the parser and header pass
+# others are reported by the parser and header pass
 FOR_INDEX = {*ERRORS} - {"unreadable-block", "no-fence", "broken-edit", "header-value"}
 
 
@@ -56,7 +56,6 @@ def _find_refused_options(blocks: Sequence[Block]) -> Iterator[Finding]:
 
 
 def _once(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings without repeated and consequential ones."""
     first: dict[tuple[int, str], Finding] = {}
     for finding in findings:
         first.setdefault((finding.line, finding.code), finding)

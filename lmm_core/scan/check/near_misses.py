@@ -27,7 +27,7 @@ from .marks import find_marks, find_stray_colons, find_types_elsewhere
 from .texts import CheckedText
 from .words import LMM, is_nearly_lmm, nearest
 
-# Classes of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries, which are no misspellings.
+# of Pandoc, Quarto, bookdown, reveal.js, Bootstrap and the Carpentries
 _OTHERS = frozenset(
     """notes column columns card cards cell cells code fragment fragments footer header hidden hidden-content
     incremental nonincremental aside panel proof tip warning caution important info danger row rows tab tabs
@@ -51,7 +51,7 @@ UNDERLINED = "an underlined heading starts no section, so that its text is not l
 def find_near_misses(blocks: Sequence[Block], rules: KnitRules) -> list[Finding]:
     """Return the misspelled keys, classes, attributes and marks, by line.
 
-    rules: name the project's types and allowed words. Parts with `knit: true` are not checked.
+    Parts with `knit: true` are not checked.
     """
     slips = find_slips(CheckedDocument(blocks), rules)
     return sorted((finding for finding in slips if finding.code != "no-block"), key=lambda finding: finding.line)
@@ -196,7 +196,7 @@ class _NearMissFinder:
             )
 
     def _class(self, name: str) -> str:
-        """Return the type intended by a class (for Pandoc, also malformed braces), or ""."""
+        """Return the type intended by a class, or malformed braces."""
         words = [word for word in re.findall(r"[\w-]+", name) if word in self.types]
         return words[0] if words and not name.replace("-", "").isalnum() else self._type(name)
 

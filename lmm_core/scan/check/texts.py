@@ -55,7 +55,7 @@ class CheckedText:
 
     @cached_property
     def prose(self) -> set[int]:
-        """Return the lines outside code, multi-line comments, display math and metadata."""
+        """Return the lines outside code, comments, math and metadata."""
         return {at for at, end in self._regions.items() if end == at} - self.in_blocks
 
     @cached_property
@@ -70,7 +70,7 @@ class CheckedText:
 
     @cached_property
     def _regions(self) -> dict[int, int]:
-        """Map lines outside code to themselves, starts of code to -1, of comments to their end."""
+        """Map lines outside code to themselves, starts of code to -1, comments to their end."""
         regions: dict[int, int] = {}
         end, comment = "", -1
         starts = {*accumulate((block.source.count("\n") for block in self._blocks), initial=0)}
@@ -145,7 +145,7 @@ def column(line: str) -> int:
 
 
 def item_starts(line: str) -> list[int]:
-    """Return the text columns of the nested list items that a line opens."""
+    """Return the text columns of list items in a line."""
     starts: list[int] = []
     while item := _ITEM.match(line, starts[-1] if starts else 0):
         starts.append(item.end())

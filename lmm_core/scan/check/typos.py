@@ -33,7 +33,7 @@ def with_types(rules: KnitRules, documents: Iterable[MarkdownDocument]) -> KnitR
 
 
 def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRules) -> list[str]:
-    """Return a line for each mistake to correct before publishing.
+    """Return the messages about mistakes to correct before publishing.
 
     documents: pairs of displayed name and document
     """
@@ -48,7 +48,7 @@ def typo_lines(documents: Iterable[tuple[str, MarkdownDocument]], rules: KnitRul
 
 
 def published_code(blocks: Sequence[Block], rules: KnitRules) -> list[int]:
-    """Return the lines of Observable cells in hidden parts, which Quarto publishes before any filter."""
+    """Return the lines of hidden Observable cells, which Quarto publishes."""
     if not any("{ojs" in block.source for block in blocks):
         return []
     pieces = [piece for piece in find_pieces(blocks, header_rules(header_content(blocks), rules)) if piece.is_out]

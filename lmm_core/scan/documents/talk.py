@@ -140,7 +140,7 @@ class ConversationWork:
 
 
 def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> bool:
-    """Merge answers into a file's current blocks, or else a separate file; return True if it was written.
+    """Merge answers into a file's current blocks; return True if it was written.
 
     Raise OSError and MarkdownError.
     """
@@ -160,7 +160,7 @@ def save_merged(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> b
 
 
 def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> MarkdownFile:
-    """Return the current file; if it is unreadable, keep all answers in a separate file and raise."""
+    """Return the current file; if unreadable, keep all answers and raise."""
     try:
         return read_markdown(file.path)
     except (OSError, MarkdownError):
@@ -171,7 +171,7 @@ def _load_again(file: MarkdownFile, talk: DocumentChat, logger: LoggerBase) -> M
 
 
 def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str = _GONE) -> None:
-    """Append texts without a place in a file to a file beside it, and report why."""
+    """Append unmerged texts to a file beside `path`, and report why."""
     if not texts:
         return
     beside = _beside(path)
@@ -182,7 +182,7 @@ def keep_unmerged(path: Path, texts: Sequence[str], logger: LoggerBase, why: str
 
 
 def _beside(path: Path) -> Path:
-    """Return the file for unmerged texts, which must be no symbolic link."""
+    """Return the file for unmerged texts, no symbolic link."""
     names = (path.name + ("" if number == 1 else f".{number}") + UNMERGED for number in count(1))
     return next(beside for name in names if not (beside := path.with_name(name)).is_symlink())
 
@@ -232,7 +232,7 @@ def _talk(path: Path, save: SaveTo, work: ConversationWork, logger: LoggerBase) 
 
 
 def decide(path: Path, accept: bool, line: int | None, logger: LoggerBase) -> Decision:
-    """Accept or reject the edits of a file, or the one at a line. Raise OSError and MarkdownError."""
+    """Accept or reject the edits of a file (or one). Raise OSError and MarkdownError."""
     file = read_markdown(path)
     located = in_file(logger, path)
     decision = (accept_edits if accept else reject_edits)(parse_markdown_text(file.text), line, located)

@@ -94,7 +94,7 @@ def _refusal(edit: Edit, owner: int | None) -> str:
 
 
 def _set_apart(blocks: list[Block], before: Sequence[Block]) -> list[Block]:
-    """Return the blocks with blank lines after new texts that would absorb the next block."""
+    """Return the blocks with blank lines where a new text would absorb the next block."""
     old = {id(block) for block in before}
     for at in range(1, len(blocks)):
         previous = blocks[at - 1]
@@ -115,7 +115,6 @@ def _is_separate(source: str, following: Block) -> bool:
 
 
 def _problem_in(text: str) -> str:
-    """Return why a text cannot stand alone, or ""."""
     problems: list[Problem] = []
     markers = broken_edits(parse_markdown_text(text, problems))
     return next((problem.message for problem in [*problems, *markers]
@@ -172,7 +171,7 @@ def _decided_block(block: Block) -> Block:
 
 
 def _without_request(block: Block) -> Block:
-    """Return the block without answered requests, if there are no new ones."""
+    """Return the block without its answered requests."""
     assert isinstance(block, MetadataBlock)
     requests = [message for message in block.messages if message.key in EDIT and message.text.strip()]
     if any(digest(request.text) not in (_known(block).get("asked") or []) for request in requests):

@@ -60,7 +60,7 @@ def _one_line(text: str) -> str:
 
 
 def read_chat(value: Any) -> list[Entry]:
-    """Return the entries of a recorded chat: `- user: …`, `- model: …`, or (older) alternating texts."""
+    """Return the entries of a chat: `- user: …`, `- model: …`, or (older) alternating texts."""
     entries: list[Entry] = []
     for item in value if isinstance(value, list) else [] if value is None else [value]:
         if isinstance(item, dict):
