@@ -102,7 +102,8 @@ def for_each(
 ) -> list[FileOutcome]:
     """Run `one` on all files concurrently, print the results, and close the models.
 
-    one: returns True if it changed the file; verb: see `rewrite`"""
+    one: returns True if it changed the file
+    verb: see `rewrite`"""
     began, left_out = time.monotonic(), ReportPrinter(quiet)
     files = find_documents(paths, left_out, finder=finder)
     outcomes = run(_work_on_all(files, one, quiet, models))

@@ -255,7 +255,7 @@ def _run_step(name: str, step: Callable[[Course], str], course: Course) -> StepR
 
 
 class _CourseLogger(ListLogger):
-    """A logger that passes on relative paths, and groups warnings at the end of a step."""
+    """A logger that makes paths relative and groups warnings at the end of a step."""
 
     def __init__(self, course: Course) -> None:
         super().__init__()

@@ -40,7 +40,8 @@ def write_site(
 ) -> int:
     """Write the site and return the number of pages.
 
-    folder: of the course; output: a new folder
+    folder: of the course
+    output: a new folder
     Raise CourseError without pandoc, and RenderError with one line per failed page."""
     project = with_quarto_rules(load_project(folder / "-"))
     shown = [page.file.path for page in shown_pages(documents, folder)]

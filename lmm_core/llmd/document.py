@@ -58,7 +58,8 @@ class LlmdPart:
     """A section of the document, or an item of the changelog.
 
     text: with LF line ends, without surrounding blank lines, bullet and indentation
-    line: from 1; start, end: offsets in characters"""
+    line: from 1
+    start, end: offsets in characters"""
 
     text: str
     line: int
@@ -70,8 +71,10 @@ class LlmdPart:
 class CodeFile:
     """A file of the code context.
 
-    content: see `as_shown`; line: of the heading
-    start, end: offsets of the fence; section, section_end: with the heading"""
+    content: see `as_shown`
+    line: of the heading
+    start, end: offsets of the fence
+    section, section_end: with the heading"""
 
     path: str
     language: str
@@ -87,8 +90,11 @@ class CodeFile:
 class ThreadEntry:
     """An entry of the thread.
 
-    number: 0 if missing; line: of the heading; reply_line: 0 without reply
-    start, end: offsets with the heading; reply_at: offset of the reply's mark or place"""
+    number: 0 if missing
+    line: of the heading
+    reply_line: 0 without reply
+    start, end: offsets with the heading
+    reply_at: offset of the reply's mark or place"""
 
     number: int
     human: str

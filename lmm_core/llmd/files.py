@@ -56,7 +56,9 @@ def _part_problem(part: str) -> str:
 class Files:
     """The files accessible to a document.
 
-    root: project folder, resolved; paths: in the code context; allow: more, as .gitignore patterns"""
+    root: project folder, resolved
+    paths: in the code context
+    allow: more, as .gitignore patterns"""
 
     root: Path
     document: Path

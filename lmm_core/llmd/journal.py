@@ -28,7 +28,8 @@ from .files import read_bytes
 class JournalChange:
     """A file's content before and after, None if missing.
 
-    path: relative to the root, without links; mode: permission bits before"""
+    path: relative to the root, without links
+    mode: permission bits before"""
 
     path: str
     old: bytes | None
@@ -40,7 +41,9 @@ class JournalChange:
 class Applied:
     """Changes in the journal.
 
-    document: their origin; entry: its number, 0 for none; reply: hash"""
+    document: their origin
+    entry: its number, 0 for none
+    reply: hash"""
 
     document: str
     entry: int

@@ -77,8 +77,10 @@ class Guard:
     """Middleware for access, security headers, and a log without personal data.
 
     host: listening address
-    token: shared token, "" for none; tokens: of courses and groups
-    free: paths without token; paths: names allowed in the log"""
+    token: shared token, "" for none
+    tokens: of courses and groups
+    free: paths without token
+    paths: names allowed in the log"""
 
     def __init__(
         self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, free: Collection[str],

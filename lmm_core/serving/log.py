@@ -38,7 +38,7 @@ class Log:
     def __call__(self, message: str, kind: str = "", most: int = 1) -> None:
         """Print or count a message.
 
-        kind: default: text before the first colon
+        kind: by default the text before the first colon
         most: per minute"""
         with self._lock:
             self._start_anew()

@@ -73,7 +73,8 @@ async def serve_stdio(tools: Tools) -> None:
 async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
     """Serve streamable HTTP until terminated. Raise OSError if the port is unavailable.
 
-    port: 0 for any free one; say: prints the address, and errors"""
+    port: 0 for any free one
+    say: prints the address, and errors"""
     from uvicorn import Server as HttpServer
 
     from . import server as http

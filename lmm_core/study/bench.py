@@ -60,7 +60,8 @@ class EncodingResult:
 class BenchReport:
     """Results of a measurement.
 
-    annotations: embedded ones; budget: tokens of the context
+    annotations: embedded ones
+    budget: tokens of the context
     results: the configured or first named encoding first
     missing: unknown words in questions that it missed
     unlabelled: number of questions without a section"""
@@ -198,7 +199,7 @@ def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult
 
 
 def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:
-    """Return rounds of question numbers: students' questions with the first annotated ones, then one per section."""
+    """Return rounds of question numbers: students' questions, then one annotated question per section."""
     counts: Counter[Key] = Counter()
     made: dict[int, list[int]] = {}
     for at, one in enumerate(labelled):

@@ -35,7 +35,8 @@ class Card:
     """A study card with markdown on both sides.
 
     id: hash of document, type and name, stable when the answer changes
-    source: location, for readers; folder: base of image links
+    source: location, for readers
+    folder: base of image links
     link: to the section, relative to the project"""
 
     id: str

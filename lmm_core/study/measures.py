@@ -51,7 +51,8 @@ def judge(
 ) -> QuestionResult:
     """Return the result of a question.
 
-    hits: best first; shown: sections in the context"""
+    hits: best first
+    shown: sections in the context"""
     right = {section.key for section in labelled.section.walk()}
     first = hits[0] if hits else None
     rank = next((rank for rank, hit in enumerate(hits[:DEPTH], 1) if hit.key in right), None)

@@ -46,7 +46,8 @@ class StudyPlan:
     """A plan of sessions within the available time.
 
     topic: "" for all
-    left_out: steps that do not fit; problems: wishes that could not be met"""
+    left_out: steps that do not fit
+    problems: wishes that could not be met"""
 
     time: StudyTime
     topic: str

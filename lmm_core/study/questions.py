@@ -21,7 +21,8 @@ from .measures import STUDENTS, Labelled
 class LabelledQuestion:
     """A question in a file.
 
-    section: as named in the file, or ""; place: `file:line`"""
+    section: as named in the file, or ""
+    place: `file:line`"""
 
     question: str
     section: str

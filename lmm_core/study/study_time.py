@@ -38,8 +38,10 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 class StudyTime:
     """Time for studying; no sessions if none is given.
 
-    minutes: per session; unit: evening, day, session …
-    understood: words naming the time; rest: other words"""
+    minutes: per session
+    unit: evening, day, session …
+    understood: words naming the time
+    rest: other words"""
 
     sessions: int
     minutes: float

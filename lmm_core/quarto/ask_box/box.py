@@ -37,7 +37,8 @@ def write_box(
 ) -> BoxRows:
     """Write an ask box, its data, and its tag in the pages; return the data.
 
-    settings: of `_quarto.yml`; more: further pages
+    settings: of `_quarto.yml`
+    more: further pages
     Raise OSError, MarkdownError, ConfigError, and FolderError for a foreign folder or page."""
     places = {name: output / name for name in [*(page.page for page in pages), *more] if (output / name).is_file()}
     for place in (output / ASK_FOLDER, *places.values()):

@@ -37,7 +37,8 @@ def makes_figures(text: str) -> bool:
 def unused_figures(output: Path, cells: Mapping[Path, int], named: Set[str], project: Project) -> Iterator[Leak]:
     """Yield unreferenced figures of documents with hidden cells.
 
-    cells: first hidden cell's line by document; named: referenced figures"""
+    cells: first hidden cell's line by document
+    named: referenced figures"""
     figures = _figures(output) if cells else []
     for source, line in cells.items():
         own = _own_folder(output, source, project)

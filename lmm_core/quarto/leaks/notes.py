@@ -96,7 +96,8 @@ class PublishedNotes:
     def say(self, needle: Needle, source: Path, file: Path, is_data: bool) -> bool:
         """Return True if the notes contain a needle.
 
-        source: document of its part; file: where it was found
+        source: document of its part
+        file: where it was found
         is_data: in an ask box's data"""
         key = is_data, needle
         if key not in self._said:

@@ -77,7 +77,8 @@ def _rarity(questions: Iterable[Mapping[int, float]]) -> dict[int, float]:
 def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int, float]) -> Row:
     """Return the row of a question.
 
-    words: weights; rarity: see `_rarity`"""
+    words: weights
+    rarity: see `_rarity`"""
     weighed = {f"word {word}": weight * rarity[word] for word, weight in words.items()}
     sections = {f"section {address}": weight for address, weight in found_sections(turn).items()}
     if not sections:

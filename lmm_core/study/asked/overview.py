@@ -61,7 +61,8 @@ class AskedOverview:
     """An overview of a course's questions.
 
     first, last: days
-    failures: groups of questions not answered well; subjects: all groups
+    failures: groups of questions not answered well
+    subjects: all groups
     small: number of groups with too few conversations to show
     sections: those with text"""
 
@@ -83,7 +84,7 @@ class AskedOverview:
 async def make_overview(
     root: Path, library: Library, turns: Sequence[RecordedTurn], fewest: int = FEWEST
 ) -> AskedOverview:
-    """Return the overview of recorded questions.
+    """Return the overview.
 
     fewest: conversations of a group that is shown
     Raise StoreError, ModelError and RetrieveError."""

@@ -19,7 +19,9 @@ Outcome = Literal["answered", "partly", "refused", "off_topic", "broken", "stopp
 class RecordedSource:
     """A section found for a question.
 
-    section: address, `file#anchor`; titles: heading path; rank: of its best passage, from 1"""
+    section: address, `file#anchor`
+    titles: heading path
+    rank: of its best passage, from 1"""
 
     section: str
     titles: tuple[str, ...]

@@ -141,7 +141,7 @@ async def _hold_session(printer: _AnswerPrinter, library: Library, logger: Logge
 
 
 async def _greet(printer: _AnswerPrinter, library: Library) -> None:
-    """Print what can be searched, and the model. Raise UnknownType."""
+    """Print the size of the index and the model. Raise UnknownType."""
     from ....retrieve.search import known_type
 
     async with library.use() as opened:
