@@ -106,7 +106,6 @@ def _index(project: Project, online: bool) -> MachineFinding:
 
 
 def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFinding]:
-    """Request a token from each remote model once, concurrently."""
     import asyncio
 
     from ..models.chat import run

@@ -134,7 +134,6 @@ def _print_outcomes(
 
 
 def _became(outcome: FileOutcome, verb: str, tallies: Mapping[Path, Tally]) -> str:
-    """Return the status of a changed file, noting failed sections or a change of the header only."""
     tally = tallies.get(Path(outcome.path))
     if tally is None or (tally.written and not tally.failed):
         return verb

@@ -75,7 +75,6 @@ def _without_empty_parts(entries: list[Entry]) -> list[Entry]:
 
 
 def _named(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """Yield file, title and depth of the pages in a book or sidebar; parts have no file."""
     book = mapping_in(settings, "book")
     for key in ("chapters", "appendices"):
         yield from _items(as_list(book.get(key)), 0)

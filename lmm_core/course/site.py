@@ -84,7 +84,6 @@ def _site_options(project: Project, folder: Path, output: Path, logger: LoggerBa
 def _read_texts(
     contents: Sequence[Entry], project: Project, settings: Mapping[str, Any], logger: LoggerBase
 ) -> dict[Entry, PageSource]:
-    """Return the pages' texts. Raise RenderError with one line per failed page."""
     texts: dict[Entry, PageSource] = {}
     failed: list[str] = []
     for entry in contents:

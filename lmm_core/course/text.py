@@ -106,7 +106,6 @@ def _warn_of_shortcodes(blocks: Sequence[Block], logger: LoggerBase) -> None:
 def _named_files(
     path: Path, header: Mapping[str, Any], folder: Path, settings: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], str]:
-    """Return bibliography files and citation style from header and settings, if inside the folder."""
     found = merged(settings, folder_settings(path, folder))
 
     def named(key: str) -> Iterator[str]:

@@ -82,7 +82,6 @@ def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[
 
 
 def _replaced(text: str | None, replacement: Replacement) -> str | None:
-    """Return a file's text after a replacement; None means no file."""
     if UNWRITABLE.search("".join(replacement.replace)):
         raise LlmdError("the new text holds characters that a text file cannot have (NUL or a lone surrogate)")
     if text is None and any(line.strip() for line in replacement.search):
@@ -131,7 +130,6 @@ def _bare(line: str) -> str:
 
 
 def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> list[str]:
-    """Return the new lines with the old line ends."""
     ends = [line[len(_bare(line)) :] for line in old]
     usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
     ended = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
@@ -203,7 +201,6 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
 def _document(
     problems: list[Problem], llmd: Llmd, changes: Sequence[FileChange], mission: str | None, reply: ParsedReply
 ) -> Llmd:
-    """Return the document with all changes; those that do not fit become problems."""
     lines = {replacement.path: replacement.line for replacement in reply.files}
     line = 1
     try:

@@ -199,7 +199,6 @@ class _DocumentReader:
         return sections
 
     def _missing(self, signs: str, title: str) -> None:
-        """Report a missing heading, with a line that may be a misspelled one."""
         name = "Meta" if title == META else title
         meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
         start = meant.start() if meant else 0

@@ -157,7 +157,6 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
 
 
 def _spellings(reply: str, newline: str) -> Iterator[str]:
-    """Yield spellings of a reply with its mark, the plainest first."""
     written = reply.replace("\n", newline)
     if stands_alone(reply):
         yield "**Assistant:**" + (" " if _INLINE.match(reply) else newline * 2) + written

@@ -81,7 +81,6 @@ def section_of(title: str) -> str:
 
 
 def _counts(heading: Heading, section: str) -> bool:
-    """Return True if a heading is part of the format; in the thread only entries are."""
     if section == THREAD:
         return heading.level == 3 and ENTRY.fullmatch(heading.title) is not None
     if heading.level == 2:

@@ -143,7 +143,6 @@ class Journal:
         self._undo()
 
     def _with_end(self, change: JournalChange) -> JournalChange:
-        """Return a document's change with later appended text in both versions."""
         if change.old is None or change.new is None:
             return change
         end = (read_bytes(self._place(change.path)) or b"")[len(change.new) :]

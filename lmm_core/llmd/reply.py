@@ -119,7 +119,6 @@ class _ReplyReader:
         return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
-        """Parse a line and the block it opens. Return the next line."""
         line = self.lines[at].rstrip()
         mark, behind = _MARK.fullmatch(line), at + 1
         try:
@@ -194,7 +193,6 @@ class _ReplyReader:
     # Paths
 
     def _path(self, at: int) -> str:
-        """Return the path before the SEARCH mark at `at`."""
         before, path = self._before(at), ""
         if before is not None and before == self.opened:
             words = self.lines[before].strip().lstrip("`~").split()
@@ -207,7 +205,6 @@ class _ReplyReader:
         return path
 
     def _before(self, at: int) -> int | None:
-        """Return the nearest non-blank line before another, outside blocks."""
         return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
 
 

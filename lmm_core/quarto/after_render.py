@@ -57,7 +57,6 @@ def _knitted(project_dir: Path) -> Project:
 
 
 def _outputs(output: Path, named: Sequence[str], pages: Sequence[Page], project_dir: Path) -> list[Path]:
-    """Return the output folder, or rendered files beside their sources."""
     if output.resolve() != project_dir.resolve():
         return [output]
     found = [project_dir / name for name in named]
@@ -93,7 +92,6 @@ def _indexed(project: Project, project_dir: Path) -> Project:
 
 
 def _indexed_rules(project: Project) -> Callable[[Path], KnitRules]:
-    """Return a function from a file to its rules."""
     return lambda path: replace(project.rules, div_types=page_rules(path, {}, project.rules).div_types)
 
 

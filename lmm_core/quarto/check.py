@@ -88,7 +88,6 @@ def _check_options(settings: Mapping[str, Any]) -> Iterator[ProjectFinding]:
 
 
 def _check_spelling(folder: Path) -> Iterator[ProjectFinding]:
-    """Yield native blocks, which Quarto merges into the header or rejects."""
     documents: list[tuple[str, MarkdownDocument]] = []
     problems: list[str] = []
     for path in with_included(find_inputs(folder), folder):

@@ -222,7 +222,6 @@ class _AnswerStream(StreamingResponse):
 
 
 async def _next(queue: asyncio.Queue[bytes], seconds: float, until: float) -> bytes:
-    """Return all waiting events, at least one, or b"" after the last. Raise TimeoutError."""
     async with asyncio.timeout_at(until), asyncio.timeout(seconds):
         events = await queue.get()
     while events and not queue.empty():

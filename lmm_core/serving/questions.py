@@ -110,7 +110,6 @@ def _turn(value: Any, most: int) -> tuple[str, str]:
 
 
 def _text(value: Any, name: str) -> str:
-    """Return text with lone surrogates replaced."""
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} should be a text.")
     return value.encode("utf-8", "replace").decode("utf-8")

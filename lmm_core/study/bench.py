@@ -121,7 +121,6 @@ class Bench:
 
     @asynccontextmanager
     async def _index(self, paths: Sequence[Path], encoding: str) -> AsyncIterator[_IndexedCourse]:
-        """Index the documents in a temporary folder for the duration of the block."""
         encoded = replace(self.project.embeddings, encoding=encoding)  # type: ignore[arg-type]  # one of `_encodings`
         ranked = replace(self.project, embeddings=encoded)  # keep ranking by the section's other questions
         embeddings = replace(encoded, annotations=self._annotations(), own_annotations=self._annotations(True))

@@ -124,7 +124,6 @@ def _of_item(item: TypedPart, order: tuple[int, int]) -> _Draft:
 
 
 def _term(text: str) -> str:
-    """Return the emphasised words at the start of a definition, after an article, or ""."""
     found = _TERM.match(text)
     return plain_title(found["term"]) if found else ""
 

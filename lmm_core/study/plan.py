@@ -88,7 +88,6 @@ async def make_plan(library: Library, wish: str) -> StudyPlan:
 
 
 def _fitting(steps: Sequence[Step], available: float) -> set[str]:
-    """Return ids of the steps that fit into some minutes (0: no limit), at least the first."""
     taken, minutes = set[str](), 0.0
     for step in steps:
         if not available or minutes + step.minutes <= available:

@@ -82,7 +82,6 @@ def read_time(sentence: str) -> StudyTime:
 
 
 def _named(words: Sequence[str], at: int) -> _Named | None:
-    """Return the time whose unit is at a position, or None."""
     unit = _UNITS.get(words[at].lower())
     if unit is None:
         return None

@@ -125,7 +125,6 @@ def _print_hit(match: SnippetHit, full: bool) -> None:
 
 
 def _run_and_close(work: Callable[[], Awaitable[Result]], models: Models, logger: ReportPrinter) -> Result | None:
-    """Return the result of work on indexes, or None after a reported failure; close the models."""
     from ...errors import CrawlError
 
     async def closing() -> Result:

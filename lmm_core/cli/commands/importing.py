@@ -58,7 +58,6 @@ def _import(path: Path, target: Path, paths: tuple[Path, ...], logger: ReportPri
 
 
 def _write(made: ImportedDocument, target: Path, paths: tuple[Path, ...]) -> None:
-    """Write a document and its pictures without overwriting user files. Raise OutputError and OSError."""
     files = {target.parent / f"{target.stem}_files" / name: data for name, data in made.pictures.items()}
     files[target] = made.text.encode("utf-8")
     for file, data in files.items():

@@ -260,7 +260,6 @@ def undo(document: Path) -> None:
 
 
 def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) -> None:
-    """Run a function and exit, with 1 after a reported failure."""
     try:
         work()
     except BrokenPipeError:  # `| head`

@@ -58,7 +58,6 @@ def scan(paths: tuple[Path, ...], finder: DocumentFinder, strict: bool, as_json:
 
 
 def _look_over(paths: Sequence[Path], logger: ReportPrinter) -> dict[Path, Overview]:
-    """Return overviews of the readable files, each checked against the types in all files. Raise ConfigError."""
     project_at = project_finder()
     problems: dict[Path, list[Problem]] = {path: [] for path in paths}
     files = [file for path in paths if (file := load(path, logger)) is not None]

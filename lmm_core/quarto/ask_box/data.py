@@ -92,7 +92,6 @@ def _words(rows: BoxRows) -> Iterator[str]:
 
 
 def _stems(words: set[str], language: str) -> list[str]:
-    """Return lines of a stem followed by its other words."""
     stem_of, forms = Stemmer(language).stem, defaultdict[str, list[str]](list)
     for word in sorted(words):
         stem = stem_of(word)

@@ -78,7 +78,6 @@ def inner_name(name: str) -> str:
 
 
 def _members(name: str, data: bytes, budget: Budget) -> Iterator[tuple[str, bytes]] | None:
-    """Return the members, None for other files. Raise ArchiveError for unsupported types."""
     for sign, kind in _NOT_READ.items():
         if data.startswith(sign):
             raise ArchiveError(f"{kind} archives cannot be read")

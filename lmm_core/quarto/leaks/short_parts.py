@@ -146,7 +146,6 @@ def elements_of(text: Text) -> Iterator[list[str]]:
 
 
 def _own_text(element: LexborNode) -> str:
-    """Return an element's text before its first block, without heading number."""
     pieces: list[str] = []
     for child in element.iter(include_text=True):
         if child.tag in _BLOCKS or (child.tag != "-text" and child.css_first(_ANY_BLOCK)):

@@ -87,7 +87,6 @@ def make_row(turn: RecordedTurn, words: Mapping[int, float], rarity: Mapping[int
 
 
 def _scaled(row: Row, share: float) -> dict[str, float]:
-    """Return a row whose product with itself is the share."""
     length = math.sqrt(sum(value * value for value in row.values()))
     return {key: value * math.sqrt(share) / length for key, value in row.items()} if length else {}
 
@@ -116,7 +115,6 @@ def _bundle(turns: Sequence[RecordedTurn], rows: Sequence[Row]) -> list[Bundle]:
 
 
 def _order(turn: RecordedTurn) -> tuple[int, str, str, str]:
-    """Return a sort key for ties: short questions first."""
     return len(turn.question), turn.question, turn.hour, turn.id
 
 

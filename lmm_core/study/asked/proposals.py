@@ -169,7 +169,6 @@ class _Decider:
         return [forms[stem] for stem in shared], [forms[stem] for stem in shared if stem in unknown]
 
     def _answering(self, turns: Sequence[RecordedTurn]) -> Section | None:
-        """Return the section that answered similar questions."""
         keys = Counter(
             self.answering[turn.id].key for turn in turns if turn.id in self.answering and turn.outcome != "answered"
         )
@@ -190,7 +189,6 @@ class _Decider:
 
 
 def _can_change(section: Section) -> bool:
-    """Return True unless the section is a whole document or its only top heading."""
     around = section.parent
     return around is not None and not (around.parent is None and len(around.children) == 1 and section.children)
 

@@ -271,7 +271,6 @@ def _row(turn: RecordedTurn) -> list[Any]:
 
 
 def _turn(row: Sequence[Any]) -> RecordedTurn:
-    """Return the turn of a row. Raise ValueError or TypeError for an invalid one."""
     values = dict(zip(NAMES, row, strict=True))
     sources: Iterable[Any] = json.loads(values.pop("sources"))
     found = tuple(
@@ -281,7 +280,6 @@ def _turn(row: Sequence[Any]) -> RecordedTurn:
 
 
 def _text(value: str) -> str:
-    """Return a text with lone surrogates replaced."""
     return value.encode("utf-8", "replace").decode("utf-8")
 
 

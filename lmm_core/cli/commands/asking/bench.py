@@ -65,7 +65,6 @@ def bench(
 def _measure(
     files: list[Path], project: Project, encodings: Sequence[str], questions: Path | None, logger: ReportPrinter
 ) -> BenchReport | None:
-    """Return measurements, or None after a reported failure. Raise UsageError for an invalid file of questions."""
     from ....errors import QuestionsError, RetrieveError
     from ....study.bench import Bench
 
@@ -111,7 +110,6 @@ def _print_report(report: BenchReport, project: Project) -> None:
 
 
 def _rows(result: EncodingResult) -> list[tuple[str, Sequence[QuestionResult]]]:
-    """Return table rows: the encoding, then its questions by origin if there are several."""
     parts = result.by_origin().items()
     return [(result.name, result.outcomes), *((f"  {len(part)} {origin}", part) for origin, part in parts)]
 

@@ -77,10 +77,6 @@ def _check_access(project: Project, host: str, token: str) -> None:
 
 
 def _serve(project: Project, host: str, port: int, model: str, token: str, workers: int) -> None:
-    """Serve until terminated.
-
-    token: required from clients, "" for none
-    Raise OSError and LmmError."""
     from uvicorn import Server
 
     from ....serving.access import SITE
@@ -161,7 +157,6 @@ def _served_models(project: Project, model: str) -> ServedModels:
 
 
 async def _read_size(library: Library) -> tuple[str, str]:
-    """Return the size of the index and the language of its first document; warn if it is unreadable."""
     try:
         async with library.use() as opened:
             material = await opened.material()
