@@ -1,4 +1,4 @@
-"""The settings of a project, from the environment, `config.toml` and `_quarto.yml`, and the models that they name.
+"""Project settings from the environment, `config.toml` and `_quarto.yml`, and the models they name.
 
 May import `files`, `markdown` and `models`.
 """

@@ -1,4 +1,4 @@
-"""Checks of settings beyond types: models, sources, and the places that a file from somebody else may name."""
+"""Check settings beyond types: models, sources, and places named by an untrusted file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESERVED = (STAND_IN, FASTEMBED, NONE, "default")
 
 
 def check_settings(layers: Layers) -> None:
-    """Add problems beyond types to the problems of some layers."""
+    """Add problems beyond types to the layers."""
     _check_models(layers)
     _check_sources(layers)
     _check_folder(layers)
@@ -50,7 +50,7 @@ def _check_sources(layers: Layers) -> None:
 
 
 def _check_folder(layers: Layers) -> None:
-    """Check that a file's folder for the index lies in the file's project."""
+    """Check that a file keeps the index inside its project."""
     keys = ("storage", "folder")
     folder, root = layers.value(*keys), layers.file.parent.resolve()
     if not isinstance(folder, str) or not layers.file_behind(keys):

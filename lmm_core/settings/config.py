@@ -1,13 +1,12 @@
-"""The settings of a project, from code, `config.toml`, the environment and the defaults.
+"""Merge project settings from code, `config.toml`, the environment and the defaults, in this order.
 
     config = ConfigSettings(RAG={"questions": True})
 
-takes everything else from `config.toml`, then from the environment, then from the defaults. All problems are raised as
-one ConfigError, one a line.
+All problems are raised as one ConfigError, one a line.
 
-A `config.toml` may come with somebody else's folder. So it holds no keys, takes nothing from the environment, sends
-no key to a server that the person has not allowed (sources and storage know the file that names their server: see
-`models.trust`), and cannot lead the index out of the project.
+A `config.toml` may come with an untrusted folder. So it holds no keys, takes nothing from the environment, sends
+keys only to trusted servers (sources and storage record the file: see `models.trust`), and keeps the index inside the
+project.
 """
 
 from __future__ import annotations
@@ -60,12 +59,11 @@ class ConfigSettings(BaseSettings, ConfigTables):
         env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:  # fmt: skip
-        """Return the arguments alone: the layers are merged already, with the origin of each value for messages and
-        trust."""
+        """Return the arguments alone: layers are merged already, with origins for messages and trust."""
         return (init_settings,)
 
     def _note_files(self, layers: Layers) -> None:
-        """Store which file names a server, even if it names only its host or its variable."""
+        """Store the file that names a server, even if only its host or variable."""
         for name, source in self.sources.items():
             server_file = layers.file_behind(("sources", name, "base_url"))
             file = server_file or layers.file_behind(("sources", name, "key_variable"))
@@ -75,7 +73,7 @@ class ConfigSettings(BaseSettings, ConfigTables):
 
 
 def _describe(error: ErrorDetails, layers: Layers) -> str:
-    """Return a line for an error of pydantic."""
+    """Return pydantic's error in a line."""
     keys = tuple(str(part) for part in error["loc"][: 3 if error["loc"][0] == "sources" else 2])
     place, name = layers.place(keys), ".".join(keys)
     if error["type"] == "missing":
@@ -88,12 +86,12 @@ def _describe(error: ErrorDetails, layers: Layers) -> str:
     return f"{place}: `{name}`: {message}{value}"
 
 
-# The settings in force with their origins
+# Effective settings with origins
 
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """A setting and its origin: `default`, `environment` with the variable's name, or the file with the line."""
+    """A setting and its origin: `default`, `environment` with the variable, or file with line."""
 
     key: str
     value: Any
@@ -101,7 +99,7 @@ class SettingInForce:
 
 
 def explain(file: Path) -> list[SettingInForce]:
-    """Return the settings in force for a `config.toml`, by section. Raise ConfigError."""
+    """Return the effective settings of a `config.toml`, by section. Raise ConfigError."""
     layers, settings = read_layers(file, {}), ConfigSettings(file)
     return [SettingInForce(".".join(keys), value, layers.origin(keys)) for keys, value in _values(settings)]
 

@@ -1,4 +1,4 @@
-"""Settings in the environment: `LMM_RAG__QUESTIONS`, `LMM_MODEL_MAJOR` and the like."""
+"""Read settings such as `LMM_RAG__QUESTIONS` and `LMM_MODEL_MAJOR` from the environment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN
 from .names import KEY_NAME, PREFIX, is_setting
 from .tables import SECTIONS, Keys, key_type, section_keys
 
-# The settings with a model's name, by the role in their variables' names
+# Model settings by role in variable names
 MODEL_KEYS: dict[str, Keys] = {
     "MAJOR": ("major", "model"),
     "MINOR": ("minor", "model"),
@@ -36,10 +36,10 @@ _VARIABLES: dict[str, Keys] = {"LMM_SPELLING": ("spelling",)} | {
 def read_environment(
     value: Callable[..., Any], sources: list[str]
 ) -> tuple[dict[Keys, Any], dict[Keys, str], list[str]]:
-    """Return the settings in the environment, the names of their variables, and problems with names.
+    """Return the settings, their variables, and problems with names.
 
-    value: returns the value from a higher layer for a key, or None; sources: names of configured ones. Names of
-    variables may be in any case; an empty variable is not set."""
+    value: a key's value in a higher layer, or None; sources: configured names. Variables are case-insensitive; empty
+    ones are unset."""
     values: dict[Keys, Any] = {}
     variables: dict[Keys, str] = {}
     problems: list[str] = []
@@ -65,7 +65,7 @@ def _keys_of(variable: str) -> Keys | None:
 
 
 def _parsed(text: str, kind: Any) -> Any:
-    """Return a list or a table from its JSON, and any other text unchanged."""
+    """Parse a list or a table from JSON; return other text unchanged."""
     if kind is not str and text.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(text)
@@ -81,11 +81,13 @@ def _hint(variable: str) -> str:
 
 
 def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]) -> Iterator[tuple[Keys, str, str]]:
-    """Yield for each role the key of its model, the model's name, and the variables that make it.
+    """Yield each role's key, model name and variables.
 
-    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without a source names a
-    known source itself, or takes that of the role above, so that no role asks another provider by chance; the major
-    and the embedding model take OpenAI."""
+    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without source names a known
+    one
+    itself, or takes that of the role above, so that no role uses another provider by chance; the major and the
+    embedding
+    model default to OpenAI."""
     above = ""
     for role, keys in MODEL_KEYS.items():
         source = _first_set(given, f"SOURCE_{role}")
@@ -102,6 +104,6 @@ def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]
 
 
 def _first_set(given: dict[str, str], *names: str) -> str:
-    """Return the first of some variables that is set to more than `default`, or ""."""
+    """Return the first variable that is set and not `default`, or ""."""
     variables = (f"{PREFIX}{name}" for name in names)
     return next((name for name in variables if not is_default(given.get(name, "default"))), "")

@@ -1,4 +1,4 @@
-"""Layers of settings: values from code, `config.toml` and the environment, by key, and their problems."""
+"""Layer settings from code, `config.toml` and the environment, by key, with their problems."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .names import KEY_NAME
 from .tables import SECTIONS, Keys, section_keys
 from .toml_file import find_line, read_tables
 
-MEMORY = ":memory:"  # the place of an index in memory
+MEMORY = ":memory:"  # an index in memory
 
 
 @dataclass(slots=True)
 class Layer:
     """The values from one place, by key.
 
-    variables: names of the variables in the environment; text: of the file."""
+    variables: names in the environment; text: of the file."""
 
     name: str
     values: dict[Keys, Any]
@@ -29,21 +29,21 @@ class Layer:
     text: str = ""
 
     def place(self, keys: Keys) -> str:
-        """Return where a key is set: a variable, the file with its line, or `argument`."""
+        """Return the origin of a key: a variable, file and line, or `argument`."""
         line = find_line(self.text, keys) if self.text else 0
         return f"{self.name}:{line}" if line else self.variables.get(keys, self.name)
 
 
 @dataclass(slots=True)
 class Layers:
-    """The layers of one project's settings, highest first, and their problems."""
+    """The layers of one project, highest first, and their problems."""
 
     file: Path
     layers: list[Layer]
     problems: list[str]
 
     def merged(self) -> dict[str, Any]:
-        """Return the tables with the highest value of each key."""
+        """Return tables with the highest value of each key."""
         tables: dict[str, Any] = {}
         for layer in reversed(self.layers):
             for (*way, key), value in layer.values.items():
@@ -54,7 +54,6 @@ class Layers:
         return tables
 
     def value(self, *keys: str) -> Any:
-        """Return the value of a key, or None."""
         layer = self._layer_of(keys)
         return layer.values[keys] if layer else None
 
@@ -63,19 +62,19 @@ class Layers:
         return list(dict.fromkeys(keys[1] for layer in self.layers for keys in layer.values if keys[0] == "sources"))
 
     def file_behind(self, *ways: Keys) -> str:
-        """Return the file's absolute path if any of these settings comes from it, else ""."""
+        """Return the file's absolute path if it sets any of these keys, else ""."""
         layers = (self._layer_of(keys) for keys in ways)
         return str(self.file.absolute()) if any(layer and layer.name == str(self.file) for layer in layers) else ""
 
     def origin(self, keys: Keys) -> str:
-        """Return where a setting in force comes from, for `lmm config show`."""
+        """Return the origin of an effective setting, for `lmm config show`."""
         layer = self._layer_of(keys)
         if layer is None or layer.name == _OURS:
             return "default"
         return f"environment {layer.place(keys)}" if layer.variables else layer.place(keys)
 
     def place(self, keys: Keys) -> str:
-        """Return the place of a key, or of the nearest one given, because tables and missing keys have none."""
+        """Return the origin of a key, or of the nearest one given, because tables and missing keys have none."""
         for end in range(len(keys), 0, -1):
             for layer in self.layers:
                 for given in layer.values:
@@ -84,19 +83,19 @@ class Layers:
         return str(self.file)
 
     def report(self, keys: Keys, message: str) -> None:
-        """Add a problem with a key, with the place of its value."""
+        """Add a problem with a key, with its origin."""
         self.problems.append(f"{self.place(keys)}: `{'.'.join(keys)}`: {message}")
 
     def _layer_of(self, keys: Keys) -> Layer | None:
         return next((layer for layer in self.layers if keys in layer.values), None)
 
 
-_OURS = "default"  # the layer of values that a table like [sources.openai] inherits from our source
+_OURS = "default"  # layer of values that a table like [sources.openai] inherits from our source
 _INHERITED = ("base_url", "key_variable", "chat_model", "embedding_model")
 
 
 def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
-    """Return the settings given for a project. file: its `config.toml`, which may be missing. Raise ConfigError."""
+    """Return a project's settings. file: its `config.toml`, which may be missing. Raise ConfigError."""
     text, tables = read_tables(file)
     in_code, in_file = Layer("argument", {}), Layer(str(file), {}, text=text)
     given = {section: _plain(section, table) for section, table in arguments.items()}
@@ -113,7 +112,7 @@ def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
 
 
 def _wrong_texts(layer: Layer) -> Iterator[str]:
-    """Yield the problems that the keys' checks find in texts."""
+    """Yield the faults that the keys' checks find."""
     for keys, value in layer.values.items():
         check = section_keys(keys[0])[keys[-1]].metadata.get("check") if keys[1:] else None
         for text in value if isinstance(value, tuple) else (value,):
@@ -122,7 +121,7 @@ def _wrong_texts(layer: Layer) -> Iterator[str]:
 
 
 def _fill(layer: Layer, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Put the values of tables into a layer, and yield problems other than wrong types."""
+    """Copy tables into a layer, and yield problems other than wrong types."""
     for section, table in tables.items():
         if section not in SECTIONS:
             yield f"{layer.place((section,))}: {_unknown((section,), SECTIONS)}"
@@ -160,7 +159,7 @@ def _unknown(keys: Keys, known: Collection[str]) -> str:
 
 
 def _plain(section: str, value: Any) -> Any:
-    """Return a table given in code as a dictionary; of an object, the values other than defaults.
+    """Return a table given in code as a dictionary; of an object, its non-default values.
 
     Each place of the index excludes the others."""
     if section == "storage" and value == MEMORY:

@@ -1,4 +1,4 @@
-"""Open the models that the configuration names, each once in a run."""
+"""Open the configured models, each once in a run."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ def _inform(message: str) -> None:
 
 @dataclass
 class Models:
-    """The models of one run.
+    """The models of one run, one per server, so that request limits hold for all documents and roles.
 
-    Each is opened once at each server, so that its limit on requests holds for all documents and roles.
-
-    spec: a model's name, in place of those in documents and configuration; jobs: requests at the same time, in place
-    of the configured number; warn: called if the reply cache cannot be used, or if texts go elsewhere than their
-    source's name says; inform: called with what is sent where, before it is sent."""
+    spec: a model's name that overrides documents and configuration; jobs: overrides the configured parallel requests;
+        warn:
+    called if the reply cache is unusable, or a file redirects a source; inform: called with destinations before
+    sending."""
 
     spec: str = ""
     jobs: int | None = None
@@ -50,7 +49,7 @@ class Models:
     _announced: set[ModelName] = field(default_factory=set, init=False)
 
     def name(self, project: Project, role: str) -> ModelName:
-        """Return the name of the model for a role. Raise ModelError."""
+        """Return the model's name for a role. Raise ModelError."""
         if self.spec:
             models = dict.fromkeys(project.models, self.spec)
             parse_name(self.spec, known_sources(project.sources))
@@ -58,7 +57,7 @@ class Models:
         return model_name(project, role)
 
     def annotator(self, project: Project) -> Annotator:
-        """Return the annotator, which asks the minor model. Raise ModelError."""
+        """Return the annotator, with the minor model. Raise ModelError."""
         from ..models.annotators.lazy import LazyAnnotator, stand_in
 
         name = self.name(project, "minor")
@@ -77,9 +76,7 @@ class Models:
         return LazyAnnotator(str(name), open_annotator)
 
     def asker(self, project: Project, role: str) -> Asker:
-        """Return a chat model with its reply cache.
-
-        Raise ModelError if there is none: the stand-in cannot chat, or a key is missing."""
+        """Return a chat model with its cache. Raise ModelError without one, or without its key."""
         name = self.name(project, role)
         if name.source == STAND_IN:
             raise ModelError(
@@ -96,7 +93,7 @@ class Models:
         return self._askers[-1]
 
     def embedder(self, project: Project) -> Embedder | None:
-        """Return the embedding model, or None if none is named. Raise ModelError if it cannot be used."""
+        """Return the embedding model, or None if none is named. Raise ModelError if unusable."""
         name = self.name(project, "embedding")
         if name == NO_MODEL:
             return None
@@ -109,7 +106,7 @@ class Models:
         return OpenAIEmbedder(name, self.source(project, name), project.requests["embedding"])
 
     def source(self, project: Project, name: ModelName) -> ModelSource:
-        """Return the source of a model. Warn, once, if a file replaces the server of one of our sources."""
+        """Return a model's source. Warn once if a file replaces the server of one of our sources."""
         source = known_sources(project.sources)[name.source]
         if source.detour and source not in self._warned:
             self._warned.add(source)
@@ -117,7 +114,7 @@ class Models:
         return source
 
     def _model(self, name: ModelName, source: ModelSource, limits: RequestLimits) -> OpenAIChat:
-        """Return the model; two projects may have two servers of one name."""
+        """Return the model; projects may use different servers under one name."""
         from ..models.openai.chat import OpenAIChat
 
         if (name, source) not in self._models:
@@ -138,7 +135,6 @@ class Models:
 
     @property
     def usage(self) -> Usage:
-        """Return the total cost."""
         from ..models.chat import Usage
 
         total = Usage()
@@ -147,12 +143,11 @@ class Models:
         return total
 
     async def close(self) -> None:
-        """Close all models."""
         for asker in self._askers:
             await asker.close()
 
 
-# For the REPL and for own passes
+# For the REPL and custom passes
 
 
 @validated

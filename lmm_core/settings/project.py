@@ -1,6 +1,6 @@
-"""The settings of a project as plain values, and a document's header over them.
+"""Load project settings as plain values, overridden by a document's header.
 
-The configuration (`settings.config`) is imported only if there is something to read.
+`settings.config` is imported only if there is something to read.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from .tables import (
 if TYPE_CHECKING:
     from .config import ConfigSettings
 
-# Names of annotations in a header's `RAG`, with their options
+# Annotations in a header's `RAG`, with their options
 ANNOTATIONS = {"questions": "questions", "summary": "summaries", "summaries": "summaries", "titles": "titles"}
-# Options that `RAG` may also set, with their defaults
+# Other options of `RAG`, with defaults
 _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in keys_of(ScanOpts)}
 
 
@@ -49,10 +49,12 @@ _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in 
 class Project:
     """The settings of a project.
 
-    spelling: of new blocks in a document without any; rules: for leaving parts out of the notes; opts: the
-    annotations to make; models: names by role (`default`, `source` or `source/model`); requests: limits by role;
-    sources: the configured ones; system: message for chats and edits, "" for ours; synonyms: other names by name;
-    prompts: the writer's prompts as templates, by name; the rest: tables of the configuration."""
+    spelling: of new blocks in a document without any; rules: for omitting parts of the notes; opts: annotations;
+    models: names by role (`default`, `source` or `source/model`); requests: limits by role; sources: configured;
+        system:
+    message for chats and edits, "" for ours; synonyms: by name; prompts: custom templates by name; the rest: tables of
+    the
+    configuration."""
 
     root: Path
     spelling: Spelling = "div"
@@ -89,14 +91,14 @@ def load_project(path: Path | None) -> Project:
 
 
 def project_finder() -> Callable[[Path], Project]:
-    """Return a function that finds the project of a file and reads that of each folder once. It raises ConfigError."""
+    """Return a function that returns a file's project, cached by folder. It raises ConfigError."""
     project_in = cache(lambda root: load_project(root / "-"))
     root_of = cache(lambda folder: project_root(folder / "-"))
     return lambda path: project_in(root_of(path.resolve().parent))
 
 
 def project_from(config: ConfigSettings | Project | None) -> Project:
-    """Return the project of a configuration, or of the working folder. Raise ConfigError."""
+    """Return a configuration's project, or that of the working folder. Raise ConfigError."""
     if isinstance(config, Project):
         return config
     if config is None:
@@ -105,7 +107,6 @@ def project_from(config: ConfigSettings | Project | None) -> Project:
 
 
 def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
-    """Return the project of a folder with these settings."""
     roles = {"major": settings.major, "minor": settings.minor, "aux": settings.aux}
     return Project(
         root,
@@ -131,14 +132,14 @@ def project_from_settings(settings: ConfigSettings, root: Path) -> Project:
 
 
 def _without_prompts(files: FilePatterns, prompts: PromptFiles) -> FilePatterns:
-    """Return the patterns of `[files]` without the writer's prompts, which are no documents."""
+    """Exclude custom prompts, which are no documents, from `[files]`."""
     names = [re.sub(r"([\\*?\[!# ])", r"\\\1", file.strip()) for file in asdict(prompts).values()]
     own = [f"/{file.removeprefix('./')}" for file in names if file]
     return replace(files, exclude=(*files.exclude, *own))
 
 
 def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
-    """Return the writer's prompts. Raise ConfigError if one lies outside the project, or cannot be used."""
+    """Return the custom prompts. Raise ConfigError if one is unusable or outside the project."""
     files = {name: file for name, file in asdict(prompts).items() if file.strip()}
     if not files:
         return {}
@@ -166,7 +167,7 @@ def _knit_rules(knit: KnitOptions) -> KnitRules:
 
 
 def model_name(project: Project, role: str) -> ModelName:
-    """Return the model for `major`, `minor`, `aux` or `embedding`. Raise ModelError, which says what to name."""
+    """Return the model for `major`, `minor`, `aux` or `embedding`. Raise ModelError with advice."""
     return choose_model(role, project.models, known_sources(project.sources))
 
 
@@ -177,7 +178,8 @@ def for_document(project: Project, header: Mapping[str, Any]) -> Project:
     """Return the project with the settings of a document's header.
 
     These are `model` (a mapping, or a list of one-key mappings), and under `lmm` the knit rules and the spelling of
-    new blocks. Raise ConfigError, whose lines name the keys; the caller names the document."""
+    new
+    blocks. Raise ConfigError with the keys; the caller adds the document."""
     project = replace(project, rules=header_rules(header, project.rules))
     problems: list[str] = []
     spelling: Any = options_in(header).get("spelling")
@@ -201,7 +203,7 @@ def _is_unset(value: Any) -> bool:
 
 
 def _header_keys(model: Any, problems: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the keys under `model` with their values, and add unknown ones to the problems."""
+    """Yield the keys and values under `model`; add unknown ones to the problems."""
     tables = model if isinstance(model, list) else [] if model is None else [model]
     for table in tables:
         if not isinstance(table, dict):
@@ -227,9 +229,7 @@ def _with_system(project: Project, _key: str, value: Any) -> Project:
 
 
 def _with_annotations(project: Project, _key: str, value: Any) -> Project:
-    """Return the project with other annotations, from a list of names or a mapping like the table [RAG].
-
-    A mapping changes its keys only; a list keeps the numbers of words."""
+    """Apply a list of annotations, or a mapping like the table [RAG]. A list keeps the numbers of words."""
     if isinstance(value, dict):
         options = {ANNOTATIONS.get(str(key), str(key)): option for key, option in value.items()}
         for key, option in options.items():

@@ -1,4 +1,4 @@
-"""Find the documents of a project: those that its settings choose, and those that Quarto renders and includes."""
+"""Find a project's documents: chosen by settings, rendered or included by Quarto."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from .project import load_project
 from .quarto_project import as_list, mapping_in, project_file, quarto_folder, read_project
 
 INCLUDE = re.compile(r"\{\{<\s*include\s+(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+))\s*>\}\}")
-# Files that Quarto renders only if named (projectHiddenIgnoreGlob in its source)
+# Rendered by Quarto only if named (projectHiddenIgnoreGlob in its source)
 _IGNORED_NAMES = re.compile(r"_.*|README\.[Rrq]?md|(?:CLAUDE|AGENTS)(?:\.local)?\.md|.*\.llms\.md", re.S)
 SHOWN = 3  # names in a sentence
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A folder of documents. folder: links followed; root, quarto: of its documents' project and Quarto project;
-    named, typed: prefix of their names in patterns from the root, and from the working folder."""
+    """A folder of documents. folder: resolved; root, quarto: project and Quarto project; named, typed: prefix of names
+    in
+    patterns from the root, and from the working folder."""
 
     folder: Path
     root: Path
@@ -40,23 +41,24 @@ class _Place:
 class DocumentFinder:
     """Finds the documents of folders, for all commands.
 
-    A file that is named by itself is always taken. Of a folder, the documents are taken that `include` and `exclude`
-    under `[files]` choose; without `include` all, or, in a Quarto project, its pages. exclude: more patterns, from
-    the working folder; included: take files that pages include, too."""
+    Explicitly named files are always taken. From a folder, `include` and `exclude` under `[files]` choose; without
+    `include` all documents, or a Quarto project's pages. exclude: more patterns, from the working folder; included:
+    also
+    take files that pages include."""
 
     exclude: Sequence[str] = ()
     included: bool = True
-    _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by the project's root
+    _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by project root
     _places: dict[Path, _Place] = field(default_factory=dict, init=False)  # by folder
     _typed: Rules | None = field(default=None, init=False)
-    _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by the Quarto project
+    _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by Quarto project
 
     def find(
         self, paths: Sequence[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES
     ) -> list[Path]:
-        """Return the files named, and the documents of the folders named.
+        """Return named files, and the documents of named folders. logger: for unexpected omissions.
 
-        logger: told what is unexpectedly left out. Raise what `find_markdown` does, ConfigError and QuartoError."""
+        Raise the errors of `find_markdown`, ConfigError and QuartoError."""
         files: list[Path] = []
         for path in paths:
             inside = find_markdown([path], logger, endings)
@@ -66,8 +68,7 @@ class DocumentFinder:
     def why_not(self, path: Path, folder: Path | None = None) -> Literal["", "pattern", "no page"]:
         """Return why a document is not taken, "" if it is. Raise ConfigError and QuartoError.
 
-        folder: in which it was found; in a Quarto project, further projects inside are others' (examples,
-        templates)."""
+        folder: where it was found; Quarto projects nested in another are foreign (examples, templates)."""
         place = self._place(path.parent)
         include, exclude = self._rules(place.root)
         if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):
@@ -82,8 +83,7 @@ class DocumentFinder:
         return "no page"
 
     def left_out_finder(self, paths: Sequence[Path]) -> Callable[[Path], bool]:
-        """Return a function that tells if a document lies in one of the paths and is not taken. It raises
-        ConfigError and QuartoError."""
+        """Return a predicate for documents in the paths that are not taken. It raises ConfigError and QuartoError."""
         named = {os.path.realpath(path) for path in paths}
         folders = [path for path in paths if path.is_dir()]
 
@@ -120,7 +120,7 @@ class DocumentFinder:
     def _chosen(
         self, folder: Path, inside: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
     ) -> list[Path]:
-        """Return the documents of a folder that are taken, with pages that only Quarto finds."""
+        """Return the documents taken from a folder, with pages that only Quarto finds."""
         reasons = {path: self.why_not(path, folder) for path in inside}
         hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path, folder)]
         chosen = [*(path for path in inside if not reasons[path]), *hidden]
@@ -144,7 +144,7 @@ class DocumentFinder:
         return [folder / page.relative_to(place) for page in hidden]
 
     def _report_no_pages(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
-        """Report, once for each Quarto project, the documents left out as no pages."""
+        """Report documents that are no pages, once per Quarto project."""
         by_project: dict[Path, list[Path]] = {}
         for path in left_out:
             quarto = self._place(folder).quarto or self._place(path.parent).quarto
@@ -175,10 +175,11 @@ def _as_typed(path: Path) -> Path:
 
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the documents that Quarto renders, notebooks included: a book's chapters, else those named by `project:
-    render:`, else all except README files, names that begin with `_`, and the output.
+    """Return the documents that Quarto renders, notebooks included: a book's chapters, else matches of `project:
+    render:`,
+    else all except README files, names that begin with `_`, and the output.
 
-    Files that lead out of the project are left out with a warning. Raise QuartoError."""
+    Files outside the project are skipped with a warning. Raise QuartoError."""
     settings = read_project(folder)
     book = settings.get("book")
     named = [*_chapters(book)] if isinstance(book, dict) else []
@@ -198,7 +199,7 @@ def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
 
 
 def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None = None) -> list[Path]:
-    """Return the files that lie in a project's folder, links followed; warn of the others."""
+    """Return the files inside a project, links resolved; warn of the others."""
     inside = []
     for path in paths:
         if is_inside(path, folder):
@@ -212,7 +213,7 @@ def only_inside(paths: Sequence[Path], folder: Path, logger: LoggerBase | None =
 
 
 def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[Path]:
-    """Return the files that the patterns of `render:` name, in their order, without those after `!`
+    """Return the matches of `render:` in pattern order, without exclusions by `!`
     (https://quarto.org/docs/reference/globs.html)."""
     names = {path.relative_to(folder).as_posix(): path for path in paths}
     wanted = [read_patterns([_pattern(pattern)]) for pattern in patterns if not pattern.startswith("!")]
@@ -222,19 +223,19 @@ def _rendered(paths: list[Path], patterns: Sequence[str], folder: Path) -> list[
 
 
 def _pattern(glob: str) -> str:
-    """Return a pattern of `render:` for .gitignore's rules: one without wildcards starts from the project."""
+    """Convert a pattern of `render:` to .gitignore's rules: without wildcards it starts from the project."""
     name = glob.removeprefix("./")
     return name if re.search(r"[*?]", name) else f"/{name.lstrip('/')}"
 
 
 def with_included(paths: Sequence[Path], folder: Path) -> list[Path]:
-    """Return some files, and the files that they include, directly or through others."""
+    """Return files with all their direct and indirect includes."""
     return [*follow_includes(paths, lambda path: included_in(path, folder))]
 
 
 def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[Path]]) -> Iterator[Path]:
-    """Yield some files, and the files that they include, directly or through others. included: returns a file's
-    includes, and is called after that file was yielded."""
+    """Yield files with all their direct and indirect includes. included: returns a file's includes, after it was
+    yielded."""
     queue = list(paths)
     visited: set[Path] | None = None
     for path in queue:
@@ -248,20 +249,20 @@ def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[P
 
 
 def included_in(path: Path, folder: Path) -> list[Path]:
-    """Return the files that a file includes, [] if it cannot be read. A name with `/` first starts from the
-    project's folder."""
+    """Return a file's includes, [] if unreadable. A leading `/` means the project's folder."""
     try:
         if path.is_file() and path.suffix.lower() != NOTEBOOK and b"{{<" not in path.read_bytes():
             return []
         text = read_markdown(path).text
     except (OSError, MarkdownError):
-        return []  # reported by those who read the file
+        return []  # reported on reading
     return named_in(text, path, folder)
 
 
 def included_finder() -> Callable[[Path], bool]:
-    """Return a function that tells if another document of the project includes a document, so that its header would
-    be printed there. Each project is read once."""
+    """Return a predicate for documents that another one includes, so that their header would be printed there.
+
+    Each project is read once."""
 
     @cache
     def included_below(root: Path) -> frozenset[str]:
@@ -280,7 +281,7 @@ def named_in(text: str, path: Path, folder: Path) -> list[Path]:
 
 
 def _chapters(book: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the files of a book in order, with those in its parts."""
+    """Yield a book's files in order, including its parts."""
     waiting = [item for key in ("chapters", "appendices") for item in as_list(book.get(key))]
     while waiting:
         item = waiting.pop(0)

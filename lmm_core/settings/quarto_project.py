@@ -1,9 +1,8 @@
-"""Read the settings of a Quarto project: `_quarto.yml` with everything merged into it, and those of folders and
-documents.
+"""Read Quarto's settings: the merged `_quarto.yml`, and settings of folders and documents.
 
-Our scripts have to see the same settings as the pages, so the rules are those of Quarto's source:
+Scripts must see the settings of the pages, so the rules follow Quarto's source:
 `src/project/project-context.ts`, `project-profile.ts`, `project-shared.ts` and
-`src/command/render/render-contexts.ts`. Asking `quarto inspect` instead takes two seconds a page.
+`src/command/render/render-contexts.ts`. `quarto inspect` takes two seconds a page.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .project import Project
 PROJECT_FILES = ("_quarto.yml", "_quarto.yaml")
 _LOCAL_FILES = ("_quarto.yml.local", "_quarto.yaml.local")
 _FOLDER_FILES = ("_metadata.yml", "_metadata.yaml")
-_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys that hold for the project as a whole
+_OF_PROJECT = ("project", "profile", "book", "website", "manuscript")  # keys of the project as a whole
 
 
 # The project
@@ -35,8 +34,9 @@ def project_file(folder: Path) -> Path | None:
 
 
 def read_project(folder: Path) -> dict[str, Any]:
-    """Return the settings of `_quarto.yml` with the files that it names, the active profiles and `_quarto.yml.local`
-    merged over them; {} without one. Raise QuartoError."""
+    """Return `_quarto.yml` merged with its named files, the active profiles and `_quarto.yml.local`; {} without one.
+
+    Raise QuartoError."""
     file = project_file(folder)
     if file is None:
         return {}
@@ -54,7 +54,7 @@ def quarto_language(folder: Path) -> str:
     """Return the `lang` of a folder's Quarto project, or ""."""
     try:
         return str(read_project(folder).get("lang") or "")
-    except QuartoError:  # reported by those who read more of the project
+    except QuartoError:  # reported on a full read
         return ""
 
 
@@ -64,16 +64,16 @@ def with_quarto_rules(project: Project) -> Project:
 
 
 def active_profiles() -> list[str]:
-    """Return the active profiles, as Quarto gives them to its scripts."""
+    """Return the active profiles that Quarto passes to scripts."""
     return os.environ.get("QUARTO_PROFILE", "").replace(",", " ").split()
 
 
 def _profiles(declared: Any) -> list[str]:
-    """Return the active profiles, most important first: those that the person names, else the default; and one of each
-    group.
+    """Return the active profiles, most important first: chosen by the user, else the default; and one of each group.
 
-    declared: `profile` in `_quarto.yml`. Quarto itself also looks for a default in `_environment` and
-    `_quarto.yml.local`, and passes its choice to scripts; other commands need QUARTO_PROFILE."""
+    declared: `profile` in `_quarto.yml`. Quarto also reads a default in `_environment` and `_quarto.yml.local`, and
+        passes
+    its choice to scripts; other commands need QUARTO_PROFILE."""
     declared = declared if isinstance(declared, dict) else {}
     profiles = active_profiles() or _names(declared.get("default"))
     for group in _groups(declared.get("group")):
@@ -98,8 +98,9 @@ def _groups(value: Any) -> list[list[str]]:
 
 
 def folder_settings(path: Path, folder: Path) -> dict[str, Any]:
-    """Return the settings from the `_metadata.yml` files of a document's folders. That of the project's own folder
-    counts only for documents right in it. Raise QuartoError."""
+    """Merge the `_metadata.yml` files of a document's folders. Raise QuartoError.
+
+    The root's file applies only to documents directly in it."""
     settings: dict[str, Any] = {}
     for file in folder_files(path, folder):
         settings = merged(settings, with_named(read_yaml(file), file.parent))
@@ -118,7 +119,7 @@ def folder_files(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a document: the project's, its folders' and its header's. Raise QuartoError."""
+    """Merge project, folder and header settings of a document. Raise QuartoError."""
     quarto = quarto_folder(path)
     if quarto is None:
         return merged(settings, header)
@@ -126,7 +127,7 @@ def page_settings(path: Path, header: Mapping[str, Any], settings: Mapping[str, 
 
 
 def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitRules:
-    """Return the knit rules of a document: the project's, its folders' and its header's. Raise QuartoError."""
+    """Merge project, folder and header knit rules of a document. Raise QuartoError."""
     quarto = quarto_folder(path)
     if quarto is None:
         return header_rules(header, rules)
@@ -134,7 +135,7 @@ def page_rules(path: Path, header: Mapping[str, Any], rules: KnitRules) -> KnitR
 
 
 def quarto_folder(path: Path) -> Path | None:
-    """Return the nearest folder around a document that is a Quarto project, or None."""
+    """Return the nearest enclosing Quarto project, or None."""
     return next((folder for folder in path.absolute().parents if project_file(folder)), None)
 
 
@@ -142,12 +143,12 @@ def quarto_folder(path: Path) -> Path | None:
 
 
 def as_list(value: Any) -> list[Any]:
-    """Return a value if it is a list, else []."""
+    """Return a list, or [] for another value."""
     return value if isinstance(value, list) else []
 
 
 def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return the value of a key if it is a mapping, else {}."""
+    """Return a key's mapping, or {} for another value."""
     value = settings.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -156,8 +157,7 @@ def mapping_in(settings: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return settings with the files in `metadata-file` and `metadata-files` merged over them, missing ones skipped.
-    Raise QuartoError."""
+    """Merge the files in `metadata-file` and `metadata-files` over settings; skip missing ones. Raise QuartoError."""
     listed = settings.get("metadata-files")
     names = [settings.get("metadata-file"), *(listed if isinstance(listed, list) else [])]
     result = dict(settings)
@@ -169,8 +169,9 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two settings merged as Quarto does: mappings by key, lists concatenated without duplicates. A single
-    value beside a list counts as a list of one."""
+    """Merge settings as Quarto does: mappings by key, lists concatenated without duplicates, single values beside
+    lists as
+    lists."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)
@@ -196,8 +197,7 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file, {} if it is empty. Raise QuartoError if it cannot be read, or is no
-    mapping."""
+    """Return a YAML file's mapping, {} if empty. Raise QuartoError if it is unreadable or no mapping."""
     text = _read_text(file)
     try:
         metadata = parse_metadata(text)  # PyYAML alone refuses tags such as R's `!expr`

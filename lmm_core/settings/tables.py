@@ -1,8 +1,8 @@
-"""The tables of `config.toml`: one class for each, with keys, defaults and descriptions.
+"""Define the tables of `config.toml`: keys, defaults and descriptions.
 
-They are plain dataclasses, because most runs read no settings and pydantic takes longer to import than most filters
-run. Where there is something to read, `settings.config` has pydantic check it: the metadata of a field are arguments
-of pydantic's `Field`. A field without a description is no key of the file.
+Plain dataclasses, because most runs read no settings, and importing pydantic takes longer than most filters run.
+`settings.config` validates them with pydantic: field metadata are arguments of `Field`. A field without description is
+no key of the file.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from ..models.names import DEFAULT, PURPOSES
 from ..models.sources import EXTRA_PARAMETERS, ModelSource, RequestLimits, Sampling
 
 SizeUnit = Literal["characters", "tokens"]
-Keys = tuple[str, ...]  # the path of a value: ("RAG", "questions"), ("sources", "lab", "base_url")
+Keys = tuple[str, ...]  # a value's path: ("RAG", "questions"), ("sources", "lab", "base_url")
 _Texts = tuple[str, ...]
-_Check = Callable[[str], str]  # returns the fault of a text, or ""
+_Check = Callable[[str], str]  # returns a text's fault, or ""
 _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 
 
@@ -35,15 +35,15 @@ def key(default: Any, description: str, check: _Check | None = None, **rules: An
 
 
 def keys_of(table: type) -> dict[str, Field[Any]]:
-    """Return the fields of a table that are keys of the file."""
+    """Return a table's fields that are keys of the file."""
     return {item.name: item for item in fields(table) if "description" in item.metadata}
 
 
-# Checks. None repeats the text, which may be a key put into the wrong place.
+# Checks. None repeats the text, which may be a misplaced key.
 
 
 def _matching(pattern: str, meaning: str) -> _Check:
-    """Return a check that texts are empty or match a pattern. meaning: of such texts."""
+    """Return a check for empty texts or matches of a pattern. meaning: of such texts."""
     return lambda text: "" if not text or re.fullmatch(pattern, text) else f"should be {meaning}"
 
 
@@ -65,7 +65,7 @@ _ORIGIN = _matching(
 
 
 def _folder(path: str) -> str:
-    """Refuse `~`, the home folder in shells only: the project's folder of that name could be mistaken for it."""
+    """Refuse `~`, which only shells expand: it could become a project's folder of that name."""
     return "should be a folder in the project: `~` does not mean the home folder here" if path.startswith("~") else ""
 
 
@@ -281,7 +281,7 @@ class AskOptions:
 
     @property
     def refused_beside(self) -> tuple[str, ...]:
-        """Return the subjects beside which questions are refused; none if all are answered."""
+        """Return the subjects of the course if other questions are refused, else none."""
         return self.subjects if self.off_topic == "refuse" else ()
 
 
@@ -318,7 +318,7 @@ class ServeOptions:
 
     @property
     def patience(self) -> float:
-        """The seconds for each model that helps with a search: queries, embedding, reranker."""
+        """The seconds for each model in a search: queries, embedding, reranker."""
         return self.search_timeout / 4
 
 
@@ -356,7 +356,7 @@ SECTIONS = keys_of(ConfigTables)
 
 
 def table_class(section: str) -> type | None:
-    """Return the class of a table by name; for `sources`, of one source."""
+    """Return a table's class by name; for `sources`, of one source."""
     if section == "sources":
         return SourceOptions
     kind = _hints(ConfigTables).get(section)
@@ -364,19 +364,18 @@ def table_class(section: str) -> type | None:
 
 
 def section_keys(section: str) -> dict[str, Field[Any]]:
-    """Return the keys of a table by name, {} if it has none."""
+    """Return a table's keys by name, {} if it has none."""
     table = table_class(section)
     return keys_of(table) if table else {}
 
 
 def key_type(keys: Keys) -> Any:
-    """Return the type of a key."""
     table = table_class(keys[0])
     return _hints(table)[keys[-1]] if table else Spelling
 
 
 def words_of(table: type, name: str) -> tuple[str, ...]:
-    """Return the words that a key may be, () if it is no choice."""
+    """Return a key's choices, () if there are none."""
     return tuple(word for word in get_args(_hints(table)[name]) if isinstance(word, str))
 
 

@@ -1,4 +1,4 @@
-"""Read `config.toml` within limits, because a cloned folder may bring one, and write one with the defaults."""
+"""Read `config.toml` within limits, as it may be untrusted, and write one with the defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import SECTIONS, ConfigTables, Keys, keys_of, section_keys, table_c
 
 
 def read_tables(file: Path) -> tuple[str, dict[str, Any]]:
-    """Return the text and the tables of a file, empty if there is none. Raise ConfigError, with file and line."""
+    """Return a file's text and tables, empty if missing. Raise ConfigError, with file and line."""
     try:
         text = _decode(file, _read(file))
     except FileNotFoundError:
@@ -33,7 +33,7 @@ def read_tables(file: Path) -> tuple[str, dict[str, Any]]:
 
 
 def find_line(text: str, keys: Keys) -> int:
-    """Return the line (from 1) of a key in a text, or else of its table; 0 if there is neither."""
+    """Return the line (from 1) of a key, or else of its table; 0 if missing."""
     table: list[str] = []
     line_of_table = 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -62,13 +62,13 @@ def _decode(file: Path, data: bytes) -> str:
         raise ConfigError(f"{file}:{line}: not UTF-8. Save the file as UTF-8") from None
 
 
-# A file to begin with
+# Default file
 
 
 def default_text() -> str:
     """Return a `config.toml` with every key commented out at its default.
 
-    Headings of sections are not commented out, so that removing one `#` changes one setting."""
+    Section headings are active, so that removing one `#` changes one setting."""
     lines = ["# Settings of this project. To change one, take away the `#` before its key.", ""]
     for name, info in SECTIONS.items():
         table = table_class(name)
@@ -81,25 +81,25 @@ def default_text() -> str:
 
 
 def toml_line(table: type, key: str, value: Any = MISSING) -> str:
-    """Return a commented-out key of a table with a value (by default its default) and its description."""
+    """Return a commented-out key with a value (by default its default) and its description."""
     info = keys_of(table)[key]
     if value is MISSING:
         value = info.default if info.default is not MISSING else {} if info.default_factory is not MISSING else ""
     description = info.metadata["description"]
     words = [f'"{word}"' for word in words_of(table, key)]
     choices = "" if all(word in description for word in words) else f" ({', '.join(words)})"
-    # TOML spells these values as JSON does.
+    # TOML spells these values as JSON does
     return f"# {key} = {json.dumps(value, ensure_ascii=False)}   # {description}{choices}"
 
 
 def _source_lines() -> list[str]:
-    """Return comments on the keys of a source; they are no settings, because a source has no defaults."""
+    """Return comments on the keys of a source, which has no defaults."""
     names = [f"#   {key}: {info.metadata['description']}" for key, info in section_keys("sources").items()]
     return ["# A server that speaks the OpenAI protocol is a table [sources.NAME]. Its keys:", *names]
 
 
 def write_default(folder: Path) -> Path:
-    """Write that file into a folder and return its path. Raise OutputError if it exists, and OSError."""
+    """Write the default file into a folder and return its path. Raise OutputError if it exists, and OSError."""
     file = folder / CONFIG_NAME
     try:
         create_file(file, default_text().encode("utf-8"))
