@@ -1,6 +1,6 @@
-"""A reader for any folder of markdown, prepared by nobody: crawled, cut into windows, indexed and searched.
+"""Crawl, index and search any folder of markdown, without preparation.
 
-May import what `retrieve` may, and `retrieve`.
+May import `retrieve` and its imports.
 """
 
-FOLDER = ".md_index"  # where the indexes are, in the working folder
+FOLDER = ".md_index"  # of the indexes, in the working folder

@@ -1,4 +1,4 @@
-"""The catalogue of a database: its indexes, and which of them fit a query.
+"""Keep a catalogue of indexes, and select those that fit a query.
 
 .md_index/catalogue.json          the name, description, root, models and state of each index
 .md_index/NAME/vectors/           the collection (or NAME.vectors on a Qdrant server)
@@ -30,13 +30,13 @@ from ..store.points import checked_name
 FORMAT = 1
 ALL = "all"
 CATALOGUE, SNIPPETS, VECTORS = "catalogue.json", "snippets", "vectors"
-INDEXES = "md-indexes"  # the kind of the folder; those in it are of the store's kind
+INDEXES = "md-indexes"  # folder kind; subfolders are of the store's kind
 LONGEST_NAME = 100
 SHORTLIST = 5
 
 
 def checked_index_name(name: str) -> str:
-    """Return a name that can be an index's, since it becomes a folder's. Raise CrawlError otherwise."""
+    """Return a valid index name, which is also a folder's. Raise CrawlError otherwise."""
     with suppress(StoreError):
         if len(name) <= LONGEST_NAME and not name.endswith(".") and name.lower() not in (ALL, CATALOGUE):
             return checked_name(name)
@@ -47,7 +47,7 @@ def checked_index_name(name: str) -> str:
 
 
 def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """Return a message if an index was made by another version or other models, else ""."""
+    """Return a message if an index has another version or other models, else ""."""
     if is_later(known):
         return f"the index {name!r} was made by a later version of LM markdown: update this one"
     names = {"encoding": "encoding", "embedding": "embedding model", "sparse": "word model"}
@@ -69,16 +69,16 @@ def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -
     return ""
 
 
-# Indexes and the choice among them
+# Indexes and their selection
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
     """An index in the catalogue.
 
-    root: the indexed folder, from the database's root; identity: see `Encoder.identity`; centroid: the mean of its
-    dense vectors; said: the description's vector; state: the index state that the snippet files are of (see
-    `state_of`), "" while they change."""
+    root: indexed folder, from the database's root; identity: see `Encoder.identity`; centroid: mean dense vector;
+        said: the
+    description's vector; state: index state of the snippet files (see `state_of`), "" while they change."""
 
     name: str
     description: str
@@ -92,7 +92,7 @@ class CatalogueEntry:
 
 
 def shortlist(entries: Sequence[CatalogueEntry], dense: Sequence[float]) -> list[CatalogueEntry]:
-    """Return the indexes nearest to a query, by the cosine of `dense` and their mean or their description's vector."""
+    """Return the nearest indexes, by the cosine of `dense` and their mean or description vector."""
     near = {entry.name: max(_cosine(dense, entry.centroid), _cosine(dense, entry.said)) for entry in entries}
     return sorted(entries, key=lambda entry: (-near[entry.name], entry.name))[:SHORTLIST]
 
@@ -108,7 +108,7 @@ def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def database_at(project: Project, root: Path) -> Database:
-    """Return the database in a folder, as a project configures it.
+    """Return a project's database in a folder.
 
     Raise ConfigError if the folder is in the project and reached through a link."""
     try:
@@ -120,17 +120,16 @@ def database_at(project: Project, root: Path) -> Database:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A folder of indexes and their catalogue. project: the project that configures them."""
+    """A folder of indexes with a catalogue. project: configures them."""
 
     root: Path
     project: Project
 
     def folder(self, name: str) -> Path:
-        """Return the folder of an index."""
         return self.root / checked_index_name(name)
 
     def project_of(self, name: str) -> Project:
-        """Return the project whose index has this name."""
+        """Return the project configured for an index."""
         folder, project = Path.cwd() / self.folder(name), self.project
         collection = f"{name}.{VECTORS}" if project.storage.url else VECTORS
         return replace(
@@ -142,7 +141,7 @@ class Database:
         )
 
     def make(self, name: str) -> None:
-        """Make the folder of an index, or check that it is ours. Raise FolderError or OSError."""
+        """Create an index's folder, or check that it is ours. Raise FolderError or OSError."""
         folder = self.folder(name)
         make_marked(self.root, INDEXES)
         hide_from_git(self.root)
@@ -173,7 +172,7 @@ class Database:
         try:
             entries = self._read() | {entry.name: entry}
             indexes = {name: asdict(named_entry) for name, named_entry in sorted(entries.items())}
-            # (in ASCII, since the name of a root may be no UTF-8)
+            # ASCII, because a root's name may be no UTF-8
             self._save(self.root / CATALOGUE, json.dumps({"format": FORMAT, "indexes": indexes}) + "\n")
         except FolderError as error:
             raise CrawlError(str(error)) from error

@@ -1,7 +1,7 @@
-"""Indexing a folder: only changed files are cut, embedded and stored.
+"""Index a folder: only changed files are cut, embedded and stored.
 
-Snippet files and the catalogue follow the index. The catalogue names the index state that the files are of, and none
-while they change, so that the next run completes an interrupted one.
+Snippet files and the catalogue follow the index. The catalogue records the index state of the files, and none while
+they change, so that the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from .walk import LARGE, MIB, crawl, read
 from .windows import VERSION as WINDOWS
 from .windows import cut_windows
 
-README = 100_000  # characters of a README that are searched for its heading
+README = 100_000  # characters of a README searched for its heading
 
 Count = Callable[[int], None]
 
@@ -59,8 +59,9 @@ Count = Callable[[int], None]
 class Indexed:
     """The result of a run.
 
-    files, snippets: in the index; read: new or changed files; written, dropped: snippets; skipped: files left out
-    although no rule ignores them; large: files to split, with advice."""
+    files, snippets: in the index; read: new or changed files; written, dropped: snippets; skipped: unreadable files
+        and the
+    like; large: files to split, with advice."""
 
     name: str
     description: str
@@ -86,16 +87,15 @@ async def index_folder(
     progress: Count = lambda count: None,
     logger: LoggerBase | None = None,
 ) -> Indexed:
-    """Index the markdown files under a folder, or refresh their index.
+    """Index the markdown files under a folder, or refresh their index. Raise CrawlError, StoreError or ModelError.
 
-    name: by default the folder's; description: by default the earlier one, or the README's first heading; ignore:
-    patterns as in `.gitignore`; expect, progress: see `Refresh`. Raise CrawlError, StoreError or ModelError; what
-    was done is kept."""
+    Completed work stays after an error. name: by default the folder's; description: by default the earlier one, or the
+    README's first heading; ignore: patterns as in `.gitignore`; expect, progress: see `Refresh`."""
     name = checked_index_name(name or default_name(root))
     before = database.entries().get(name)
     description = description or (before.description if before else read_description(root))
     await asyncio.to_thread(_check_folder, database, root, name)
-    lock = FolderLock(database.folder(name)) if database.project.storage.url else None  # else the store has one
+    lock = FolderLock(database.folder(name)) if database.project.storage.url else None  # else the store has a lock
     if lock is not None:
         await asyncio.to_thread(lock.take)
     store: VectorStore | None = None
@@ -119,7 +119,7 @@ async def index_folder(
 
 
 def default_name(root: Path) -> str:
-    """Return the folder's name, spelled as an index's. Raise CrawlError if nothing of it can be used."""
+    """Return the folder's name in an index's spelling. Raise CrawlError if nothing remains."""
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", root.resolve().name).strip("-.")
     if not name:
         raise CrawlError(f"no index can have the name of the folder {root.resolve()}; give another one with --name")
@@ -148,7 +148,7 @@ def _beginning(path: Path, root: Path) -> str:
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
-    """Make the index's folder. Raise CrawlError if `root` cannot be indexed under this name."""
+    """Create the index's folder. Raise CrawlError if `root` cannot be indexed under this name."""
     if not root.is_dir():
         raise CrawlError(f"{root} is not a folder")
     if root.resolve().is_relative_to(database.root.resolve()):
@@ -169,7 +169,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
 
 
 def encoding_without_annotations(configured: str) -> str:
-    """Return an encoding that needs no annotations: `bm25` or `hybrid` for one that does."""
+    """Return an encoding without annotations: `bm25` or `hybrid` instead of one with them."""
     if configured in (DEFAULT, "bm25", "hybrid", "content", "merged"):
         return configured
     return "hybrid" if has_dense(encoding_to_qdrantembedding_model(EncodingModel(configured))) else "bm25"
@@ -190,16 +190,14 @@ class WindowReader:
         self.language = self.project.embeddings.language or quarto_language(self.project.root)
 
     def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
-        """Return the hash of a file's text and of all its windows depend on."""
+        """Return a hash of a file's text and all settings of its windows."""
         settings = json.dumps([VERSION, WINDOWS, self.language, encoder.identity()])
         return hashlib.blake2b(f"{settings}\0{file.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     def docid(self, file: MarkdownFile) -> str:
-        """Return the id of a file's windows."""
         return f"{self.name}/{file.path.relative_to(self.root).as_posix()}"
 
     def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded:
-        """Return a file's windows."""
         source, docid = file.path.relative_to(self.root).as_posix(), self.docid(file)
         assert encoder.encoding is not None
         chunks = cut_windows(file.text, docid, source, encoder.encoding, self.language)
@@ -219,10 +217,10 @@ class _Run:
         embeddings = replace(project.embeddings, encoding=encoding)
         self.project = replace(database.project_of(self.name), root=root, embeddings=embeddings, models=project.models)
         self.collection = self.project.database.collection_name
-        self.vectors: list[float] = []  # the sum of the new dense vectors
+        self.vectors: list[float] = []  # sum of new dense vectors
 
     async def index(self, ignore: Sequence[str], expect: Count, progress: Count) -> None:
-        """Store what has changed, and remove what is gone or unreadable."""
+        """Store changes, and remove missing or unreadable files."""
         identity_stored = await asyncio.to_thread(self.store.metadata, self.collection)
         self.encoder = make_encoder(self.project, self.models, identity_stored or {}, self.project.embeddings.encoding)
         identity = self.encoder.identity()
@@ -247,7 +245,7 @@ class _Run:
         done.files, done.snippets = len(self.records), sum(record.count for record in self.records.values())
 
     def _read(self, ignore: Sequence[str]) -> list[MarkdownFile]:
-        """Return the files of the folder, and note those left out."""
+        """Return the folder's files, and record skipped ones."""
         self.present: set[Path] = set()
         documents: list[MarkdownFile] = []
         for file in crawl(self.root, ignore, without=[self.database.root]):
@@ -264,7 +262,7 @@ class _Run:
         return documents
 
     def _is_left_out(self, path: Path) -> bool:
-        """Return True if a file is gone; files in folders that cannot be read stay."""
+        """Return True if a file is gone; files in unreadable folders stay."""
         closed = [self.root / skipped.doc_path for skipped in self.done.skipped if skipped.doc_path.endswith("/")]
         return path not in self.present and not any(path.is_relative_to(folder) for folder in closed)
 
@@ -277,7 +275,7 @@ class _Run:
     # The catalogue
 
     async def finish(self) -> None:
-        """Bring the snippet files and the catalogue up to date."""
+        """Update snippet files and the catalogue."""
         done, database = self.done, self.database
         before = (await asyncio.to_thread(database.entries)).get(self.name)
         root = database.from_root(self.root)
@@ -295,7 +293,7 @@ class _Run:
         await asyncio.to_thread(database.write, replace(entry, centroid=self._centroid(before), said=vector))
 
     def _centroid(self, before: CatalogueEntry | None) -> list[float]:
-        """Return the mean of the dense vectors; removed ones count as average."""
+        """Return the mean dense vector; removed ones count as average."""
         if not self.done.snippets:
             return []
         unchanged = max(self.done.snippets - self.done.written, 0)
@@ -305,7 +303,7 @@ class _Run:
         return [(unchanged * old + new) / self.done.snippets for old, new in zip(mean, vectors, strict=True)]
 
     async def _embed(self, text: str) -> list[float]:
-        """Return the dense vector of a text, empty without an embedding model."""
+        """Return a text's dense vector, empty without an embedding model."""
         assert self.encoder.encoding is not None
         [vectors] = await self.encoder.encode([texts_to_encode(self.encoder.encoding, text, "")])
         dense = vectors.get(DENSE)

@@ -1,6 +1,6 @@
-"""Search in one or several indexes, by the ranking of prepared notes.
+"""Search one or several indexes, with the ranking of prepared notes.
 
-Several indexes are searched as one: each gives candidates, which are ranked by the rarity of words in all.
+Several are searched as one: their candidates are ranked by the rarity of words in all.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ..settings.models import Models
 from ..store.vector_store import Where
 from .catalogue import ALL, SHORTLIST, CatalogueEntry, Database, shortlist, why_unlike
 
-CANDIDATES = 50  # of each index; more if more results are wanted
-DEEPER = 16  # times as many if most of them are copies of the same texts
-SHOWN, MOST_SHOWN = 500, 8_000  # characters of a snippet: usually, and on request; a whole one has fewer
+CANDIDATES = 50  # per index; more for more results
+DEEPER = 16  # multiplier if most are copies of the same texts
+SHOWN, MOST_SHOWN = 500, 8_000  # characters of a snippet: default and maximum; whole ones are shorter
 
 _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})", re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class SnippetHit:
-    """A snippet that was found.
+    """A snippet found.
 
-    score: comparable within a search; snippet: its best part; source: the place of that part, `path#L3-L20`."""
+    score: comparable within a search; snippet: its best part; source: place of that part, `path#L3-L20`."""
 
     index: str
     score: float
@@ -45,17 +45,16 @@ class SnippetHit:
 
 
 class Indexes:
-    """The indexes of a database, for one event loop. models: their `warn` is told of indexes left out."""
+    """The indexes of a database, for one event loop. models: `warn` reports skipped indexes."""
 
     def __init__(self, database: Database, models: Models) -> None:
         self.database, self.models = database, models
         self._libraries: dict[str, Library] = {}
 
     async def search(self, query: str, index: str = ALL, k: int = 5, shown: int = SHOWN) -> list[SnippetHit]:
-        """Return the `k` snippets that fit a query best, the best first.
+        """Return the best `k` snippets, best first. Raise CrawlError, StoreError or ModelError.
 
-        index: its name, or `all`; shown: characters of each snippet at most. Raise CrawlError, StoreError or
-        ModelError."""
+        index: its name, or `all`; shown: maximum characters per snippet."""
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._wanted, index))
         async with self._open(entries, index == ALL) as libraries:
@@ -63,7 +62,7 @@ class Indexes:
         return [_hit(span, spans, shown) for span in _without_copies(spans, k)]
 
     async def _spans(self, libraries: Sequence[Library], query: str, candidates: int, k: int) -> list[Span]:
-        """Return the spans found in all libraries together, the best first."""
+        """Return the spans of all libraries together, best first."""
         if not libraries:
             return []
         spans = await search_spans(libraries, query, candidates, None, self.models.warn, under_summary)
@@ -72,9 +71,9 @@ class Indexes:
         return spans
 
     async def read(self, source: str, index: str) -> list[Passage]:
-        """Return the whole snippets on some lines of an indexed file, in order.
+        """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.
 
-        source: `path#L3-L20`, as in a hit. Raise CrawlError, also if there are none."""
+        source: `path#L3-L20`, as in a hit."""
         place = _SOURCE.fullmatch(source.strip())
         if place is None:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")
@@ -91,14 +90,13 @@ class Indexes:
         return fitting
 
     async def close(self) -> None:
-        """Close the indexes."""
         for library in self._libraries.values():
             library.release()
 
     # Opening
 
     def _wanted(self, index: str) -> list[CatalogueEntry]:
-        """Return the named indexes that are not empty. Raise CrawlError."""
+        """Return the named, non-empty indexes. Raise CrawlError."""
         entries = self.database.entries()
         if not entries:
             raise CrawlError(f"nothing is indexed in {self.database.root} yet: run `lmm md-index --root FOLDER`")
@@ -109,7 +107,7 @@ class Indexes:
         return [entry for entry in entries.values() if entry.snippets and index in (ALL, entry.name)]
 
     async def _shortlist(self, query: str, entries: list[CatalogueEntry]) -> list[CatalogueEntry]:
-        """Return the indexes to search: all, or the nearest by meaning if there are many."""
+        """Return the indexes to search: all, or the semantically nearest of many."""
         identity = next((entry.identity for entry in entries if entry.centroid), None)
         if len(entries) <= SHORTLIST or identity is None:
             return entries
@@ -118,13 +116,13 @@ class Indexes:
             return entries
         try:
             [dense] = await encoder.embedder.embed([query])
-        except ModelError:  # the search itself says so
+        except ModelError:  # reported by the search
             return entries
         return shortlist(entries, dense)
 
     @asynccontextmanager
     async def _open(self, entries: Sequence[CatalogueEntry], are_all: bool) -> AsyncIterator[list[Library]]:
-        """Open indexes for the block; of all, those that fail are left out with a warning."""
+        """Open indexes for the block; of all, failing ones are skipped with a warning."""
         model, libraries = self._embedding_model(entries), list[Library]()
         async with AsyncExitStack() as stack:
             for entry in entries:
@@ -157,7 +155,7 @@ class Indexes:
             self._libraries[name] = Library(self.database.project_of(name), self.models)
         try:
             library = await stack.enter_async_context(self._libraries[name].use())
-            await library.words()  # which says whether it can be read
+            await library.words()  # checks that it is readable
         except RetrieveError:
             raise CrawlError(f"the index {name!r} has lost its snippets: run `lmm md-index` on its folder") from None
         return library
@@ -167,7 +165,7 @@ class Indexes:
 
 
 def _without_copies(spans: Sequence[Span], k: int) -> list[Span]:
-    """Return the best span of each passage, at most `k`, without copies of a text within an index."""
+    """Return the best spans of distinct passages, at most `k`, without copies within an index."""
     texts: dict[tuple[str, str], Span] = {}
     for span in best_spans(spans).values():
         texts.setdefault((_index_of(span), " ".join(span.passage.text.split())), span)
@@ -190,7 +188,7 @@ def source_of(text: Span | Passage) -> str:
 
 
 def _widened(span: Span, spans: Sequence[Span], shown: int) -> Span:
-    """Return a span with its neighbours in the passage, the better first, up to `shown` characters."""
+    """Extend a span by its neighbours in the passage, the better first, up to `shown` characters."""
     beside = [neighbour for neighbour in spans if neighbour.passage.id == span.passage.id]
     while near := [neighbour for neighbour in beside if neighbour.start == span.end or neighbour.end == span.start]:
         wider = next((span.joined(neighbour) for neighbour in near if len(span.joined(neighbour).text) <= shown), None)

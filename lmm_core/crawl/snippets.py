@@ -1,4 +1,4 @@
-"""The snippets of an index as files: fields as YAML, a blank line, and the text."""
+"""Write an index's snippets as files: YAML fields, a blank line, and the text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..files.marked import write_own
 from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..store.vector_store import ScoredPoint
 
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable to JSON, and not to YAML
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable in JSON, not in YAML
 _FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
 
 
@@ -33,7 +33,7 @@ def title_of(titles: Iterable[str]) -> str:
 
 
 def sync_snippets(folder: Path, index: str, points: Iterable[ScoredPoint]) -> None:
-    """Write the snippet files that differ from the points, and remove others. Raise FolderError or OSError."""
+    """Update the snippet files from the points, and remove others. Raise FolderError or OSError."""
     files: set[str] = set()
     for snippet in map(read_passage, points):
         if SUMMARY in snippet.types:  # annotated summaries are chunks, too

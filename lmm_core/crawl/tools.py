@@ -1,6 +1,6 @@
-"""Tools by which agents index folders of markdown and search in them.
+"""Agents' tools to index folders of markdown and search them.
 
-The place of the indexes is fixed when the tools are made. A folder to be indexed has to be in the working folder.
+The indexes' place is fixed on creation; indexed folders must be inside the working folder.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .indexer import Indexed, index_folder
 from .search import MOST_SHOWN, SHOWN, Indexes, source_of
 from .snippets import title_of
 
-CHANGING = frozenset({"index_markdown_docs"})  # the tools that also write
-LISTED = 20  # skipped files named in a result
-NOTE = 500  # characters about each of them
+CHANGING = frozenset({"index_markdown_docs"})  # tools that write
+LISTED = 20  # skipped files in a result
+NOTE = 500  # characters about each
 
 Query = Annotated[
     str, {"description": "A question, or words to look for.", "minLength": 1, "maxLength": 20_000}
@@ -48,8 +48,8 @@ OneIndex = Annotated[str, {"description": "The index that it was found in.", "mi
 
 
 def add_tools(tools: Tools, project: Project, models: Models, working: Path, indexing: bool = True) -> Indexes:
-    """Add the tools on the indexes in a working folder. Return the indexes, which the caller closes. indexing: with the
-    tool that makes indexes."""
+    """Add the tools on a working folder's indexes. Return the indexes, which the caller closes. indexing: include
+    writing."""
     database = database_at(project, working / FOLDER)
     indexes = Indexes(database, models)
     if indexing:
@@ -60,7 +60,7 @@ def add_tools(tools: Tools, project: Project, models: Models, working: Path, ind
 
 
 def _search_tool(indexes: Indexes) -> Function:
-    """Return the tool that searches in the indexes."""
+    """Return the search tool."""
 
     async def markdown_search(
         query: Query, k: Most = 5, index_name: IndexName = ALL, characters: Shown = SHOWN
@@ -89,7 +89,7 @@ def _read_tool(indexes: Indexes) -> Function:
 
 
 def _index_tool(working: Path, database: Database, models: Models) -> Function:
-    """Return the tool that indexes folders in the working folder."""
+    """Return the indexing tool."""
 
     async def index_markdown_docs(root: Root, index_name: NewName, description: Description) -> Result:
         """Index the markdown files under a folder, so that markdown_search finds them; an index
@@ -100,11 +100,11 @@ def _index_tool(working: Path, database: Database, models: Models) -> Function:
 
 
 def _inside(working: Path, root: str) -> Path:
-    """Return the folder if it lies in the working folder. Raise ToolError otherwise."""
+    """Return a folder inside the working folder. Raise ToolError otherwise."""
     try:
         folder = (working / root).resolve()
         folder.stat()
-    except (OSError, ValueError):  # not there, too long, with a null byte
+    except (OSError, ValueError):  # missing, overlong, or with a null byte
         raise ToolError(f"{root[:200]!r} is not a folder that can be read") from None
     if not folder.is_relative_to(working.resolve()):
         raise ToolError(f"{root!r} is not in the working folder: only what is in it can be indexed")

@@ -1,4 +1,4 @@
-"""The markdown files under a folder, except those that git would ignore."""
+"""Walk the markdown files under a folder, except those that git would ignore."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..files.recovery import torn_problem
 from ..files.walk import SUFFIXES, UNMERGED, Choice, Link, Skipped, WalkedFile, because, name_problem, shown_name, walk
 
 MIB = 2**20
-LARGE, LARGEST = MIB, 10 * MIB  # bytes: above the first a file should be split, above the second it is not read
+LARGE, LARGEST = MIB, 10 * MIB  # bytes: thresholds for advice to split, and for skipping
 NEVER = frozenset({".git", ".md_index"})
-# Left out if no .gitignore says what is not the writer's: what tools make, and hidden folders.
+# Skipped without any .gitignore: tools' output and hidden folders
 MADE_BY_TOOLS = (
     ".*/", "_build/", "build/", "dist/", "target/", "_site/", "_book/", "_freeze/", "node_modules/",
     "bower_components/", "venv/", "renv/", "site-packages/", "__pycache__/", "*.egg-info/",
@@ -25,11 +25,11 @@ MADE_BY_TOOLS = (
 
 
 def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
-    """Yield the markdown files under a folder, by name in each folder.
+    """Yield the markdown files under a folder, by name in each folder. Raise CrawlError if the root is unreadable.
 
-    ignore: further patterns as in `.gitignore`; without: folders not entered. Files ignored by a .gitignore are left
-    out, also one above the root; without any, hidden folders and those made by tools. Links are not followed. Raise
-    CrawlError if the root cannot be read."""
+    Respects .gitignore files, also above the root; without any, skips hidden folders and those made by tools. Links
+    are not
+    followed. ignore: further patterns as in `.gitignore`; without: folders not entered."""
     if not root.is_dir():
         raise CrawlError(f"{root}: no such folder")
     try:
@@ -42,7 +42,7 @@ def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) 
 
 
 def _is_document(name: str) -> bool:
-    """Return True for the name of a document; one like `a.lmm-unmerged.md` holds what could not be merged into it."""
+    """Return True for a document's name; one like `a.lmm-unmerged.md` holds unmerged text."""
     return name.lower().endswith(SUFFIXES) and not name.lower().endswith(UNMERGED)
 
 
@@ -64,7 +64,7 @@ def _crawl(root: Path, choice: Choice) -> Iterator[WalkedFile | Skipped]:
 
 
 def read(found: WalkedFile) -> str | Skipped:
-    """Return the text of a file without a byte-order mark, or why it is left out: unreadable, not UTF-8, empty or too
+    """Return a file's text without a byte-order mark, or why it is skipped: unreadable, not UTF-8, empty or too
     large."""
     try:
         with found.path.open("rb") as file:

@@ -1,7 +1,6 @@
-"""Windows: any markdown as chunks of 64 to 320 tokens, each with its headings and the end of the window before.
+"""Cut any markdown into windows of 64 to 320 tokens, with headings and the end of the previous window.
 
-A text is cut at its headings where no window gets too short, and long sections as those of prepared notes.
-Annotations count as there.
+Cuts are at headings unless a window gets too short; long sections, and annotations, are treated as in prepared notes.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from ..models.languages.stemming import language_code
 from ..models.tokens import count_tokens
 from ..scan.rag_parts import without_metadata
 
-VERSION = 2  # increased when the same text gives other windows
-LEAST, MOST = 64, 320  # tokens of a window; one has fewer only if the whole text has
-SIZE = 240  # tokens aimed at when a section is cut
+VERSION = 2  # increase when the same text gives other windows
+LEAST, MOST = 64, 320  # tokens of a window; only a shorter text has fewer
+SIZE = 240  # target in tokens for cut sections
 OVERLAP = SIZE // 5
-SAMPLE = 2000  # characters by which a language is recognized, if they tell plainly
+SAMPLE = 2000  # characters first tried for language recognition
 ANNOTATIONS = AnnotationModel(("titles", "questions"), ("questions", "summary"))
 
 Count = Callable[[str], int]
@@ -41,7 +40,7 @@ def cut_windows(
 ) -> list[Chunk]:
     """Return the windows of a text in order, and the annotated summaries.
 
-    language: if its header names none; "" to recognize it; count: counts tokens."""
+    language: default without one in the header, "" to recognize it; count: of tokens."""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count, LEAST))]
     return make_chunks(
@@ -51,7 +50,7 @@ def cut_windows(
 
 
 def _language_of(blocks: Sequence[Block], usual: str) -> str:
-    """Return the language code of the header, the usual one, or the recognized one."""
+    """Return the language code of the header, the default, or the recognized one."""
     named = language_code(str(header_content(blocks).get("lang") or "")) or language_code(usual)
     if named:
         return named
@@ -60,7 +59,7 @@ def _language_of(blocks: Sequence[Block], usual: str) -> str:
 
 
 def _windows(blocks: Sequence[Block], limits: ChunkLimits) -> Iterator[Block]:
-    """Yield the windows of a document, each after its metadata and first heading, with its other headings after it."""
+    """Yield a document's windows, each after its metadata and first heading, with its other headings after it."""
     parts = list(_parts(blocks))
     yield from (block for metadata, text in parts if text is None for block in metadata)
     texts = [(metadata, text) for metadata, text in parts if text is not None]
