@@ -1,14 +1,13 @@
-"""LM markdown: notes in markdown that a writer and a language model work on together.
+"""LM markdown: notes in markdown, written together with a language model.
 
     annotate(paths)    write questions and summaries into documents
     knit(path)         return the lecture notes of a document, without exercises and metadata
     index(paths)       bring the index of a project up to date
-    search(query)      return the passages that fit best
+    search(query)      return the best passages
     ask(question)      return an answer with its sources
 
-These five do what the commands of `lmm` do, with the settings of the project's `config.toml`; `asearch` and `aask` are
-for asynchronous code. All names are in docs/api.md. Each is loaded when it is first used, so that importing this
-package costs nothing.
+These five work like the commands of `lmm`, with the settings of `config.toml`; `asearch` and `aask` are for
+asynchronous code. All names are in docs/api.md, and loaded on first use, so that the import costs nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:  # the same names for editors and type checkers (a test compares them)
+if TYPE_CHECKING:  # for editors and type checkers (a test compares the names)
     from .api import aask as aask
     from .api import annotate as annotate
     from .api import asearch as asearch
@@ -130,15 +129,15 @@ _MODULES = {
     "vector_store_qdrant": "initialize_collection query query_grouped upload",
 }
 
-# onnxruntime (from 1.29 on) and huggingface_hub report their use, whoever imports them.
+# onnxruntime (from 1.29 on) and huggingface_hub send usage reports by default.
 NO_REPORTS = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
 os.environ.update(NO_REPORTS | os.environ)
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` of a package whose names are loaded when they are first used.
+    """Return `__getattr__` and `__dir__` of a package with lazily loaded names.
 
-    modules: the package's modules, each with the names that come from it, separated by blanks."""
+    modules: the package's modules, each with its names, separated by blanks."""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def get_name(name: str) -> Any:

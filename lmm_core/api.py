@@ -1,8 +1,7 @@
 """The five functions for programs: annotate, knit, index, search and ask.
 
-Each takes paths, works as the command does with the settings of the project's `config.toml`, and returns plain
-objects. What stops the work raises an LmmError or OSError; what concerns one document or one section is reported to
-the logger, by default on standard error, and the work goes on.
+Each takes paths, works like its command with the settings of `config.toml`, and returns plain objects. Fatal problems
+raise LmmError or OSError; problems of one document or section go to the logger, by default on standard error.
 """
 
 from __future__ import annotations

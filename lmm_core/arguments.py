@@ -1,7 +1,6 @@
-"""Checks of the arguments of functions that people call from a prompt.
+"""Validate arguments of functions called interactively.
 
-Pydantic makes them. It is imported with the first call, because importing it takes longer than
-most of our work.
+Pydantic is imported with the first call, because importing it takes longer than most of our work.
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ Result = TypeVar("Result")
 
 
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Return the function with checks of its arguments.
+    """Return the function with validated arguments.
 
-    It raises pydantic's ValidationError, which names the argument, if one neither has the declared
-    type nor can be converted to it. The type of the result may be imported for type checkers only."""
+    It raises pydantic's ValidationError, with the argument's name, for a type that cannot be converted. The result
+    type may
+    be imported for type checkers only."""
 
     @cache
     def checked() -> Callable[..., Any]:
@@ -36,8 +36,8 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
     @wraps(function)
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
-            by_name = signature(function).bind(*args, **kwargs).arguments  # pydantic only numbers those without names
-        except TypeError:  # a missing or unknown one, which pydantic reports
+            by_name = signature(function).bind(*args, **kwargs).arguments  # pydantic only numbers positional ones
+        except TypeError:  # missing or unknown, reported by pydantic
             return cast(Result, checked()(*args, **kwargs))
         return cast(Result, checked()(**by_name))
 
@@ -46,14 +46,14 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 @dataclass(frozen=True)
 class Checked:
-    """A check for an argument whose type pydantic cannot know: `Annotated[Any, Checked(as_store)]`.
+    """A check of an argument whose type is unknown to pydantic: `Annotated[Any, Checked(as_store)]`.
 
-    check: returns the value to be used. Raises ValueError, with what is allowed."""
+    check: returns the value to use; raises ValueError with what is allowed."""
 
     check: Callable[[Any], Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Return what pydantic asks of annotations."""
+        """Return pydantic's schema of the check."""
         from pydantic_core.core_schema import no_info_plain_validator_function
 
         return no_info_plain_validator_function(self.check)

@@ -1,7 +1,6 @@
 """The errors of this package: one root, and a kind for each part that can fail.
 
-The text of each is a sentence for the person at the keyboard: what is wrong, where, and
-what to do. None ever holds a key. This module imports nothing.
+Each text tells the user in a sentence what is wrong, where, and what to do; none holds a key. Imports nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Convert files in other formats (Word, slides, web pages, notebooks, PDF) to documents.
+"""Convert other formats (Word, slides, web pages, notebooks, PDF) to documents.
 
-Pandoc reads most, markitdown reads PDF. Their contents are data: nothing in them can annotate, hide or publish a
-part. May import files and markdown.
+Markitdown reads PDF, pandoc the rest. Contents are data: nothing in them can annotate, hide or publish a part. May
+import files and markdown.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FORMATS = {
 ENDINGS = (*FORMATS, ".pdf")
 MOST_BYTES = 200 * 2**20
 _SECONDS = 300
-_FROM_PDF = "commonmark+pipe_tables-raw_html"  # what markitdown writes
-# Text only: no raw HTML or LaTeX, no attributes. A table that pipes cannot hold becomes a grid table.
+_FROM_PDF = "commonmark+pipe_tables-raw_html"  # markitdown's output
+# Text only: no raw HTML or LaTeX, no attributes. A table too complex for pipes becomes a grid table.
 _MARKDOWN = (
     "markdown-raw_html-raw_tex-raw_attribute-header_attributes-link_attributes-inline_code_attributes"
     "-fenced_code_attributes-simple_tables-multiline_tables-smart+pipe_tables"
 )
-# Keeps text, lists, tables, code, formulas and pictures alone, and escapes what a parser could take for a block, a div,
-# a comment, a question or TeX. Slides, and paragraphs of @MARK@ and a number, begin a page.
+# Keeps only text, lists, tables, code, formulas and pictures, and escapes possible blocks, divs, comments, questions
+# and TeX. Slides, and paragraphs of @MARK@ and a number, begin a page.
 _FILTER = r"""
 local function page(number)
   return pandoc.RawBlock('markdown', '::: {.lmm .content-hidden}\n``` yaml\npage: ' .. number .. '\n```\n:::')
@@ -79,8 +79,7 @@ return {{
 
 @dataclass(frozen=True)
 class ImportedDocument:
-    """A document made from another file: text, pictures by their names in the folder that the text names, and
-    remarks."""
+    """An imported document: text, pictures by name in its folder, and remarks."""
 
     text: str
     pictures: dict[str, bytes]
@@ -88,10 +87,9 @@ class ImportedDocument:
 
 
 def import_document(path: Path, folder: str) -> ImportedDocument:
-    """Return a file as a document, marked as imported in its header.
+    """Convert a file to a document marked as imported. folder: name of the folder for its pictures.
 
-    folder: the name of the folder for its pictures. Raise MarkdownError if it cannot be read, OSError, and
-    ModuleNotFoundError if the extra for PDF is missing."""
+    Raise MarkdownError if it is unreadable, OSError, and ModuleNotFoundError without the extra for PDF."""
     if path.suffix.lower() not in ENDINGS:
         raise MarkdownError(f"lmm import reads {', '.join(ENDINGS)}")
     if path.stat().st_size > MOST_BYTES:
@@ -118,7 +116,7 @@ def import_document(path: Path, folder: str) -> ImportedDocument:
 
 
 def _with_header(text: str, entry: str) -> str:
-    """Return a document with an entry at the end of its header, which is added if missing."""
+    """Append an entry to a document's header, which is added if missing."""
     if text.startswith("---\n"):
         head, _, rest = text[4:].partition("\n---\n")
         return f"---\n{head}\n{entry}---\n{rest}"
@@ -129,7 +127,7 @@ def _with_header(text: str, entry: str) -> str:
 
 
 def _pdf_pages(data: bytes) -> Iterator[str]:
-    """Yield the text of each page. Raise MarkdownError if the file cannot be read."""
+    """Yield the text of each page. Raise MarkdownError if unreadable."""
     import pypdfium2
     from markitdown import MarkItDown, MarkItDownException, StreamInfo
 
@@ -173,7 +171,7 @@ def _reader(path: Path) -> str:
 
 
 def _pandoc(options: list[str], text: str = "", folder: str | None = None) -> str:
-    """Return pandoc's output. Its sandbox reads no other file and no address. Raise MarkdownError."""
+    """Return pandoc's output, sandboxed from other files and the network. Raise MarkdownError."""
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
         raise MarkdownError("there is no pandoc, which reads this format: pip install pypandoc_binary brings one")

@@ -1,4 +1,4 @@
-"""How this installation was made, and the command that makes it again with more.
+"""Describe this installation, and the command that extends it.
 
 The project's public address is stored here alone.
 """
@@ -18,12 +18,12 @@ from . import __version__
 from .errors import OutputError
 
 PACKAGE = "lmm-markdown"
-ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until there is one
+ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until it exists
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where the package came from: a checkout or file on this machine, an address, or (neither) an index."""
+    """The package's origin: a local checkout or file, an address, or (neither) an index."""
 
     path: Path | None = None
     address: str = ""
@@ -31,9 +31,8 @@ class _Origin:
 
 
 def install_command(extra: str = "") -> str:
-    """Return the shell command that installs this package as here, with an extra.
-
-    A missing checkout or wheel is replaced by the package's name."""
+    """Return the shell command that reinstalls this package with an extra; a missing checkout or wheel becomes the
+    name."""
     origin = _origin()
     if origin.path:
         target = f"{origin.path}{_brackets(extra)}"
@@ -46,14 +45,14 @@ def install_command(extra: str = "") -> str:
 
 
 def requirement(extra: str = "") -> str:
-    """Return the line of a requirements.txt for this version, without files of this machine: others install from it."""
+    """Return this version's line for a shared requirements.txt, without local files."""
     address = _origin().address
     return f"{PACKAGE}{_brackets(extra)}" + (f" @ {address}" if address else f"=={__version__}")
 
 
 def packaged_folder(installed: str, in_checkout: str, sign: str) -> Path | None:
-    """Return a folder of this package, identified by a file in it: beside the installed package, else in the source
-    tree; None if missing."""
+    """Return a folder of this package with the file `sign`: beside the installed package, else in the source tree; or
+    None."""
     base = Path(__file__).parents[1]
     return next((folder for folder in (base / installed, base / in_checkout) if (folder / sign).is_file()), None)
 
@@ -88,7 +87,7 @@ def _recorded(record: dict[str, Any]) -> _Origin:
 
 
 def _existing(path: Path) -> Path | None:
-    """Return what pip can still install from: a file, or a folder with a project; else None."""
+    """Return an installable file, or folder with a project; else None."""
     return path if path.is_file() or (path / "pyproject.toml").is_file() else None
 
 
@@ -97,7 +96,7 @@ def _brackets(extra: str) -> str:
 
 
 def _quote(word: str) -> str:
-    """Return a word quoted for this machine's shells."""
+    """Quote a word for this machine's shells."""
     if sys.platform == "win32":
         return f'"{word}"' if set(word) & set(" []@&()^;,") else word
     return shlex.quote(word)
@@ -117,13 +116,13 @@ def packaged_pandoc() -> Path | None:
 
 
 def program_folders() -> tuple[Path, Path]:
-    """Return the folder of the command `lmm`, which pipx has on PATH, and that of its environment's programs."""
+    """Return the folders of the command `lmm`, which pipx has on PATH, and of its environment's programs."""
     called, own = Path(sys.argv[0]), Path(sys.executable).parent
     return (called.absolute().parent if called.stem == "lmm" else own), own
 
 
 def link_pandoc(program: Path) -> Path:
-    """Put a packaged pandoc beside the command `lmm` (on Windows, a copy), and return its place.
+    """Link a packaged pandoc beside the command `lmm` (on Windows, copy it), and return the path.
 
     Raise OutputError if a file is there that is no link to a packaged pandoc, and OSError."""
     place = program_folders()[0] / program.name

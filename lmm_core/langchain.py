@@ -1,10 +1,9 @@
-"""Retrievers for LangChain that search the index; they need the extra `langchain`.
+"""LangChain retrievers for the index, with the extra `langchain`.
 
     QdrantVectorStoreRetriever.from_config_settings().invoke("Where is the variance explained?")
 
-A retriever finds chunks, a grouped one the texts around them in the companion collection. They take the clients and
-models of `lmm_core.vector_store_qdrant`. As usual in LangChain, errors are raised: StoreError, ModelError,
-ConfigError.
+A retriever finds chunks, a grouped one the texts around them in the companion collection. Clients and models are those
+of `lmm_core.vector_store_qdrant`. Raises StoreError, ModelError and ConfigError.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ __all__ = [
 
 
 class _StoreRetriever(BaseRetriever):
-    """The common part of the retrievers: the searched collection, and how to search it."""
+    """The base class with the collection and its search."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -67,7 +66,7 @@ class _StoreRetriever(BaseRetriever):
             self.client, self.collection_name, self.embedding_model, ConsoleLogger()
         )
         points = await self._search(query, encoder)
-        self._encoder = encoder  # kept once the collection exists
+        self._encoder = encoder  # cached once the collection exists
         return [_document(point) for point in points]
 
     @abstractmethod
@@ -75,10 +74,10 @@ class _StoreRetriever(BaseRetriever):
 
 
 class QdrantVectorStoreRetriever(_StoreRetriever):
-    """A retriever that finds chunks of a collection.
+    """A retriever of chunks.
 
-    In the documents, `page_content` is the text, and `metadata` has the payload and the score. The collection must
-    have been made with the same `embedding_model`."""
+    Documents have the text as `page_content`, and payload and score as `metadata`. The collection must have the same
+    `embedding_model`."""
 
     limit: int = 6
 
@@ -99,10 +98,10 @@ class QdrantVectorStoreRetriever(_StoreRetriever):
 
 
 class QdrantVectorStoreRetrieverGrouped(_StoreRetriever):
-    """A retriever that finds the texts in a companion collection around the best chunks.
+    """A retriever of the companion texts around the best chunks.
 
-    `group_collection` is the companion collection, `max_companion_docs` the greatest number of texts. A text begins
-    with the summary of the section around it, if there is one, which is also `context_summary` in `metadata`."""
+    `group_collection` is the companion collection, `max_companion_docs` the maximum of texts. A text begins with its
+    section's summary, if any, which is also `context_summary` in `metadata`."""
 
     group_collection: str
     max_companion_docs: int = 4
@@ -138,7 +137,7 @@ class AsyncQdrantVectorStoreRetrieverGrouped(QdrantVectorStoreRetrieverGrouped):
 
 
 def _document(point: ScoredPoint) -> Document:
-    """Return a point as a document, its text below the summary of the section around it."""
+    """Return a point as a document, with its section's summary first."""
     metadata = {key: value for key, value in point.payload.items() if key != "page_content"}
     parts = (metadata.get(CONTEXT_SUMMARY), point.payload.get("page_content"))
     return Document(

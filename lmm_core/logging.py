@@ -1,10 +1,10 @@
-"""Loggers for what went wrong, and the two functions that print.
+"""Loggers for problems, and the two functions that print.
 
-Functions that may meet broken YAML, a full disk or a dead network take a logger as their last argument and go on where
-they can. The caller decides what happens to a report: printed, collected or raised.
+Functions that may meet broken YAML, a full disk or a dead network take a logger as last argument and continue where
+possible; the caller decides whether reports are printed, collected or raised.
 
-`say` prints for people, `put` prints data. Texts from notes, file names, models and the network must not be able to
-steer a terminal.
+`say` prints for people, `put` prints data. Texts from notes, file names, models and the network must not control the
+terminal.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Any, Literal
 
 from .errors import LmmError, ReportedError
 
-# Characters that could deceive a reader (https://trojansource.codes): control characters except tab and line feed, lone
-# surrogates, unusual line ends, invisible ones and those that reorder others. Joiners, direction marks and variation
-# selectors stay, because writing systems need them.
+# Deceptive characters (https://trojansource.codes): control characters except tab and line feed, lone surrogates,
+# unusual line ends, invisible and reordering ones. Joiners, direction marks and variation selectors stay, because
+# writing systems need them.
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -37,8 +37,7 @@ Level = Literal["info", "warning", "error"]
 
 @dataclass(slots=True, frozen=True)
 class Report:
-    """A message for the user. path, line: the place (line from 1; 0 for none); code: of a mistake that `lmm scan`
-    finds."""
+    """A message for the user. path, line: place (line from 1; 0 for none); code: of a fault from `lmm scan`."""
 
     level: Level
     message: str
@@ -101,7 +100,7 @@ class ListLogger(LoggerBase):
 
 
 class KeepingLogger(ListLogger):
-    """A logger that collects its reports and passes them to another."""
+    """A logger that collects reports and forwards them."""
 
     def __init__(self, logger: LoggerBase) -> None:
         super().__init__()
@@ -148,7 +147,7 @@ def in_file(logger: LoggerBase, path: object) -> LoggerBase:
 
 
 def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
-    """Report an error of the system with its file, or one of ours, each line as a report."""
+    """Report a system error with its file, or one of ours, one report a line."""
     if isinstance(error, OSError):
         logger.error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
         return
@@ -160,21 +159,20 @@ def report_failure(error: OSError | LmmError, logger: LoggerBase) -> None:
 
 
 def make_output_printable() -> None:
-    """Let the output take all texts: characters missing in its encoding become `?`."""
+    """Replace characters that the output's encoding lacks by `?`."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Python assumes ASCII for a terminal that does not say what it is; today, that is UTF-8
+            # Python assumes ASCII for an undeclared terminal; today that is UTF-8
             ascii_alone = stream.encoding.lower() in ("ascii", "us-ascii", "ansi_x3.4-1968")
             stream.reconfigure(encoding="utf-8" if ascii_alone else stream.encoding, errors="replace")
 
 
 def say(text: str, err: bool = False, nl: bool = True, style: str = "") -> None:
-    """Print a text for a person; everything for people goes through here.
+    """Print a text for a person.
 
-    err: to standard error; nl: end the line; style: names of `_STYLES`, applied on a terminal unless NO_COLOR is
-    set."""
+    err: to standard error; nl: end the line; style: names of `_STYLES`, for a terminal without NO_COLOR."""
     stream = sys.stderr if err else sys.stdout
-    if stream is None:  # it is closed
+    if stream is None:  # closed
         return
     line = printable(text)
     if style and line and stream.isatty() and not os.environ.get("NO_COLOR"):  # https://no-color.org
@@ -194,7 +192,7 @@ def put(text: str | bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text without characters that steer a terminal, deceive a reader or cannot be encoded."""
+    """Remove characters that control a terminal, deceive a reader or cannot be encoded."""
     return text if text.isascii() and text.isprintable() else _UNSAFE.sub("", text)
 
 
@@ -210,7 +208,7 @@ def visible(line: str) -> str:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """Return a value as JSON with unsafe characters escaped."""
+    """Return JSON with unsafe characters escaped."""
     return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], json.dumps(value, ensure_ascii=False, indent=indent))
 
 

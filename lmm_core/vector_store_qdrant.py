@@ -1,17 +1,15 @@
-"""Make, fill and query collections, under the names that LM markdown for education gives these functions.
+"""Create, fill and query collections, under the names of LM markdown for education.
 
-They are the functions of `lmm_core.indexing.collection`, but where those take a store and an encoder,
-these take
+Like the functions of `lmm_core.indexing.collection`, but with
 
-- a client: a store of ours (`client_from_config`, `open_store`), or a `QdrantClient` of the package `qdrant-client`;
-- a model: the vectors that the collection has (`QdrantEmbeddingModel`), an `EncodingModel`, the name of
-  either (`"dense"`, `"bm25"`), each with the models of the working folder's configuration; or else a
-  `ConfigSettings`, or an `Encoder`.
+- a client instead of a store: ours (`client_from_config`, `open_store`), or a `QdrantClient` of `qdrant-client`;
+- a model instead of an encoder: the collection's vectors (`QdrantEmbeddingModel`), an `EncodingModel`, or the name of
+  either (`"dense"`, `"bm25"`), each with the models of the working folder's configuration; or else a `ConfigSettings`,
+  or an `Encoder`.
 
-Each has an asynchronous form whose name begins with `a`. If a store, a model or the system fails, that
-is reported to the logger, by default on the console, and the result is an empty list or False; with
-a logger that raises, the exception rises. Wrong settings raise ConfigError, and wrong arguments
-pydantic's ValidationError, at once.
+Asynchronous forms begin with `a`. Failures of a store, a model or the system are reported to the logger, by default on
+the console, and return an empty list or False; a raising logger raises them. Wrong settings raise ConfigError, wrong
+arguments pydantic's ValidationError.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ __all__ = [
 
 @validated
 def encoder_from(client: Client, collection_name: str, model: Model) -> Encoder:
-    """Return the encoder for a collection. Raise StoreError, ModelError and ConfigError."""
+    """Return a collection's encoder. Raise StoreError, ModelError and ConfigError."""
     return run(aencoder_from(client, collection_name, model, ConsoleLogger()))
 
 
@@ -170,7 +168,7 @@ def query_grouped(
 
 
 def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:
-    """Return points with all fields of their payloads, none, or the named ones."""
+    """Return points with all, none or some fields of their payloads."""
     if payload is True:
         return points
     names = frozenset(payload or ())
