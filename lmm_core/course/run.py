@@ -5,6 +5,7 @@ A failed step stops the run, so the index is refreshed and the site replaced onl
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import time
@@ -158,8 +159,9 @@ def annotate(course: Course) -> str:
     """Annotate documents where enabled."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
-        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "to annotate the notes: lmm rag ."
-        return _Skipped(how)
+        here = shlex.quote(os.path.relpath(course.folder))
+        by_setting = "annotate: true under lmm: in _quarto.yml"
+        return _Skipped(f"to annotate the notes: {by_setting if course.settings else f'lmm rag {here}'}")
     from ..quarto.before_render import annotate_pages
 
     annotate_pages(pages, course.folder, course.logger)
