@@ -137,7 +137,7 @@ os.environ.update(NO_REPORTS | os.environ)
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package with lazily loaded names.
 
-    modules: the package's modules, each with its names, separated by blanks."""
+    modules: the package's modules, each with its names, separated by blanks"""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def get_name(name: str) -> Any:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class AnnotatedFile:
     """A document that `annotate` has worked on.
 
-    changed: the file was written; annotated, empty, failed: numbers of sections that got annotations, for which
-    nothing was found without a model, and for which the model failed."""
+    changed: the file was written
+    annotated, empty, failed: numbers of sections that got annotations, for which nothing was found without a model,
+        and for which the model failed"""
 
     path: Path
     changed: bool

@@ -48,7 +48,7 @@ def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 class Checked:
     """A check of an argument whose type is unknown to pydantic: `Annotated[Any, Checked(as_store)]`.
 
-    check: returns the value to use; raises ValueError with what is allowed."""
+    check: returns the value to use; raises ValueError with what is allowed"""
 
     check: Callable[[Any], Any]
 

@@ -68,7 +68,7 @@ class ModelError(LmmError):
 class CutOffError(ModelError):
     """A model's reply ended before its time: at its limit, or because the model only repeated itself.
 
-    text: what there was of it."""
+    text: what there was of it"""
 
     def __init__(self, message: str, text: str = "") -> None:
         super().__init__(message)

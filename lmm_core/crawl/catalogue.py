@@ -76,9 +76,11 @@ def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -
 class CatalogueEntry:
     """An index in the catalogue.
 
-    root: indexed folder, from the database's root; identity: see `Encoder.identity`; centroid: mean dense vector;
-        said: the
-    description's vector; state: index state of the snippet files (see `state_of`), "" while they change."""
+    root: indexed folder, from the database's root
+    identity: see `Encoder.identity`
+    centroid: mean dense vector
+    said: the description's vector
+    state: index state of the snippet files (see `state_of`), "" while they change"""
 
     name: str
     description: str

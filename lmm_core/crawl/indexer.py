@@ -59,9 +59,11 @@ Count = Callable[[int], None]
 class Indexed:
     """The result of a run.
 
-    files, snippets: in the index; read: new or changed files; written, dropped: snippets; skipped: unreadable files
-        and the
-    like; large: files to split, with advice."""
+    files, snippets: in the index
+    read: new or changed files
+    written, dropped: snippets
+    skipped: unreadable files and the like
+    large: files to split, with advice"""
 
     name: str
     description: str

@@ -36,7 +36,9 @@ _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})
 class SnippetHit:
     """A snippet found.
 
-    score: comparable within a search; snippet: its best part; source: place of that part, `path#L3-L20`."""
+    score: comparable within a search
+    snippet: its best part
+    source: place of that part, `path#L3-L20`"""
 
     index: str
     score: float
@@ -73,7 +75,7 @@ class Indexes:
     async def read(self, source: str, index: str) -> list[Passage]:
         """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.
 
-        source: `path#L3-L20`, as in a hit."""
+        source: `path#L3-L20`, as in a hit"""
         place = _SOURCE.fullmatch(source.strip())
         if place is None:
             raise CrawlError(f"{source[:200]!r} is not the source of a snippet, such as 'notes.md#L3-L20'")

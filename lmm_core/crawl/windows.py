@@ -40,7 +40,8 @@ def cut_windows(
 ) -> list[Chunk]:
     """Return the windows of a text in order, and the annotated summaries.
 
-    language: default without one in the header, "" to recognize it; count: of tokens."""
+    language: default without one in the header, "" to recognize it
+    count: of tokens"""
     blocks = without_anchors(parse_markdown_text(text))
     windows = [*_windows(restore_originals(blocks).blocks, ChunkLimits(SIZE, MOST, count, LEAST))]
     return make_chunks(

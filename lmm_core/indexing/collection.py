@@ -98,9 +98,10 @@ async def aquery_many(
 ) -> list[list[ScoredPoint]]:
     """Return the best chunks for each text, best first. Raise StoreError and ModelError.
 
-    type: put these chunks first; compared: see `Encoder.searches`; languages: of the collection, read by default;
-        checked:
-    the collection is known to fit the encoder."""
+    type: put these chunks first
+    compared: see `Encoder.searches`
+    languages: of the collection, read by default
+    checked: the collection is known to fit the encoder"""
     if not checked:
         known = await run_in_thread(store.metadata, name)
         if known is None:
@@ -185,9 +186,9 @@ class _StoredText(Protocol):
 class CollectionInfo:
     """The contents and making of a collection.
 
-    encoding, embedding, sparse: as configured, "" for none; languages: points by code, "" if unknown; is_earlier: made
-        by
-    an earlier version."""
+    encoding, embedding, sparse: as configured, "" for none
+    languages: points by code, "" if unknown
+    is_earlier: made by an earlier version"""
 
     name: str
     points: int
@@ -202,8 +203,10 @@ class CollectionInfo:
 class IndexInfo:
     """The contents of a project's index.
 
-    place: folder or server; size: bytes on this disk, None on a server; documents: their number; written: last change,
-    in seconds since 1970, or 0."""
+    place: folder or server
+    size: bytes on this disk, None on a server
+    documents: their number
+    written: last change, in seconds since 1970, or 0"""
 
     place: str
     size: int | None

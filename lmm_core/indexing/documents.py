@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 class Encoded:
     """A document ready to store: chunks and the larger texts that contain them.
 
-    too_long: chunks that the embedding model truncates; system: system message of the header."""
+    too_long: chunks that the embedding model truncates
+    system: system message of the header"""
 
     docid: str
     source: str
@@ -264,7 +265,7 @@ def encode_files(
 ) -> list[Chunk]:
     """Return the chunks of files as for a new index; unreadable files are reported. Raise ModelError and StoreError.
 
-    models: provide the embedding model whose window applies; None: lexical chunks."""
+    models: provide the embedding model whose window applies; None: lexical chunks"""
     chunks: list[Chunk] = []
     encoders: dict[Path, Encoder] = {}
     for path in paths:

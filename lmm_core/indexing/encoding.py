@@ -79,7 +79,8 @@ def encoding_to_qdrantembedding_model(encoding: EncodingModel) -> QdrantEmbeddin
 class ChunkTexts:
     """The encoded texts of a chunk; all may be empty.
 
-    dense: one text, or annotations and content for a multivector; language: the code of `sparse`."""
+    dense: one text, or annotations and content for a multivector
+    language: the code of `sparse`"""
 
     dense: tuple[str, ...] = ()
     sparse: str = ""
@@ -113,7 +114,8 @@ def texts_to_encode(encoding: EncodingModel, content: str, annotations: str, lan
 class Encoder:
     """Creates the vectors of a collection. Raise StoreError if a needed model is missing.
 
-    encoding: of the texts, if known; patience: seconds for embedding queries, None for no limit."""
+    encoding: of the texts, if known
+    patience: seconds for embedding queries, None for no limit"""
 
     model: QdrantEmbeddingModel
     embedder: Embedder | None = None
@@ -181,7 +183,8 @@ class Encoder:
     ) -> list[Search]:  # fmt: skip
         """Return the queries for several texts, embedded together. Raise ModelError, or StoreError without vectors.
 
-        compared: limited to the collection's vectors; languages: for stemming."""
+        compared: limited to the collection's vectors
+        languages: for stemming"""
         made: list[dict[str, Vector]] = [{} for _ in texts]
         if self.has_meaning and self.embedder is not None and compared != "words":
             for vectors, dense in zip(made, await self._embed(self.embedder, texts), strict=True):
@@ -264,7 +267,9 @@ def make_encoder(
 ) -> Encoder:
     """Return an encoder as configured. Raise StoreError and ModelError.
 
-    known: the collection's identity, for open choices; encoding: may be `default`; reads: see `_embedder`."""
+    known: the collection's identity, for open choices
+    encoding: may be `default`
+    reads: see `_embedder`"""
     if encoding == DEFAULT:
         encoding = _known_encoding(known)
     embedder = None

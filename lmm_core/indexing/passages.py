@@ -23,8 +23,12 @@ _BETWEEN = re.compile(r"(?<=[?？;؟]) +(?=\S)")
 class Passage:
     """An indexed chunk.
 
-    path: section number (`1.2`, "" before the first heading); lines: from 1, end included; repeated: additional lines
-    before, such as a table head; language: code, or ""; score: in a search, or 0; page: in the imported file, or 0."""
+    path: section number (`1.2`, "" before the first heading)
+    lines: from 1, end included
+    repeated: additional lines before, such as a table head
+    language: code, or ""
+    score: in a search, or 0
+    page: in the imported file, or 0"""
 
     id: str
     text: str
@@ -70,8 +74,10 @@ class Passage:
 class Section:
     """A heading with everything under it.
 
-    path: "" for a document, which begins with the text before its first heading; passages: without summary and
-    subsections; titles: the path, its own included; questions: annotated for it alone."""
+    path: "" for a document, which begins with the text before its first heading
+    passages: without summary and subsections
+    titles: the path, its own included
+    questions: annotated for it alone"""
 
     docid: str
     source: str
@@ -136,7 +142,9 @@ class Section:
 class Material:
     """The contents of a collection.
 
-    documents: ordered sections; types, languages: numbers of passages; system: the teacher's style of answers."""
+    documents: ordered sections
+    types, languages: numbers of passages
+    system: the teacher's style of answers"""
 
     documents: Sequence[Section] = ()
     sections: Mapping[Key, Section] = field(default_factory=dict)

@@ -106,7 +106,7 @@ def find_changes(
 ) -> Changes:
     """Compare documents with stored points of their ids, or of their files under any id. Raise StoreError.
 
-    chunks: of all the documents."""
+    chunks: of all the documents"""
     known = {point.id: point.payload for point in store.scroll(collection, Where({"docid": docids}))}
     if sources:
         known |= {point.id: point.payload for point in store.scroll(collection, Where({"source": sources}))}
@@ -133,8 +133,7 @@ async def write_changes(
 ) -> list[Point]:
     """Write changes and return the written points. Raise StoreError and ModelError; completed writes stay.
 
-    written: called with the number of chunks done.
-    """
+    written: called with the number of chunks done"""
     points: list[Point] = []
     for start in range(0, len(changes.new), BATCH):
         batch = changes.new[start : start + BATCH]
@@ -157,10 +156,11 @@ async def write_changes(
 class FileRecord:
     """A record of a file's indexed state.
 
-    fingerprint: of bytes and settings, or BEGUN; count: chunks; written: seconds since 1970, 0 if unknown; system:
-        message
-    of the header, or ""; statistics: of words (see `TermStatistics.packed`), "" if not requested.
-    """
+    fingerprint: of bytes and settings, or BEGUN
+    count: chunks
+    written: seconds since 1970, 0 if unknown
+    system: message of the header, or ""
+    statistics: of words (see `TermStatistics.packed`), "" if not requested"""
 
     source: str
     docid: str
@@ -186,7 +186,7 @@ def read_records(store: VectorStore, collection: str, statistics: bool = False) 
 def read_statistics(store: VectorStore, collection: str, records: Iterable[FileRecord]) -> TermStatistics | None:
     """Return a collection's word statistics, or None if a file has none. Raise StoreError.
 
-    records: of all files, without statistics."""
+    records: of all files, without statistics"""
     whole = store.retrieve(collection + FILES, [_record_id(_WHOLE)])
     if whole and whole[0].payload.get(_WHOLE) == state_of(records):
         return unpack_statistics(whole[0].payload["statistics"])

@@ -64,12 +64,16 @@ SHOWN = 3  # names in a sentence
 class Refresh:
     """One run of indexing; see `markdown_upload`.
 
-    expect, progress: called with the total of chunks, and those written; rules_of: a file's knit rules; is_left_out:
-        True
-    for an indexed file to remove; rebuild: all collections; reader: of files, by default notes; written: called with
-    embedded points; repairs: rebuild a damaged index.
+    expect, progress: called with the total of chunks, and those written
+    rules_of: a file's knit rules
+    is_left_out: True for an indexed file to remove
+    rebuild: all collections
+    reader: of files, by default notes
+    written: called with embedded points
+    repairs: rebuild a damaged index
 
-    anew: all is rebuilt; collections: the new ones by name then, on a server."""
+    anew: all is rebuilt
+    collections: the new ones by name then, on a server"""
 
     project: Project
     store: VectorStore

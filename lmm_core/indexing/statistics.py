@@ -45,9 +45,11 @@ def texts_of(passage: Passage) -> Texts:
 class TermStatistics:
     """Statistics of the words of documents.
 
-    texts: number of passages and sections; stems: document frequencies; lengths, fields: words and texts by field;
-        words:
-    by language code; types, languages, titles: see `Material`."""
+    texts: number of passages and sections
+    stems: document frequencies
+    lengths, fields: words and texts by field
+    words: by language code
+    types, languages, titles: see `Material`"""
 
     texts: int = 0
     stems: Counter[str] = field(default_factory=Counter)

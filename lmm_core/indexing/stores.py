@@ -26,7 +26,7 @@ _open: dict[str, VectorStore] = {}
 def project_store(project: Project, reads: bool = False) -> VectorStore:
     """Open a project's store, which the caller closes. Raise StoreError.
 
-    reads: read-only, so that a copy serves for a read-only folder."""
+    reads: read-only, so that a copy serves for a read-only folder"""
     from ..store.opening import open_store
     from ..store.places import LocalStorage, RemoteSource
 

@@ -26,7 +26,8 @@ _ROUTES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 class Address:
     """A server.
 
-    host: with any non-default port; here: on this machine."""
+    host: with any non-default port
+    here: on this machine"""
 
     scheme: str
     host: str
@@ -128,7 +129,7 @@ def is_loopback(url: str) -> bool:
 def usable_environment(make_error: Callable[[str], LmmError]) -> Iterator[None]:
     """Open an HTTP client in the block. Raise an error if environment settings prevent it.
 
-    make_error: receives a sentence with the variables."""
+    make_error: receives a sentence with the variables"""
     try:
         yield
     except (ImportError, ValueError, OSError, *_invalid_urls()) as error:  # type: ignore[misc]

@@ -36,7 +36,8 @@ class ToolCall:
 class ChatMessage:
     """A chat message.
 
-    calls: tool calls of an assistant's message; answers: the call id that a tool's message answers."""
+    calls: tool calls of an assistant's message
+    answers: the call id that a tool's message answers"""
 
     role: Role
     content: str
@@ -48,8 +49,10 @@ class ChatMessage:
 class Request:
     """A request to a chat model.
 
-    schema: JSON schema of the reply, None for free text; instead: any text, to bypass a cached reply;
-    tools: function tools of the OpenAI protocol; max_tokens: of the reply, unless set in `sampling`."""
+    schema: JSON schema of the reply, None for free text
+    instead: any text, to bypass a cached reply
+    tools: function tools of the OpenAI protocol
+    max_tokens: of the reply, unless set in `sampling`"""
 
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, Any] | None = None
@@ -125,7 +128,8 @@ def count_reply(reply: Reply) -> None:
 class Asker:
     """A chat model with a cache.
 
-    warn: called once if the cache is unusable; sampling: parameters of all requests."""
+    warn: called once if the cache is unusable
+    sampling: parameters of all requests"""
 
     model: OpenAIChat
     cache: Cache | None = None
@@ -155,7 +159,7 @@ class Asker:
     async def turn(self, request: Request, show: Show | None = None) -> Reply:
         """Return the reply to a request with tools, cached: a text or tool calls. Raise ModelError.
 
-        show: called with each part on arrival, or with a cached text."""
+        show: called with each part on arrival, or with a cached text"""
         key = self._key(request)
         cached = self._find(key)
         if cached is not None:

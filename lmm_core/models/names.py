@@ -108,7 +108,7 @@ _ABOVE = {"minor": "major", "aux": "minor"}
 def choose_model(role: str, names: Mapping[str, str], sources: Mapping[str, ModelSource]) -> ModelName:
     """Return the model for a role. Raise ModelError if a source is unknown, or has no default model and none is named.
 
-    names: configured models by role (`default` leaves the choice to us)."""
+    names: configured models by role (`default` leaves the choice to us)"""
     name = names.get(role, DEFAULT)
     if is_default(name):
         return _default_model(role, names, sources)

@@ -24,7 +24,9 @@ _PROMPTS = {"chat": CHAT, "edit": EDIT, "answer": ANSWER}
 class KnownPrompt:
     """A replaceable prompt.
 
-    text: ours, with fields; fields: allowed names and their meaning; needed: required fields."""
+    text: ours, with fields
+    fields: allowed names and their meaning
+    needed: required fields"""
 
     name: str
     purpose: str

@@ -49,8 +49,8 @@ _QUOTES = "`\"'“”"
 def unwrap(text: str, asked: str = "", whole: bool = True) -> str:
     """Return a reply without thoughts and marks; "" if the model only thinks.
 
-    asked: the request, whose tags and marks may be the reply's subject. whole: False for a partial reply, without an
-    end that may become a tag or a mark."""
+    asked: the request, whose tags and marks may be the reply's subject
+    whole: False for a partial reply, without an end that may become a tag or a mark"""
     if not whole and not text.strip():
         return ""
     said = _without_later_thoughts(_without_beginning(text, asked, whole), asked, whole)

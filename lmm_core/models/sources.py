@@ -34,9 +34,10 @@ EXTRA_PARAMETERS = frozenset({
 class ModelSource:
     """A server of models.
 
-    key_variable: "" if no key is needed; chat_model, embedding_model: defaults, or ""; file: the `config.toml` that
-    names the server or the variable, "" for ours and the user's (environment, code); server_file: the same, for the
-    server alone."""
+    key_variable: "" if no key is needed
+    chat_model, embedding_model: defaults, or ""
+    file: the `config.toml` that names the server or the variable, "" for ours and the user's (environment, code)
+    server_file: the same, for the server alone"""
 
     name: str
     base_url: str
@@ -136,7 +137,9 @@ def _homes(variable: str) -> set[str]:
 class Sampling:
     """Parameters of replies.
 
-    max_tokens: 0 for the default; temperature: None for the server's; extra: provider parameters."""
+    max_tokens: 0 for the default
+    temperature: None for the server's
+    extra: provider parameters"""
 
     max_tokens: int = 0
     temperature: float | None = None
@@ -147,8 +150,10 @@ class Sampling:
 class RequestLimits:
     """Limits of requests.
 
-    timeout: seconds; max_retries: after a failure; max_concurrency: parallel requests; context_tokens: sent in a chat
-    or an edit."""
+    timeout: seconds
+    max_retries: after a failure
+    max_concurrency: parallel requests
+    context_tokens: sent in a chat or an edit"""
 
     timeout: float = 60.0
     max_retries: int = 2

@@ -58,9 +58,9 @@ def read_trust_variable() -> list[Pair]:
 def key_refusal(url: str, variable: str, file: str, home: Collection[str] = (), otherwise: str = "") -> str:
     """Return why a key is not sent to a server, with the setting to allow it, or "".
 
-    file: the `config.toml` that names server or variable; "" if the user does, who may send the key anywhere. home:
-        hosts
-    of the key's own source. otherwise: advice beyond https."""
+    file: the `config.toml` that names server or variable; "" if the user does, who may send the key anywhere
+    home: hosts of the key's own source
+    otherwise: advice beyond https"""
     if not file:
         return ""
     try:

@@ -50,10 +50,15 @@ NO_ROOM = "There is no room for what this gives back: answer from what you have,
 class Answer:
     """An answer to a question.
 
-    text: as shown; sources: all that could be cited, cited ones first, numbered from 1; cited: their numbers;
-    answered: False if the notes do not answer, or nothing was cited; by: who answered; notes: remarks, such as
-    dropped citations; nearest: sections near an unanswered question; types: available types of material;
-    off_topic: rejected, as about no subject of the course."""
+    text: as shown
+    sources: all that could be cited, cited ones first, numbered from 1
+    cited: their numbers
+    answered: False if the notes do not answer, or nothing was cited
+    by: who answered
+    notes: remarks, such as dropped citations
+    nearest: sections near an unanswered question
+    types: available types of material
+    off_topic: rejected, as about no subject of the course"""
 
     question: str
     text: str
@@ -98,7 +103,7 @@ class Conversation:
         """Return a question's search result and context; without a model, the best matches. Raise as
         `Retriever.retrieve`.
 
-        as_for_model: build the model's context in any case."""
+        as_for_model: build the model's context in any case"""
         earlier = [asked for asked, _ in self.history]
         retrieval = await self.retriever.retrieve(question, type, earlier, whole=self.tools is not None)
         if self.asker is None and not as_for_model:
@@ -369,7 +374,9 @@ def make_conversation(
 ) -> Conversation:  # fmt: skip
     """Return a conversation about a library, as configured under `[ask]`. Raise ModelError and ConfigError.
 
-    with_model: False for best matches; tools: available to the model; patience: see `Retriever`."""
+    with_model: False for best matches
+    tools: available to the model
+    patience: see `Retriever`"""
     ask = project.ask
     chats = with_model and models.name(project, "major").source != STAND_IN
     asker = models.asker(project, "major") if chats else None

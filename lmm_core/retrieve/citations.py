@@ -34,9 +34,12 @@ _FENCE = re.compile(r"(`{3,}|~{3,})")
 class CitedText:
     """A text that arrives in parts.
 
-    sources: valid numbers; knows: whether the model was shown a link; text: passed through; dropped: removed parts;
-    numbers: new number of each source, in order of citation; refused: the text began with NO_ANSWER, which is removed.
-    """
+    sources: valid numbers
+    knows: whether the model was shown a link
+    text: passed through
+    dropped: removed parts
+    numbers: new number of each source, in order of citation
+    refused: the text began with NO_ANSWER, which is removed"""
 
     sources: Container[int]
     knows: Callable[[str], bool]

@@ -35,8 +35,12 @@ KNOWN = 10_000  # cached sizes and texts of spans: about 10 MB
 class CitedSource:
     """Consecutive passages of one section and the same types, as one text.
 
-    number: for citation; titles: path to the section; depth: heading level; lines: from 1, end included; ids: of
-    passages; page: of the first passage, or 0."""
+    number: for citation
+    titles: path to the section
+    depth: heading level
+    lines: from 1, end included
+    ids: of passages
+    page: of the first passage, or 0"""
 
     number: int
     titles: tuple[str, ...]
@@ -127,7 +131,10 @@ def fits_type(passage: Passage, type: str) -> bool:
 class Draft:
     """Spans chosen step by step, within a budget.
 
-    budget: tokens; before: text at the start; tokens: so far; too_large: sections that cannot fit."""
+    budget: tokens
+    before: text at the start
+    tokens: so far
+    too_large: sections that cannot fit"""
 
     material: Material
     budget: int

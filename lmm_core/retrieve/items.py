@@ -38,7 +38,8 @@ _OPENS = re.compile(r"\s*(?::{3,}[ \t]*[^\s:]|<(?:div|section)\b)", re.I)
 class TypedPart:
     """An exercise, definition, topic, or other typed part.
 
-    title: the term or name, or ""; text, solution: markdown without fences."""
+    title: the term or name, or ""
+    text, solution: markdown without fences"""
 
     type: str
     title: str

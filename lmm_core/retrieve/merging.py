@@ -27,7 +27,7 @@ def merge(passages: Sequence[Passage]) -> str:
 def repeated(before: str, last: int, passage: Passage) -> int:
     """Return the length of the overlap, or the repeated table head, at a passage's start.
 
-    last: the line where the text before ends."""
+    last: the line where the text before ends"""
     return (_overlap(before, passage) or _table_header(before, passage)) if _may_repeat(passage, last) else 0
 
 

@@ -130,7 +130,7 @@ Reranker: TypeAlias = ModelReranker | EndpointReranker | CrossEncoderReranker
 def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
     """Sort passages by score, stably. Raise ValueError if none has a score.
 
-    scores: by position; passages without one come last."""
+    scores: by position; passages without one come last"""
     usable = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
     if passages and not usable:
         raise ValueError("no passage has a score")

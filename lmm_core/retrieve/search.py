@@ -64,8 +64,11 @@ class OffTopic(RetrieveError):
 class Retrieval:
     """The result of a search: spans, passages and sections, the best first.
 
-    text: the question without type keywords; type: the requested type, or ""; material: the documents found, or all;
-    missed: failed parts of the search, in words; off_topic: outside the course's subjects."""
+    text: the question without type keywords
+    type: the requested type, or ""
+    material: the documents found, or all
+    missed: failed parts of the search, in words
+    off_topic: outside the course's subjects"""
 
     question: str
     text: str
@@ -296,9 +299,8 @@ async def find_candidates(
 ) -> Candidates:
     """Return the best passages for texts, summaries included. Raise StoreError or ModelError.
 
-    type: put these passages first; miss: called with the reason if the embedding model fails and search is lexical
-        only;
-    None: raise."""
+    type: put these passages first
+    miss: called with the reason if the embedding model fails and search is lexical only; None: raise"""
     encoder = library.encoder
     languages = sorted(filter(None, (await library.words()).statistics.languages))
 
@@ -403,7 +405,9 @@ def types_there(material: Material | TermStatistics) -> str:
 def search_filter(store: VectorStore, collection: str, type: str, no_type: bool, under: str) -> Where | None:
     """Return the filter for some chunks, or None for all. Raise StoreError.
 
-    type: only this type; no_type: only untyped; under: only in this section (a path like `1.2`) or file."""
+    type: only this type
+    no_type: only untyped
+    under: only in this section (a path like `1.2`) or file"""
     wanted: dict[str, str] = {"type": type} if type else {}
     if under:
         wanted["source" if "/" in under or not under.replace(".", "").isdigit() else "section_path"] = under

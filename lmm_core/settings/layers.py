@@ -21,7 +21,8 @@ MEMORY = ":memory:"  # an index in memory
 class Layer:
     """The values from one place, by key.
 
-    variables: names in the environment; text: of the file."""
+    variables: names in the environment
+    text: of the file"""
 
     name: str
     values: dict[Keys, Any]

@@ -49,12 +49,15 @@ _RAG_KEYS: dict[str, bool | int] = {name: getattr(ScanOpts(), name) for name in 
 class Project:
     """The settings of a project.
 
-    spelling: of new blocks in a document without any; rules: for omitting parts of the notes; opts: annotations;
-    models: names by role (`default`, `source` or `source/model`); requests: limits by role; sources: configured;
-        system:
-    message for chats and edits, "" for ours; synonyms: by name; prompts: custom templates by name; the rest: tables of
-    the
-    configuration."""
+    spelling: of new blocks in a document without any
+    rules: for omitting parts of the notes
+    opts: annotations
+    models: names by role (`default`, `source` or `source/model`)
+    requests: limits by role
+    sources: configured
+    system: message for chats and edits, "" for ours
+    synonyms: by name
+    prompts: custom templates by name; the rest: tables of the configuration"""
 
     root: Path
     spelling: Spelling = "div"

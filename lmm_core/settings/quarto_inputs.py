@@ -68,7 +68,7 @@ class DocumentFinder:
     def why_not(self, path: Path, folder: Path | None = None) -> Literal["", "pattern", "no page"]:
         """Return why a document is not taken, "" if it is. Raise ConfigError and QuartoError.
 
-        folder: where it was found; Quarto projects nested in another are foreign (examples, templates)."""
+        folder: where it was found; Quarto projects nested in another are foreign (examples, templates)"""
         place = self._place(path.parent)
         include, exclude = self._rules(place.root)
         if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):

@@ -30,7 +30,8 @@ _HOST = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
 def key(default: Any, description: str, check: _Check | None = None, **rules: Any) -> Any:
     """Return a field for a key of the file.
 
-    check: of the text, or of each; rules: of pydantic's `Field`, like `ge`."""
+    check: of the text, or of each
+    rules: of pydantic's `Field`, like `ge`"""
     return field(default=default, metadata={"description": description, "check": check, **rules})
 
 
@@ -219,7 +220,7 @@ class EmbeddingOptions:
 class StorageOptions:
     """The place of the index: `[storage]`.
 
-    file: the config.toml that names the server, "" if the person does."""
+    file: the config.toml that names the server, "" if the person does"""
 
     folder: str = key(".lmm/index", "folder of the index, from the project's root", _folder, min_length=1)
     url: str = key("", "address of a Qdrant server; if given, the folder is not used", _URL)

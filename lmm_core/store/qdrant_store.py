@@ -72,7 +72,9 @@ def _own_options(url: str) -> dict[str, Any]:
 class QdrantStore(VectorStore):
     """The collections of a client.
 
-    source: its server, None in memory or in a folder; key: to remove from messages; place: for messages."""
+    source: its server, None in memory or in a folder
+    key: to remove from messages
+    place: for messages"""
 
     def __init__(
         self, client: QdrantClient, source: RemoteSource | None = None, key: str = "", place: str = "in memory"

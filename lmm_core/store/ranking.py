@@ -27,7 +27,7 @@ def run_search(
 ) -> list[ScoredPoint]:
     """Return the results of a search, best first. Raise StoreError if a vector does not fit.
 
-    retrieve: returns points in the order of ids."""
+    retrieve: returns points in the order of ids"""
     for name, vector in search.vectors.items():
         check_vector(name, vector, spec)
     compared = {name: vector for name, vector in search.vectors.items() if not is_empty(vector)}

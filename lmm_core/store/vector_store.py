@@ -24,9 +24,9 @@ PayloadIndexes = Mapping[str, Literal["keyword", "integer"]]
 class VectorSpec:
     """The vectors of a collection, by name.
 
-    dense: dimensions, compared by cosine; multi: dimensions of multivectors, compared by best matches (MAX_SIM);
-        sparse:
-    names, weighted by inverse document frequency."""
+    dense: dimensions, compared by cosine
+    multi: dimensions of multivectors, compared by best matches (MAX_SIM)
+    sparse: names, weighted by inverse document frequency"""
 
     dense: Mapping[str, int] = field(default_factory=dict)
     multi: Mapping[str, int] = field(default_factory=dict)
@@ -86,7 +86,8 @@ class VectorStore(Protocol):
     def create(self, name: str, spec: VectorSpec, metadata: Mapping[str, Any], indexes: PayloadIndexes) -> None:
         """Create a collection. Raise StoreError if it exists.
 
-        metadata: JSON values stored with it; indexes: payload keys to filter by."""
+        metadata: JSON values stored with it
+        indexes: payload keys to filter by"""
         ...
 
     def metadata(self, name: str) -> dict[str, Any] | None:

@@ -14,7 +14,8 @@ SECTION = -2.0  # before a heading, where sections shall stay whole
 class Separator(NamedTuple):
     """A pattern after which a text can be cut, and the cost of that.
 
-    at_blank: the cost if the match holds a blank line; sentences: check for abbreviations."""
+    at_blank: the cost if the match holds a blank line
+    sentences: check for abbreviations"""
 
     pattern: re.Pattern[str]
     cost: float

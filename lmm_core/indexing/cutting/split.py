@@ -48,9 +48,9 @@ Count = Callable[[str], int]
 class ChunkBlock(TextBlock):
     """A chunk.
 
-    line, line_end: of its own text in the file, from 1, inclusive; repeated, closing: foreign characters at its start
-        and
-    end (overlap, table head, fences); type: of its RAG-only div."""
+    line, line_end: of its own text in the file, from 1, inclusive
+    repeated, closing: foreign characters at its start and end (overlap, table head, fences)
+    type: of its RAG-only div"""
 
     line_end: int = 1
     repeated: int = 0
@@ -72,9 +72,9 @@ class ChunkBlock(TextBlock):
 class ParentDocument:
     """A text returned by searches.
 
-    line, line_end: in the file, from 1, inclusive; titles: path to its section; context_summary: of the nearest
-        section
-    with one."""
+    line, line_end: in the file, from 1, inclusive
+    titles: path to its section
+    context_summary: of the nearest section with one"""
 
     text: str
     line: int

@@ -33,7 +33,9 @@ from .separators import (
 class ChunkLimits:
     """The sizes of chunks, in the unit of `count`.
 
-    size: target; max_size: never exceeded; least: desired minimum; with it, texts are cut at headings first."""
+    size: target
+    max_size: never exceeded
+    least: desired minimum; with it, texts are cut at headings first"""
 
     size: int
     max_size: int
@@ -61,7 +63,8 @@ class ChunkLimits:
 class Frame:
     """Lines repeated in each piece of something longer.
 
-    before: table head, or opening line of code or a div; after: closing line."""
+    before: table head, or opening line of code or a div
+    after: closing line"""
 
     before: str = ""
     after: str = ""
@@ -74,9 +77,11 @@ NO_FRAME = Frame()
 class Unit:
     """An indivisible part of a text: `text[start:end]`.
 
-    frame: lines to repeat in a chunk that begins or ends with it; cost: of a cut after it; prose: the next chunk may
-        repeat
-    its sentences; size: without surrounding blank lines; full: with them."""
+    frame: lines to repeat in a chunk that begins or ends with it
+    cost: of a cut after it
+    prose: the next chunk may repeat its sentences
+    size: without surrounding blank lines
+    full: with them"""
 
     start: int
     end: int

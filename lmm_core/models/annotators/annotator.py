@@ -13,9 +13,12 @@ from ...errors import ModelError
 class AnnotatorSection:
     """The section to annotate.
 
-    titles: from the document's down; text: markdown, including subsections without summary;
-    summaries: of the other subsections; language: code, "" if unknown; lead: the section's own text,
-    None if equal to `text`; types: such as `definition`."""
+    titles: from the document's down
+    text: markdown, including subsections without summary
+    summaries: of the other subsections
+    language: code, "" if unknown
+    lead: the section's own text, None if equal to `text`
+    types: such as `definition`"""
 
     titles: tuple[str, ...]
     text: str
@@ -34,7 +37,8 @@ class AnnotatorSection:
 class Annotation:
     """A section's questions and summary, empty if there are none.
 
-    refused: validation errors by key; remarks: on omitted parts."""
+    refused: validation errors by key
+    remarks: on omitted parts"""
 
     questions: list[str] = field(default_factory=list)
     summary: str = ""

@@ -99,7 +99,8 @@ def make_request(
 def request_again(before: Request, request: Request, reply: CheckedReply) -> Request:
     """Return the retry for missing parts, with the first reply and its faults.
 
-    before: the first request; request: for the missing parts."""
+    before: the first request
+    request: for the missing parts"""
     answered = ChatMessage("assistant", reply.said[:MOST_REPEATED] or "{}")
     corrected = ChatMessage("user", ANNOTATE_AGAIN.format(reasons=reasons(reply)))
     return replace(request, messages=(request.messages[0], before.messages[1], answered, corrected))

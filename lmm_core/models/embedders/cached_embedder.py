@@ -20,7 +20,9 @@ AT_ONCE = 8  # groups; local models take one at a time
 class CachedEmbedder:
     """An embedder with a cache. All vectors are 32-bit.
 
-    warn: called once if the cache is unusable; at_once: parallel groups; hits, embedded: texts so far."""
+    warn: called once if the cache is unusable
+    at_once: parallel groups
+    hits, embedded: texts so far"""
 
     def __init__(
         self,

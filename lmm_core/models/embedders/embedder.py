@@ -49,7 +49,8 @@ class Embedder(Protocol):
 class AbsentEmbedder:
     """A placeholder for an unavailable embedding model: search is lexical.
 
-    name: of that model; error: why it is unavailable."""
+    name: of that model
+    error: why it is unavailable"""
 
     window = 0
 

@@ -47,7 +47,9 @@ class ListedModel(NamedTuple):
 class ModelFiles:
     """The files of a model.
 
-    onnx: in the folder; known: fastembed's name, "" for a user's folder; dimensions: 0 if unknown until run."""
+    onnx: in the folder
+    known: fastembed's name, "" for a user's folder
+    dimensions: 0 if unknown until run"""
 
     folder: Path
     onnx: str

@@ -30,7 +30,7 @@ NO_CHAT_MODEL = "use --model extractive/default, which needs no key and no netwo
 def require_key(name: ModelName, source: ModelSource, instead: str = NO_CHAT_MODEL) -> str:
     """Return a source's key, "" if not needed. Raise ModelError if missing or malformed.
 
-    instead: what works without a key."""
+    instead: what works without a key"""
     key = source.key()
     if source.needs_key and not key:
         raise ModelError(
@@ -95,7 +95,7 @@ def explain(
 ) -> ModelError:  # fmt: skip
     """Explain a client error in a sentence without the key.
 
-    answered: the server has answered before; otherwise an unreachable one stops the run."""
+    answered: the server has answered before; otherwise an unreachable one stops the run"""
     import openai
 
     address = shown_address(source.base_url)

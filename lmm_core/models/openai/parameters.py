@@ -23,7 +23,8 @@ _TOO_LARGE = re.compile(r"too large|at most|exceed|maximum|less than|smaller tha
 class Parameters:
     """The parameters of a server.
 
-    limit: name of the reply's limit, "" for none; thinks: thoughts count against the limit."""
+    limit: name of the reply's limit, "" for none
+    thinks: thoughts count against the limit"""
 
     limit: str = _LIMIT
     temperature: bool = True

@@ -28,7 +28,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*")
 class CheckedReply:
     """A checked reply: the good parts of the wanted keys.
 
-    said: the reply; refused: faults by key without a good part; remarks: on omitted parts."""
+    said: the reply
+    refused: faults by key without a good part
+    remarks: on omitted parts"""
 
     said: str
     questions: list[str] = field(default_factory=list)

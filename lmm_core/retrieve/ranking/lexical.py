@@ -61,7 +61,9 @@ def weights_data(left_out: Collection[str] = ()) -> dict[str, Any]:
 class LexicalIndex:
     """The lexical ranking of a material's passages.
 
-    language: default; statistics: of all words searched, by default the material's; left_out: excluded fields."""
+    language: default
+    statistics: of all words searched, by default the material's
+    left_out: excluded fields"""
 
     def __init__(
         self,
@@ -236,7 +238,9 @@ class Asked:
 def term_score(times: int, length: int, usual: float) -> float:
     """Return the BM25+ score of a stem, without its rarity.
 
-    times: occurrences; length: stems in the text; usual: the mean length."""
+    times: occurrences
+    length: stems in the text
+    usual: the mean length"""
     return D + times * (K + 1) / (times + K * (1 - B + B * length / usual))
 
 

@@ -24,7 +24,7 @@ NEAR = 3  # passages; farther away in a long section, the subject is another
 class Span:
     """A part of a passage: `passage.text[start:end]`.
 
-    frame: repeated lines around it, such as the table head."""
+    frame: repeated lines around it, such as the table head"""
 
     passage: Passage
     start: int

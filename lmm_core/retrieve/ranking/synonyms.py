@@ -25,7 +25,7 @@ Synonymous = Mapping[str, Sequence[str]]  # synonyms by name
 class Name:
     """A name with its synonyms.
 
-    needs_capitals: only capitals distinguish it from a frequent word (`OR`)."""
+    needs_capitals: only capitals distinguish it from a frequent word (`OR`)"""
 
     name: str
     stems: tuple[str, ...]

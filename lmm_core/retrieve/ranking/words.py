@@ -67,7 +67,7 @@ def frequent_words(language: str) -> frozenset[str]:
 def asked_words(question: str, language: str) -> list[str]:
     """Return the distinct words of a question that name its subject, or all if none do.
 
-    language: the material's; replaced by another one with two more frequent words in the question."""
+    language: the material's; replaced by another one with two more frequent words in the question"""
     text = _MEANING.sub(r"\1", question)
     words = list(dict.fromkeys(find_words(without_asking(text)) or find_words(text)))[:MOST_WORDS]
     left_out = frequent_words(_language_of(words, language))
