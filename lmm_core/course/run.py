@@ -5,7 +5,6 @@ A failed step stops the run, so the index is refreshed and the site replaced onl
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
 import time
@@ -159,9 +158,8 @@ def annotate(course: Course) -> str:
     """Annotate documents where enabled."""
     pages = [page for page in course.pages() if course.annotate or page.options.annotate]
     if not pages:
-        here = shlex.quote(os.path.relpath(course.folder))
-        by_setting = "annotate: true under lmm: in _quarto.yml"
-        return _Skipped(f"to annotate the notes: {by_setting if course.settings else f'lmm rag {here}'}")
+        how = "annotate: true under lmm: in _quarto.yml" if course.settings else "lmm rag"
+        return _Skipped(f"to annotate the notes: {how}")
     from ..quarto.before_render import annotate_pages
 
     annotate_pages(pages, course.folder, course.logger)

