@@ -463,7 +463,6 @@ def _names(sources: Sequence[str]) -> str:
 
 
 def _record(document: Encoded, fingerprint: str) -> FileRecord:
-    """Return the record of a written document."""
     return FileRecord(
         document.source, document.docid, fingerprint, len(document.chunks), written=time.time(),
         system=document.system, statistics=document.statistics,

@@ -148,7 +148,6 @@ def _without_fence(said: str, asked: str, whole: bool) -> str:
 
 
 def _closer(opener: str) -> str:
-    """Return the tag that closes `opener`."""
     if opener.startswith("<|channel"):
         return "<|end|>" if opener.endswith("|>") else "<channel|>"
     return _SPECIAL_CLOSERS.get(opener, f"</{opener[1:]}")

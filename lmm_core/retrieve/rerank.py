@@ -141,7 +141,6 @@ def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[P
 
 
 def _judged_text(passage: Passage) -> str:
-    """Return the titles and text to judge."""
     return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
 
 

@@ -152,7 +152,6 @@ class Retriever:
     async def _reranked(
         self, text: str, spans: list[Span], material: Material, missed: list[str]
     ) -> tuple[list[Span], list[Passage]]:
-        """Return spans and passages in the reranker's order."""
         best = passages_of(spans)
         if self.reranker is None:
             return spans, best

@@ -85,7 +85,6 @@ def div_type(block: TextBlock, rules: KnitRules) -> str | None:
 
 
 def _first_attributes(text: str) -> Attributes:
-    """Return the attributes of the div at the start."""
     if opened := DIV_OPEN.match(text):
         return parse_attributes(opened["attributes"])
     parts = find_parts(text) if text.startswith(("<div", "<section")) else []

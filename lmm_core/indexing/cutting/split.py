@@ -241,7 +241,6 @@ def _public_part(block: MetadataBlock) -> MetadataBlock | None:
 
 
 def _after_blank_line(block: MetadataBlock, before: ChunkBlock) -> Block:
-    """Return the block after a blank line."""
     if ends_blank(before.source):
         return block
     newline = newline_of(block.source)

@@ -196,7 +196,6 @@ class OpenAIChat:
 
 
 def _thought_in(completion: Any) -> bool:
-    """Return True if a completion contains thoughts."""
     message = value_at(first_item(value_at(completion, "choices")), "message")
     details = value_at(value_at(completion, "usage"), "completion_tokens_details")
     thoughts = any(value_at(message, key) for key in THOUGHT_KEYS) or number_in(details, "reasoning_tokens")
