@@ -18,9 +18,8 @@ Result = TypeVar("Result")
 def validated(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Return the function with validated arguments.
 
-    It raises pydantic's ValidationError, with the argument's name, for a type that cannot be converted. The result
-    type may
-    be imported for type checkers only."""
+    It raises pydantic's ValidationError, with the argument's name, for a type that cannot be converted. The result type
+    may be imported for type checkers only."""
 
     @cache
     def checked() -> Callable[..., Any]:

@@ -27,9 +27,8 @@ MADE_BY_TOOLS = (
 def crawl(root: Path, ignore: Sequence[str] = (), without: Sequence[Path] = ()) -> Iterator[WalkedFile | Skipped]:
     """Yield the markdown files under a folder, by name in each folder. Raise CrawlError if the root is unreadable.
 
-    Respects .gitignore files, also above the root; without any, skips hidden folders and those made by tools. Links
-    are not
-    followed. ignore: further patterns as in `.gitignore`; without: folders not entered."""
+    Respects .gitignore files, also above the root; without any, skips hidden folders and those made by tools. Links are
+    not followed. ignore: further patterns as in `.gitignore`; without: folders not entered."""
     if not root.is_dir():
         raise CrawlError(f"{root}: no such folder")
     try:

@@ -32,8 +32,7 @@ async def make_collections(
 ) -> None:
     """Create the missing collections, or, with `anew`, all. Raise StoreError and ModelError.
 
-    The embedding model is tried before old collections are removed. name: the one whose files are recorded; records:
-    of
+    The embedding model is tried before old collections are removed. name: the one whose files are recorded; records: of
     these."""
     if anew:
         for encoder in encoders.values():

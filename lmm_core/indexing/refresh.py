@@ -289,9 +289,8 @@ class Refresh:
     async def _groups(self, documents: Sequence[MarkdownFile]) -> AsyncIterator[list[Prepared]]:
         """Yield groups of documents to write together.
 
-        With an embedding model, all are encoded first to know the amount, then written one by one, so that no
-        embedding is
-        lost on a failure."""
+        With an embedding model, all are encoded first to know the amount, then written one by one, so that no embedding
+        is lost on a failure."""
         if self._is_embedding():
             prepared = [*self._encode(documents)]
             self._report_long([document for document, _ in prepared])

@@ -75,10 +75,9 @@ def build_context(found: Retrieval, budget: int = BUDGET, count: Count = count_t
     """Return the best spans as a context of at most `budget` tokens.
 
     Spans are taken by rank. With `whole`, the largest fitting section around a span replaces it if it is small
-    (`SMALL`),
-    or many of its passages are among the best (`HIT` of the best `BEST`). Typed passages, such as exercises, do not
-    come
-    with a section, unless requested. Sources are in document order, and no text is repeated. count: tokens of a text.
+    (`SMALL`), or many of its passages are among the best (`HIT` of the best `BEST`). Typed passages, such as exercises,
+    do not come with a section, unless requested. Sources are in document order, and no text is repeated. count: tokens
+    of a text.
     """
     draft = Draft(found.material, budget, count)
     whole = whole and found.type != SUMMARY  # the summarized section has no passages of the type

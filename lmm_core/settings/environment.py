@@ -83,11 +83,9 @@ def _hint(variable: str) -> str:
 def _models(given: dict[str, str], value: Callable[[Keys], Any], known: set[str]) -> Iterator[tuple[Keys, str, str]]:
     """Yield each role's key, model name and variables.
 
-    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without source names a known
-    one
+    `LMM_SOURCE` is the source of major and minor, `LMM_MODEL` the major model. A model without source names a known one
     itself, or takes that of the role above, so that no role uses another provider by chance; the major and the
-    embedding
-    model default to OpenAI."""
+    embedding model default to OpenAI."""
     above = ""
     for role, keys in MODEL_KEYS.items():
         source = _first_set(given, f"SOURCE_{role}")

@@ -45,8 +45,7 @@ class DocumentFinder:
 
     Explicitly named files are always taken. From a folder, `include` and `exclude` under `[files]` choose; without
     `include` all documents, or a Quarto project's pages. exclude: more patterns, from the working folder; included:
-    also
-    take files that pages include."""
+    also take files that pages include."""
 
     exclude: Sequence[str] = ()
     included: bool = True
@@ -178,8 +177,7 @@ def _as_typed(path: Path) -> Path:
 
 def find_inputs(folder: Path, logger: LoggerBase | None = None) -> list[Path]:
     """Return the documents that Quarto renders, notebooks included: a book's chapters, else matches of `project:
-    render:`,
-    else all except README files, names that begin with `_`, and the output.
+    render:`, else all except README files, names that begin with `_`, and the output.
 
     Files outside the project are skipped with a warning. Raise QuartoError."""
     settings = read_project(folder)

@@ -169,9 +169,8 @@ def with_named(settings: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge settings as Quarto does: mappings by key, lists concatenated without duplicates, single values beside
-    lists as
-    lists."""
+    """Merge settings as Quarto does: mappings by key, lists concatenated without duplicates, single values beside lists
+    as lists."""
     result = dict(base)
     for key, value in over.items():
         old = result.get(key)

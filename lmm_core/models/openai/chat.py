@@ -38,8 +38,7 @@ class OpenAIChat:
     """A remote chat model, with at most `limits.max_concurrency` parallel requests.
 
     Raise ModelError if a required key is not set. name: `source/model`; usage: cost so far; stopped: the error that
-    ended
-    requests, or None; warn: called for a parameter that cannot be sent."""
+    ended requests, or None; warn: called for a parameter that cannot be sent."""
 
     def __init__(
         self, name: ModelName, source: ModelSource, limits: RequestLimits | None = None,

@@ -41,8 +41,7 @@ def fuse(found: Sequence[Sequence[Passage]], material: Material, meant: Meant = 
     """Return the results of several queries as one list, the best passage first.
 
     A passage's score is the mean of its relative scores: 0 for the worst hit of a query, 1 for the best. meant:
-    passages
-    credited for a hit."""
+    passages credited for a hit."""
     scores: dict[str, float] = {}
     for hits in found:
         relative = _relative([hit.score for hit in hits])

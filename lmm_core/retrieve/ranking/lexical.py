@@ -1,5 +1,4 @@
-"""Rank by BM25 over fields of passages and sections (BM25+: Lv and Zhai, "Lower-bounding term frequency
-normalization",
+"""Rank by BM25 over fields of passages and sections (BM25+: Lv and Zhai, "Lower-bounding term frequency normalization",
 CIKM 2011).
 
 A section's titles, annotated questions and summary add to the score of each passage. Emphasised words are a field,

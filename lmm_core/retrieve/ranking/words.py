@@ -174,9 +174,8 @@ class Vocabulary:
     def without_unknown(self, question: str, words: Sequence[str]) -> list[str]:
         """Remove tokenizer artefacts from a question's words.
 
-        Drops unknown pairs beside known ones, unknown numbers with points, unknown code signs, and of a hyphenated
-        word either
-        the whole or its parts."""
+        Drops unknown pairs beside known ones, unknown numbers with points, unknown code signs, and of a hyphenated word
+        either the whole or its parts."""
         for parts in find_compounds(question):
             dropped = parts if self._is_known("".join(parts)) else ("".join(parts),)
             words = [word for word in words if word not in dropped]
