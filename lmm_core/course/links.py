@@ -111,7 +111,7 @@ class SiteLinks:
         elif is_document(path.name, (*SUFFIXES, *RENDERED)) or any(
             part.startswith((".", "_")) for part in path.relative_to(self.folder).parts
         ):
-            logger.warning(f"{name}: not copied to the site, since it is a document that is no page, or hidden")
+            logger.warning(f"{name}: not copied to the site: it is hidden, or a document that is not a page")
         else:
             target = self.output / path.relative_to(self.folder)
             if not target.exists():

@@ -159,7 +159,7 @@ def _check_folder(database: Database, root: Path, name: str) -> None:
         if other == name:
             before = database.root / entry.root
             if before.is_dir() and before.resolve() != root.resolve():
-                raise CrawlError(f"the index {name!r} is of the folder {before.resolve()}: choose another name")
+                raise CrawlError(f"the index {name!r} belongs to the folder {before.resolve()}: choose another name")
         elif other.lower() == name.lower():  # one folder on many file systems
             raise CrawlError(f"there is an index {other!r}: choose a name that differs by more than case")
     try:

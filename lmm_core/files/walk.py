@@ -230,7 +230,7 @@ class _Walk:
         elif entry.is_file():
             yield WalkedFile(Path(entry.path), rel)
         else:
-            yield Skipped(shown_name(rel), "no regular file")
+            yield Skipped(shown_name(rel), "not a regular file")
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

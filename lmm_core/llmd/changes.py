@@ -89,7 +89,7 @@ def _replaced(text: str | None, replacement: Replacement) -> str | None:
     if not text and not any(line.strip() for line in replacement.search):
         return "".join(f"{line}\n" for line in replacement.replace)
     if not replacement.search:
-        raise LlmdError("the file is there already, and an empty SEARCH makes a new one")
+        raise LlmdError("the file already exists, but an empty SEARCH makes a new one")
     return _replace_lines(text or "", replacement)
 
 

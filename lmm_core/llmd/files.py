@@ -130,7 +130,7 @@ def _kind_problem(place: Path, real: Path) -> str:
         return error.strerror or str(error)
     if stat.S_ISDIR(mode):
         return "a folder"
-    return "" if stat.S_ISREG(mode) else "no regular file"
+    return "" if stat.S_ISREG(mode) else "not a regular file"
 
 
 def is_same_file(place: Path, other: Path) -> bool:

@@ -71,7 +71,7 @@ def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase
 
     Files that cannot be included are reported. Raise LlmdError if the path exists, and OSError."""
     if path.exists() or path.is_symlink():
-        raise LlmdError(f"{path}: is there already; nothing was written")
+        raise LlmdError(f"{path}: already exists; nothing was written")
     if not path.parent.is_dir():
         raise LlmdError(f"{path}: there is no folder {path.parent}; nothing was written")
     root = root_of(path)

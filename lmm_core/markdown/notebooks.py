@@ -41,14 +41,14 @@ def _cells(data: str, name: str) -> tuple[list[_Cell], str]:
     try:
         notebook = json.loads(data)
     except json.JSONDecodeError as error:
-        raise MarkdownError(f"{name}:{error.lineno}: no notebook: {error.msg}") from None
+        raise MarkdownError(f"{name}:{error.lineno}: not a notebook: {error.msg}") from None
     except ValueError as error:  # a number with thousands of digits
-        raise MarkdownError(f"{name}: no notebook: {error}") from None
+        raise MarkdownError(f"{name}: not a notebook: {error}") from None
     except RecursionError:
-        raise MarkdownError(f"{name}: no notebook: nested too deeply") from None
+        raise MarkdownError(f"{name}: not a notebook: nested too deeply") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
-        raise MarkdownError(f"{name}: no notebook of Jupyter's format 4 (it has no `cells`): save it again in Jupyter")
+        raise MarkdownError(f"{name}: not a notebook of format 4 (it has no `cells`): save it again in Jupyter")
     return [_Cell(cell) for cell in cells], _language(notebook.get("metadata"))
 
 

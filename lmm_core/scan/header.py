@@ -51,7 +51,7 @@ def _can_have_header(blocks: Sequence[Block], logger: LoggerBase) -> bool:
         return False
     if isinstance(first, FrontMatterBlock):
         logger.warning(
-            f"front matter in another form than YAML ({first.language}), so the document gets no header; to have one, "
+            f"the front matter is not YAML ({first.language}), so the document gets no header; to have one, "
             "write the front matter as YAML between two lines `---`",
             first.line,
         )

@@ -351,7 +351,7 @@ class RagRun:
         if len(stale) > 1:
             what, they = f"{len(stale)} annotations were corrected by hand and their texts have", "they still fit"
             places = f" ({', '.join(f'~{key} at line {line}' for line, key in stale)})"
-        self.logger.info(f"{what} changed since: see whether {they}; what you delete is made anew{places}", first)
+        self.logger.info(f"{what} changed since: see whether {they}; what you delete is written again{places}", first)
 
     def _sign(self, tree: HeadingNode) -> None:
         """Write the annotator's name into header or sections.

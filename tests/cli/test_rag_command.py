@@ -541,8 +541,8 @@ def test_a_model_that_takes_too_long(model):
 
 
 USELESS = {
-    "": "the model said nothing",
-    " \n": "the model said nothing",
+    "": "the model's reply was empty",
+    " \n": "the model's reply was empty",
     "I am sorry.": "the reply is not JSON: 'I am sorry.'",
     '{"answer": 42}': "the reply's `questions` are not a list of texts",
     '{"questions": 7, "summary": "S."}': "the reply's `questions` are not a list of texts",

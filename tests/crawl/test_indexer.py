@@ -204,7 +204,7 @@ def test_one_name_is_one_folder():
     fill("docs", trees=page("oak"))
     fill("other", more=page("elm"))
     index("docs", "docs")
-    with pytest.raises(CrawlError, match=r"is of the folder .*docs: choose another name"):
+    with pytest.raises(CrawlError, match=r"belongs to the folder .*docs: choose another name"):
         index("other", "docs")
     with pytest.raises(CrawlError, match="differs by more than case"):
         index("other", "Docs")

@@ -42,7 +42,7 @@ def test_links_are_told_apart():
 
 def test_what_is_no_regular_file_is_named():
     os.mkfifo("pipe.md")
-    assert list(walk(Path(), Choice(is_document, is_entered))) == [Skipped("pipe.md", "no regular file")]
+    assert list(walk(Path(), Choice(is_document, is_entered))) == [Skipped("pipe.md", "not a regular file")]
 
 
 def test_a_folder_without_some_paths():

@@ -116,7 +116,7 @@ def test_a_deleted_file_leaves_the_code_context():
 REFUSED = [
     ({"a": "x\ny\nx\n"}, block("a", "x\n", "z\n"), "more than once (lines 1, 3)"),
     ({"a": "x\nx\nx\n"}, block("a", "x\nx\n", "z\n"), "more than once (lines 1, 2)"),
-    ({"a": "x\n"}, block("a", "", "z\n"), "the file is there already"),
+    ({"a": "x\n"}, block("a", "", "z\n"), "the file already exists"),
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
     ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "a text file cannot have"),
     ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "a text file cannot have"),

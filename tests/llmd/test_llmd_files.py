@@ -101,14 +101,14 @@ def test_links_and_what_is_no_file(outside):
     assert "a link" in refusal("circle") or "symbolic" in refusal("circle")
     assert "git's own" in refusal("config")
     assert refusal("src") == "a folder"
-    assert refusal("pipe") == refusal("sock") == "no regular file"
+    assert refusal("pipe") == refusal("sock") == "not a regular file"
     assert "Not a directory" in refusal("src/a.py/b")
     assert files().locate("link/a.py") == Path("src/a.py").absolute()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no such device")
 def test_devices():
-    assert "no regular file" in refusal("dev/null", root="/")
+    assert "not a regular file" in refusal("dev/null", root="/")
 
 
 def test_only_the_code_context_and_what_is_allowed():

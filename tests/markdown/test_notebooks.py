@@ -58,11 +58,11 @@ def test_raw_cells_of_a_format_are_raw():
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ('{\n "cells": [,]}', "a.ipynb:2: no notebook: "),
-        ("[]", "a.ipynb: no notebook of Jupyter's format 4"),
-        ('{"cells": [1]}', "a.ipynb: no notebook of Jupyter's format 4"),
+        ('{\n "cells": [,]}', "a.ipynb:2: not a notebook: "),
+        ("[]", "a.ipynb: not a notebook of format 4"),
+        ('{"cells": [1]}', "a.ipynb: not a notebook of format 4"),
         ('{"worksheets": []}', "save it again in Jupyter"),
-        ("[" * 100_000, "no notebook"),
+        ("[" * 100_000, "not a notebook"),
     ],
     ids=["no JSON", "list", "cells", "format 3", "deep"],
 )

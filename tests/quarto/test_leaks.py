@@ -469,7 +469,7 @@ def test_office_documents():
     write("site/broken.epub", "no archive")
     logger = ListLogger()
     assert [leak.file.name for leak in leaks("site", logger=logger)] == ["notes.docx"]
-    assert "broken.epub: This is no zip file" in logger.reports[0].message
+    assert "broken.epub: This is not a zip file" in logger.reports[0].message
 
 
 def test_without_pdftotext_pdfs_are_warned_of(monkeypatch):

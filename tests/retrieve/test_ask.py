@@ -99,7 +99,7 @@ def test_a_model_that_cannot_be_reached_is_told(indexed_book):
 def test_a_model_that_says_nothing_has_not_answered(indexed_book):
     with ModelServer(reply="<think>What might that be?</think>") as server:
         shown, said = ask("'What is the standard error?'", server, status=1)
-    assert "openai/gpt-5.4-mini: the model said nothing" in said
+    assert "openai/gpt-5.4-mini: the model's reply was empty" in said
     assert "might that be" not in shown + said
 
 

@@ -163,7 +163,7 @@ def test_an_empty_answer_is_none():
     logger = ListLogger()
     text = document("?: Q", "div")
     assert chatted(text, " \n", logger=logger) == text
-    assert ["the model said nothing" in report.message for report in logger.reports] == [True]
+    assert ["the model's reply was empty" in report.message for report in logger.reports] == [True]
 
 
 def assert_alike_but_for_chats(before, after):

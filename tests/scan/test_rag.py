@@ -254,7 +254,7 @@ def test_a_corrected_value_is_kept_and_listed_when_its_text_changes():
     assert section(made, "A").get("summary") == "By hand."
     assert stale(logger) == [
         "~summary was corrected by hand and its text has changed since: see whether it still fits; "
-        "what you delete is made anew"
+        "what you delete is written again"
     ]
 
 
@@ -266,7 +266,7 @@ def test_corrected_values_are_listed_once_for_all():
     line = text[: text.index("# A\n")].count("\n") + 1
     assert stale(logger) == [
         "2 annotations were corrected by hand and their texts have changed since: see whether they still fit; "
-        f"what you delete is made anew (~questions at line {line}, ~summary at line {line})"
+        f"what you delete is written again (~questions at line {line}, ~summary at line {line})"
     ]
 
 

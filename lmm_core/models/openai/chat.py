@@ -159,7 +159,7 @@ class OpenAIChat:
         self._count(reply)
         self._refuse_useless(reply, choice, self._parameters.most_tokens(request))
         if not text.strip() and not (reply.calls and request.tools):
-            raise ModelError(f"{self.name}: the model said nothing" + _beside(completion, reply))
+            raise ModelError(f"{self.name}: the model's reply was empty" + _beside(completion, reply))
         return reply
 
     def _count(self, reply: Reply) -> None:

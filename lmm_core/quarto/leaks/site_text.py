@@ -86,7 +86,7 @@ def _place(path: str) -> list[str]:
 def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
     """Yield the texts of a file or archive. Warn of unsupported files."""
     if path.suffix.lower() in _ZIPPED and not data.startswith(b"PK"):
-        logger.warning(f"{path}: This is no zip file, although its ending says so. It was looked into as plain text.")
+        logger.warning(f"{path}: This is not a zip file, although its name says so. It was searched as plain text.")
     try:
         for member, content in unpack(path.name, data, Budget()):
             name = member or (path.name if content is data else inner_name(path.name))
@@ -99,10 +99,10 @@ def read_texts(path: Path, data: bytes, logger: LoggerBase) -> Iterator[Text]:
                     yield Text(member, suffix, words)
                 continue
             if suffix in _TEXTS and _has_nuls(content):
-                logger.warning(f"{path}: The text holds NUL bytes. It was looked into without them.")
+                logger.warning(f"{path}: The text holds NUL bytes. It was searched without them.")
             yield Text(member, suffix, _decode(content))
     except ArchiveError as error:
-        logger.warning(f"{path}: The archive, or part of it, could not be looked into: {error}")
+        logger.warning(f"{path}: The archive, or part of it, could not be searched: {error}")
 
 
 def extract_text(source: str, suffix: str) -> str:
@@ -217,6 +217,6 @@ def _pdf_text(path: Path, packed: bytes | None, logger: LoggerBase) -> str | Non
             [command, "-q", "-enc", "UTF-8", str(file), "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False
         )
     if done.returncode:
-        logger.warning(f"{path}: The PDF was not looked into: pdftotext cannot read it.")
+        logger.warning(f"{path}: The PDF was not searched: pdftotext cannot read it.")
         return None
     return done.stdout.decode("utf-8", "replace")

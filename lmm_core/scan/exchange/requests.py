@@ -125,7 +125,7 @@ async def ask_model(
 
     def read(text: str) -> str:
         if tags and not text.strip():
-            raise ModelError("the model said nothing")
+            raise ModelError("the model's reply was empty")
         return watch.check(text)
 
     try:

@@ -375,7 +375,7 @@ def test_a_reply_of_another_shape(body):
 )
 def test_a_reply_without_text_is_an_error(body):
     with ModelServer(reply=body) as server:
-        assert str(error_of(server)).startswith("test/m: the model said nothing")
+        assert str(error_of(server)).startswith("test/m: the model's reply was empty")
 
 
 @pytest.mark.parametrize(("text", "only_thinks"), [("<|im_end|>", False), ("</s>", False), ("Hm.</think>", True)])

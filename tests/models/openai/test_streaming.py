@@ -126,7 +126,7 @@ def test_thoughts_without_their_first_tag_are_waited_for_once_they_are_known(mon
 @pytest.mark.parametrize("sent", ["", " \n", "<think>Hm.</think>\n", "<think>Hm."])
 def test_a_reply_that_says_nothing_is_an_error(sent, monkeypatch):
     shown = []
-    with ModelServer(sent) as server, pytest.raises(ModelError, match="openai/m: the model said nothing"):
+    with ModelServer(sent) as server, pytest.raises(ModelError, match="openai/m: the model's reply was empty"):
         ask(server, monkeypatch, shown)
     assert (server.count, "".join(shown)) == (1, "")
 
