@@ -124,8 +124,7 @@ async def _index(paths: list[Path], annotate: bool, rebuild: bool, logger: Logge
         is_left_out = finder.left_out_finder(paths)
         refresh = Refresh(project, store, models, annotate, logger=logger, is_left_out=is_left_out, rebuild=rebuild)
         counts = await refresh.run(files)
-        counts.removed += refresh.drop_left_out() + refresh.prune(paths)
-        refresh.report_gone()
+        counts.removed += refresh.prune(paths)
     return counts
 
 

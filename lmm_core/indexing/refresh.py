@@ -410,15 +410,18 @@ class Refresh:
     # Files gone or excluded
 
     def prune(self, folders: Sequence[Path] | None = None) -> int:
-        """Remove the chunks of files that are gone, and return their number. folders: limit to these. Raise
-        StoreError."""
-        if folders is None:
-            return self.remove(is_gone)
-        there = [folder for folder in folders if folder.is_dir()]
-        return self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
+        """Remove the chunks of excluded files and of files that are gone, and return their number. Raise StoreError.
 
-    def report_gone(self) -> None:
-        """Report indexed files that are gone. Raise StoreError."""
+        folders: remove files that are gone from these alone, and report others that are gone"""
+        left_out = self._drop_left_out()
+        if folders is None:
+            return left_out + self.remove(is_gone)
+        there = [folder for folder in folders if folder.is_dir()]
+        gone = self.remove(lambda path: is_gone(path) and any(is_inside(path, folder) for folder in there))
+        self._report_gone()
+        return left_out + gone
+
+    def _report_gone(self) -> None:
         sources = [
             source
             for source in read_records(self.store, self.project.database.collection_name)
@@ -430,8 +433,7 @@ class Refresh:
                 f"({_names(sources)}). Run `lmm index` on the folder to remove what was stored."
             )
 
-    def drop_left_out(self) -> int:
-        """Remove the chunks of excluded files, and return their number. Raise StoreError."""
+    def _drop_left_out(self) -> int:
         taken = {source for source, path in self._named.items() if not path.is_symlink()}
         others = [self.project.root / source for source in (self.records.keys() | self._named.keys()) - taken]
         left_out = {path for path in others if not is_gone(path) and self.is_left_out(path)}

@@ -108,7 +108,7 @@ async def _index(paths: Sequence[Path], project: Project, logger: LoggerBase, pr
         # other files may be pages in another profile
         refresh.is_left_out = lambda path: is_inside(path, project.root) and finder.why_not(path) == "pattern"
         counts = await refresh.run(paths)
-        counts.removed += refresh.drop_left_out() + refresh.prune() if prune else 0
+        counts.removed += refresh.prune() if prune else 0
         return counts
 
 

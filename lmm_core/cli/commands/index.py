@@ -118,9 +118,7 @@ class _IndexRun:
                         is_left_out=self.finder.left_out_finder(self.paths), rebuild=self.rebuild,
                     )  # fmt: skip
                     counts = await refresh.run(files)
-                counts.removed += refresh.drop_left_out() + refresh.prune(None if self.prune else self.paths)
-                if not self.prune:
-                    refresh.report_gone()
+                counts.removed += refresh.prune(None if self.prune else self.paths)
                 self.encoder = refresh.encoder
                 settings = project.embeddings
                 by_meaning = settings.encoding == "default" and settings.dense_model not in (DEFAULT, NO_MODEL.source)
