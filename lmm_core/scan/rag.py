@@ -121,6 +121,7 @@ class RagRun:
     _originals: RestoredBlocks = field(default_factory=lambda: RestoredBlocks([], {}), init=False)
     _newline: str = field(default="\n", init=False)
     _spellings: dict[int, Spelling] = field(default_factory=dict, init=False)
+    _parts: list[Node] = field(default_factory=list, init=False)
     _closed: set[int] = field(default_factory=set, init=False)
     _needs: dict[int, SectionNeeds] = field(default_factory=dict, init=False)  # of sections that do not wait for others
     _made: set[int] = field(default_factory=set, init=False)
@@ -139,7 +140,8 @@ class RagRun:
         if tree is None:
             return
         self._prepare(tree)
-        self._closed = closed_parts(tree)
+        self._parts = annotated_parts(tree)
+        self._closed = closed_parts(self._parts)
         texts = SectionTexts(tree, self.rules)
         self._finder = NeedsFinder(tree, texts, self.opts, self.annotator, self.refresh, self._closed)
         waiting: set[int] = set()  # sections that need a summary not written yet
@@ -362,16 +364,14 @@ class RagRun:
         if not self.open:
             return
         name = self.annotator.name
-        makers = {id(node): self._finder.maker(node) for node in annotated_parts(tree)} | dict.fromkeys(
-            self._made, name
-        )
+        makers = {id(node): self._finder.maker(node) for node in self._parts} | dict.fromkeys(self._made, name)
         named = str(tree.properties.get(MAKER) or "")
-        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, annotated_parts(tree))):
+        if not self._is_left_out(tree) and named == STAND_IN and not any(map(_is_annotated, self._parts)):
             self._write(tree, {MAKER: DELETED})
         elif not self._is_left_out(tree) and self._made and (named in ("", STAND_IN) or name != STAND_IN):
             self._write(tree, {MAKER: name} if named != name else {})
             named = name
-        for node in annotated_parts(tree):
+        for node in self._parts:
             if node is not tree and id(node) not in self._closed:
                 maker = makers[id(node)]
                 self._sign_section(node, maker if maker != named and (maker == STAND_IN or not named) else "")

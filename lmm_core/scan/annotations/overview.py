@@ -47,8 +47,9 @@ def overview(document: CheckedDocument, findings: Sequence[Finding] = (), opts: 
     opts, tree, problems = opts or ScanOpts(), document.tree, list(findings)
     if tree is None:
         return Overview("", "", 0, [], [], problems)
-    closed = closed_parts(tree)
-    nodes = [node for node in annotated_parts(tree) if not isinstance(node, HeaderNode)]
+    parts = annotated_parts(tree)
+    closed = closed_parts(parts)
+    nodes = [node for node in parts if not isinstance(node, HeaderNode)]
     texts = SectionTexts(tree, KnitRules())
     sections = [_section(node, opts, texts, closed) for node in nodes]
     words = sum(texts.own_words.values())

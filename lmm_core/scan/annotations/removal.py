@@ -48,7 +48,7 @@ class Removal:
         if tree is None:
             return list(blocks)
         self._report_kept(blocks)
-        self._tree, self._frozen = tree, flagged_parts(tree, "frozen")
+        self._tree, self._frozen = tree, flagged_parts(annotated_parts(tree), "frozen")
         nodes = [node for node in traverse(tree) if node.metadata]
         self._leaving = {id(node): set(self._find_leaving(node)) for node in nodes}
         edited: dict[int, MetadataBlock | None] = {}

@@ -6,7 +6,7 @@ A fenced div with a heading (as in Carpentries lessons) gets questions, but rema
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...markdown.blocks import parse_attributes, split_heading
@@ -165,15 +165,17 @@ def nearest_summary(parts: Iterable[Node]) -> str:
     return next((summary.strip() for summary in summaries if isinstance(summary, str) and summary.strip()), "")
 
 
-def closed_parts(tree: HeadingNode) -> set[int]:
-    """Return the `id`s of parts without annotations (`frozen`, `skip`)."""
-    return flagged_parts(tree, "frozen") | flagged_parts(tree, "skip")
+def closed_parts(parts: Sequence[Node]) -> set[int]:
+    """Return the `id`s of parts without annotations (`frozen`, `skip`). parts: see `annotated_parts`."""
+    return flagged_parts(parts, "frozen") | flagged_parts(parts, "skip")
 
 
-def flagged_parts(tree: HeadingNode, key: str) -> set[int]:
-    """Return the `id`s of parts under `key: true`; the nearest value takes precedence."""
+def flagged_parts(parts: Sequence[Node], key: str) -> set[int]:
+    """Return the `id`s of parts under `key: true`; the nearest value takes precedence.
+
+    parts: outer ones first"""
     flagged: set[int] = set()
-    for node in annotated_parts(tree):
+    for node in parts:
         value = node.get(key)
         if value if isinstance(value, bool) else id(node.parent) in flagged:
             flagged.add(id(node))
