@@ -18,6 +18,7 @@ from . import __version__
 from .errors import OutputError
 
 PACKAGE = "lmm-markdown"
+PANDOC = "pypandoc_binary"  # the package that contains pandoc
 ADDRESS = ""  # of the public repository (https://HOST/OWNER/NAME); empty until it exists
 
 
@@ -113,6 +114,11 @@ def packaged_pandoc() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return next((path for path in Path(spec.origin).parent.glob("files/pandoc*") if path.is_file()), None)
+
+
+def pandoc_command() -> str:
+    """Return the command that adds a pandoc to this installation."""
+    return f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
 
 
 def program_folders() -> tuple[Path, Path]:

@@ -16,7 +16,7 @@ import yaml
 
 from .. import __version__
 from ..errors import ConfigError, ModelError, StoreError
-from ..installation import PACKAGE, in_pipx, install_command, packaged_pandoc, program_folders
+from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ROLES, ModelName
 from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
@@ -27,7 +27,6 @@ from ..settings.quarto_project import project_file
 if TYPE_CHECKING:
     from ..models.openai.trial import Trial
 
-PANDOC = "pypandoc_binary"  # package containing pandoc
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")
 SECONDS_ONLINE = 30.0  # a local server may have to load its model first
@@ -168,8 +167,7 @@ def _pandoc() -> MachineFinding:
         found = "not on PATH; `lmm pandoc` runs the one that came with lmm"
         return MachineFinding("pandoc", found, False, True, "`lmm doctor --link` puts it beside lmm")
     if path is None:
-        command = f"pipx inject {PACKAGE} {PANDOC}" if in_pipx() else f"pip install {PANDOC}"
-        return MachineFinding("pandoc", "missing", False, advice=f"install it (pandoc.org), or run: {command}")
+        return MachineFinding("pandoc", "missing", False, advice=f"install it (pandoc.org), or run: {pandoc_command()}")
     version = _version(path)
     if version == (0,):
         return MachineFinding("pandoc", f"{path} does not run", ok=False, advice="install it again (pandoc.org)")

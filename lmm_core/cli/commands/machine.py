@@ -51,11 +51,11 @@ def doctor(as_json: bool, online: bool, link: bool) -> None:
 
 
 def _link_pandoc() -> None:
-    from ...installation import link_pandoc, packaged_pandoc
+    from ...installation import link_pandoc, packaged_pandoc, pandoc_command
     from ..doctor import path_command
 
     if (program := packaged_pandoc()) is None:
-        raise click.ClickException("No pandoc came with lmm: pip install pypandoc_binary")
+        raise click.ClickException(f"No pandoc came with lmm: {pandoc_command()}")
     place = link_pandoc(program)
     say(f"linked: {place} -> {program}", err=True)
     if shutil.which("pandoc") != str(place):

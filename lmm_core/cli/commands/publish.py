@@ -129,10 +129,10 @@ def pandoc(arguments: tuple[str, ...]) -> None:
     """Run pandoc with our filters.
 
     lmm pandoc -F lmm-rag notes.md -o notes.md"""
-    from ...installation import packaged_pandoc, program_folders
+    from ...installation import packaged_pandoc, pandoc_command, program_folders
 
     program = packaged_pandoc() or shutil.which("pandoc")
     if program is None:
-        raise click.ClickException("No pandoc was found: pip install pypandoc_binary")
+        raise click.ClickException(f"No pandoc was found: {pandoc_command()}")
     path = os.pathsep.join([*map(str, program_folders()), os.environ.get("PATH", "")])
     sys.exit(subprocess.run([program, *arguments], env={**os.environ, "PATH": path}).returncode)
