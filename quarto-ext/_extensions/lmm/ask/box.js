@@ -114,7 +114,6 @@
     const [said, own] = await hello;
     tellRecording(own); // before anything can be asked
     introduce(own);
-    isUp = said !== null;
     submit.hidden = !isUp;
     notice("server", isUp ? said.error || "" : t("down"));
     await begun; // the data may come later
