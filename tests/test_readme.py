@@ -19,7 +19,7 @@ def transcript(path):
 
 
 def fits(shown, printed):
-    """Whether a text is what is shown; `…` stands for anything left out, on a line of its own for any lines."""
+    """Return True if a text is what is shown; `…` stands for anything left out, on a line of its own for any lines."""
     newline = re.escape("\n")
     pattern = ".*".join(re.escape(part) for part in f"\n{shown.strip()}\n".split("…"))
     pattern = pattern.replace(f"{newline}.*{newline}", f"{newline}(?:.*{newline})?")

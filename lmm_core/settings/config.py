@@ -110,8 +110,8 @@ def _values(settings: ConfigSettings) -> Iterator[tuple[Keys, Any]]:
         if section == "spelling":
             yield (section,), table
             continue
-        sources = {(section, name): source for name, source in table.items()} if section == "sources" else {}
-        tables = sources if section == "sources" else {(section,): table}
+        is_sources = section == "sources"
+        tables = {(section, name): source for name, source in table.items()} if is_sources else {(section,): table}
         for keys, options in tables.items():
             for name in keys_of(type(options)):
                 value = getattr(options, name)
