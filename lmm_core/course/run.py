@@ -130,8 +130,7 @@ def check(course: Course) -> str:
 
 def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     if not course.quarto:
-        _warn_of_cells(course, pages)
-        return []
+        return _unrun_cells(course, pages)
     from ..quarto.check import check_project
 
     findings = [
@@ -144,14 +143,15 @@ def _project_problems(course: Course, pages: Sequence[Page]) -> list[str]:
     ]
 
 
-def _warn_of_cells(course: Course, pages: Sequence[Page]) -> None:
-    from .text import has_cells
+def _unrun_cells(course: Course, pages: Sequence[Page]) -> list[str]:
+    """Return a message if a Quarto project has cells that would not be run, since there is no Quarto."""
+    from .text import count_cells
 
-    if course.use_quarto and project_file(course.folder) and any(has_cells(page.file) for page in pages):
-        course.logger.warning(
-            "Quarto is not installed, so code cells are not run: the site shows their code without results. "
-            "To run them: pip install quarto-cli"
-        )
+    if not course.use_quarto or not project_file(course.folder):
+        return []
+    count = sum(count_cells(page.file) for page in pages)
+    advice = "Install it (pip install quarto-cli), or show the code without results: lmm course --no-quarto"
+    return [f"Quarto is not installed, so {counted(count, 'cell')} would not be run. {advice}"] if count else []
 
 
 def annotate(course: Course) -> str:

@@ -122,11 +122,11 @@ def _named_files(
 # Cells
 
 
-def has_cells(file: MarkdownFile) -> bool:
-    """Return True if a document has cells that Quarto would run."""
+def count_cells(file: MarkdownFile) -> int:
+    """Return the number of cells in a document that Quarto would run."""
     if file.path.suffix.lower() not in RUN or is_notebook(file.path):
-        return False
-    return any(is_code and _CELL.match(piece) for is_code, piece in split_fences(file.text))
+        return 0
+    return sum(is_code and _CELL.match(piece) is not None for is_code, piece in split_fences(file.text))
 
 
 def _with_included(text: str, path: Path, folder: Path, around: tuple[Path, ...]) -> str:
