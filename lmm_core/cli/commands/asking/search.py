@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ....logging import counted, one_line, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
+from ...excerpts import WIDTH
 from ...reports import ReportPrinter, print_json, shorten, warn
 from ...running import with_library
 
@@ -115,6 +117,7 @@ def _nothing_found(query: str, type: str, under: str, types: dict[str, int]) -> 
 
 
 def _print_point(point: ScoredPoint, project: Project) -> None:
+    from ....retrieve.plain_text import in_unicode, plain_text
     from ....retrieve.search import PASSAGE
 
     payload = point.payload
@@ -122,12 +125,14 @@ def _print_point(point: ScoredPoint, project: Project) -> None:
     type = payload.get("type")
     badge = f" [{type if isinstance(type, str) else ', '.join(type)}]" if type else ""
     path = shorten(project.root / str(payload.get("source", "")))
-    text = " ".join(str(payload.get(PASSAGE) or payload.get("page_content", "")).split())
+    text = in_unicode(plain_text(str(payload.get(PASSAGE) or payload.get("page_content", ""))))
     say(f"{point.score:.3f}  ", nl=False)
     say(one_line(titles), nl=False, style="bold")
     say(one_line(badge))
     say(f"       {one_line(str(path))}:{payload.get('line_start')}-{payload.get('line_end')}{_page(payload)}")
-    say(f"       {text[:SNIPPET]}{'…' if len(text) > SNIPPET else ''}\n")
+    for line in textwrap.wrap(textwrap.shorten(text, SNIPPET, placeholder=" …"), WIDTH, break_on_hyphens=False):
+        say(f"       {line}")
+    say("")
 
 
 def _page(payload: Mapping[str, Any]) -> str:
