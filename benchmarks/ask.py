@@ -20,7 +20,6 @@ import chunk_peers
 from evaluation import (
     EVAL,
     MEANS,
-    MODEL,
     Corpus,
     Question,
     corpus_of,
@@ -32,7 +31,7 @@ from evaluation import (
     without_model,
     write_texts,
 )
-from rerankers import LOOPBACK, NONE, NotMeasured, Timed, reranker_of, with_loopback
+from rerankers import NONE, NotMeasured, Timed, reranker_of
 from tables import machine, print_table, say
 from texts import MB
 
@@ -147,16 +146,6 @@ def rerank_table(bench: Bench, encodings: Sequence[str], names: Sequence[str], p
     print_table(title, columns, rows)
 
 
-def measure_rerankers(bench: Bench, encodings: Sequence[str], wanted: Sequence[str], project: Project) -> None:
-    """None, the one on loopback where its model is there, and those that are wanted."""
-    if not MODEL.is_dir():
-        say(f"{MODEL} is not there: no reranker on loopback")
-        rerank_table(bench, encodings, [NONE, *wanted], project)
-        return
-    with with_loopback(project) as more:
-        rerank_table(bench, encodings, [NONE, f"{LOOPBACK}/{MODEL.name}", *wanted], more)
-
-
 # Time
 
 
@@ -223,9 +212,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description="Contexts: recall within a budget, and time")
     parser.add_argument("--encodings", nargs="+", default=ENCODINGS, metavar="NAME")
-    parser.add_argument(
-        "--rerank", nargs="+", default=(), metavar="NAME", help="further rerankers, as [ask] rerank names them"
-    )
+    parser.add_argument("--rerank", nargs="+", default=(), metavar="NAME", help="rerankers, as [ask] rerank names them")
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="TOKENS")
     parser.add_argument("--runs", type=int, default=21, metavar="N", help="questions that are timed")
     parser.add_argument("--no-time", action="store_true", help="table (a) alone, and rerankers that are named")
@@ -260,8 +247,8 @@ def print_tables(bench: Bench, encodings: Sequence[str], chosen: argparse.Namesp
     print_table(f"(a) {title}; no reranker", ["encoding", "whole sections", *COLUMNS], rows)
     if not chosen.no_time:
         print_table(f"(b) {title}: other splitters and a plain BM25", ["splitter", *COLUMNS], bench.peer_rows())
-    if chosen.rerank or not chosen.no_time:
-        measure_rerankers(bench, encodings, chosen.rerank, project)
+    if chosen.rerank:
+        rerank_table(bench, encodings, [NONE, *chosen.rerank], project)
 
 
 if __name__ == "__main__":

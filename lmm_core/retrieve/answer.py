@@ -30,8 +30,7 @@ from .search import Retrieval, Retriever
 if TYPE_CHECKING:  # not needed without a model
     from .agents.library_tools import Result
     from .agents.tools import Tools
-    from .queries import ModelQueries
-    from .rerank import Reranker
+    from .models import ModelQueries, Reranker
 
 MOST_CHARACTERS = 10_000  # of a question to the model
 ROOM_FOR_REPLY = 4_000  # tokens of a request reserved for the answer
@@ -403,7 +402,7 @@ def _queries(project: Project, models: Models, chats: bool) -> ModelQueries | No
     ask, has_aux = project.ask, models.name(project, "aux").source != STAND_IN
     if not chats or not (ask.refused_beside or (has_aux and ask.queries != "keywords")):
         return None
-    from .queries import ModelQueries
+    from .models import ModelQueries
 
     if ask.refused_beside:
         return ModelQueries(models.asker(project, "aux" if has_aux else "major"), ask.refused_beside)
@@ -421,16 +420,13 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     wanted = project.ask.rerank.strip()
     if wanted in ("", "none"):
         return None
-    from .rerank import CrossEncoderReranker, EndpointReranker, ModelReranker
+    from .models import CrossEncoderReranker, ModelReranker
 
     if wanted == "model":
         return ModelReranker(models.asker(project, "aux")) if chats else None
-    sources = known_sources(project.sources)
-    name = parse_name(wanted, sources)
-    if name.source == FASTEMBED:
-        from ..models.embedders.cross_encoder import CrossEncoder
+    name = parse_name(wanted, known_sources(project.sources))
+    if name.source != FASTEMBED:
+        raise ModelError(f"[ask] rerank = {wanted!r}: nothing is called that. Use none, model or fastembed/MODEL.")
+    from ..models.embedders.cross_encoder import CrossEncoder
 
-        return CrossEncoderReranker(CrossEncoder(name, project.root))
-    if name.source not in sources:
-        raise ModelError(f"ask.rerank: {wanted!r} cannot rerank; say none, model, fastembed/MODEL or source/MODEL")
-    return EndpointReranker(name, models.source(project, name), project.requests["aux"].timeout)
+    return CrossEncoderReranker(CrossEncoder(name, project.root))

@@ -34,8 +34,7 @@ from .ranking.weights import WEIGHTS
 from .ranking.words import keyword_form, names_subject
 
 if TYPE_CHECKING:
-    from .queries import ModelQueries
-    from .rerank import Reranker
+    from .models import ModelQueries, Reranker
 
 MOST_CHARACTERS = 2_000  # of a question, whose beginning names the subject
 HITS = 40  # per query

@@ -266,7 +266,7 @@ class AskOptions:
     queries: Literal["default", "keywords", "model"] = key(
         DEFAULT, "how search queries are made; default: by a model if one is named"
     )
-    rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder), "source/MODEL" (a server)')
+    rerank: str = key("none", '"none", "model", "fastembed/MODEL" (a cross-encoder)')
     budget: int = key(1000, "tokens of the notes that the model sees", ge=200)
     tool_calls: int = key(4, "how often the model may look further into the notes", ge=0)
     off_topic: Literal["answer", "refuse"] = key(

@@ -16,12 +16,10 @@ import pytest
 
 from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError, StoreError, TrustError
-from lmm_core.indexing.passages import Passage
 from lmm_core.indexing.stores import project_store
 from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
 from lmm_core.models.trust import read_pair, read_trust_variable
-from lmm_core.retrieve.answer import _reranker
 from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
@@ -32,7 +30,6 @@ from tests.model_server import ModelServer
 from tests.qdrant_server import FailingServer
 
 SECRET = "k3y-of-the-reader"
-PASSAGE = Passage("i", "Text of the notes.", (), "d", "s", ("T",), "1", "a", 1, 1, 2, 0)
 NOTES = (
     "---\ntitle: T\n---\n\n# Residuals\n\n" + "A residual is what a model leaves unexplained of a value. " * 4 + "\n"
 )
@@ -79,7 +76,7 @@ def clone(url, variable, name="lab", storage=""):
     line = f'key_variable = "{variable}"\n' if variable else ""
     models = "".join(f'[{role}]\nmodel = "{name}/m"\nmax_retries = 0\n' for role in ("major", "minor", "aux"))
     Path("config.toml").write_text(
-        f'{models}[embeddings]\ndense_model = "{name}/e"\n[ask]\nrerank = "{name}/r"\n'
+        f'{models}[embeddings]\ndense_model = "{name}/e"\n'
         f'[sources.{name}]\nbase_url = "{url}"\n{line}' + (f'[storage]\nurl = "{storage}"\n' if storage else ""),
         encoding="utf-8",
     )
@@ -112,10 +109,6 @@ async def embed(project):
         await embedder.close()
 
 
-async def rerank(project):
-    return await _reranker(project, Models(), True).rerank("Why?", [PASSAGE])
-
-
 async def look_up(project):
     store = await asyncio.to_thread(project_store, project)
     try:
@@ -124,7 +117,7 @@ async def look_up(project):
         store.close()
 
 
-SENDERS = [chat, embed, rerank]
+SENDERS = [chat, embed]
 
 
 def said_by(sender):
@@ -542,7 +535,7 @@ def test_what_is_openais_goes_where_the_person_says_that_openai_is(monkeypatch):
         assert server.seen[0][1]["openai-organization"] == "org-0f-mine"
 
 
-@pytest.mark.parametrize("sender", [chat, rerank, look_up], ids=lambda sender: sender.__name__)
+@pytest.mark.parametrize("sender", [chat, look_up], ids=lambda sender: sender.__name__)
 def test_netrc_is_not_sent(sender, monkeypatch):
     Path("netrc").write_text(f"default login me password {SECRET}\n")
     Path("netrc").chmod(0o600)

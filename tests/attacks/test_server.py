@@ -334,7 +334,7 @@ def test_a_reranker_that_hangs_is_done_without(course, tmp_path, monkeypatch, re
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("LMM_ASK__QUERIES", "keywords")
-        monkeypatch.setenv("LMM_ASK__RERANK", "openai/reranker")
+        monkeypatch.setenv("LMM_ASK__RERANK", "model")
         with Served(course, search_timeout=4.0, idle_timeout=0.5) as served:
             events = events_in(served.client.post("/ask", json=ASK).text)
     assert [name for name, _ in events] == ["sources", "error"]  # the model hangs, too

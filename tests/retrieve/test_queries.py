@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.retrieve.queries import MOST_QUERIES, ModelQueries
+from lmm_core.retrieve.models import MOST_QUERIES, ModelQueries
 from lmm_core.retrieve.ranking.words import keyword_form
 from lmm_core.retrieve.search import MOST_CHARACTERS, OffTopic, plain_queries
 from tests.talk import Sayer

@@ -1,12 +1,8 @@
-"""Rerankers: a chat model, a server that speaks as Jina and Cohere do, a cross-encoder."""
+"""Rerankers: a chat model, a cross-encoder."""
 
 import asyncio
 import json
 import shutil
-import threading
-import time
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -17,7 +13,7 @@ from lmm_core.models.embedders.fastembed_models import models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
 from lmm_core.models.sources import ModelSource
-from lmm_core.retrieve.rerank import CrossEncoderReranker, EndpointReranker, ModelReranker
+from lmm_core.retrieve.models import CrossEncoderReranker, ModelReranker
 from tests.model_server import ModelServer
 from tests.retrieve.cross_encoder import write_cross_encoder
 from tests.retrieve.materials import material
@@ -86,103 +82,6 @@ def test_a_real_client_asks_once_for_all_passages(monkeypatch):
         assert titles(asyncio.run(ask())) == ["B", "A", "C"]
         assert server.count == 1
         assert "response_format" in server.requests[0]
-
-
-# A server
-
-
-@contextmanager
-def rerank_server(answer, status=200, delay=0.0):
-    """Run a server that answers with a value, bytes, or a function of the body.
-
-    Yield its source and the requests that it gets."""
-    requests = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            requests.append((self.path, self.headers.get("Authorization"), body))
-            time.sleep(delay)
-            reply = answer(body) if callable(answer) else answer
-            data = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *arguments):
-            """Say nothing."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *arguments):
-            """Say nothing of a client that has not waited."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
-        yield ModelSource("jina", f"http://127.0.0.1:{server.server_port}/v1", "JINA_API_KEY"), requests
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def by_word(body):
-    """Return results as such servers give them, the best first."""
-    scores = [0.9 if "Residuals" in text else 0.1 for text in body["documents"]]
-    order = sorted(range(len(scores)), key=lambda at: -scores[at])
-    return {"results": [{"index": at, "relevance_score": scores[at]} for at in order]}
-
-
-def endpoint(source, **options):
-    return EndpointReranker(ModelName("jina", "jina-reranker-v2"), source, **options)
-
-
-def test_a_server_reranks(monkeypatch):
-    monkeypatch.setenv("JINA_API_KEY", "secret-key")
-    with rerank_server(by_word) as (source, requests):
-        found = reranked(endpoint(source))
-    assert [(one.titles[-1], one.score) for one in found] == [("B", 0.9), ("A", 0.1), ("C", 0.1)]
-    ((path, key, body),) = requests
-    assert (path, key) == ("/v1/rerank", "Bearer secret-key")
-    assert (body["model"], body["query"], body["top_n"]) == ("jina-reranker-v2", QUESTION, 3)
-    assert body["documents"][1] == "A > B\nResiduals are plotted."
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [b"not JSON", [], {}, {"results": 3}, {"results": [{}]}, {"results": []}, {"results": [{"index": 7, "relevance_score": 1}]},
-     {"results": [{"index": None, "relevance_score": "x"}]}, b'{"results": [{"index": 0, "relevance_score": NaN}]}'],
-)  # fmt: skip
-def test_nonsense_of_a_server_is_an_error(reply):
-    with rerank_server(reply) as (source, _), pytest.raises(ModelError, match="the reply holds no `results`"):
-        reranked(endpoint(source))
-
-
-@pytest.mark.parametrize(
-    ("status", "sentence"),
-    [(401, r"the key is refused \(401\): look at \$JINA_API_KEY"), (404, "no such model or address at http://127"),
-     (500, "error 500: it broke"), (302, "error 302")],
-)  # fmt: skip
-def test_what_a_server_refuses_is_said_without_the_key(monkeypatch, status, sentence):
-    monkeypatch.setenv("JINA_API_KEY", "secret-key")
-    with rerank_server(b"it broke with secret-key", status) as (source, _), pytest.raises(ModelError) as raised:
-        reranked(endpoint(source))
-    assert "secret-key" not in str(raised.value)
-    raised.match(sentence)
-
-
-def test_a_server_that_is_slow_or_not_there_is_an_error():
-    with rerank_server(by_word, delay=0.5) as (source, _), pytest.raises(ModelError, match=r"no answer in 0\.1 s"):
-        reranked(endpoint(source, timeout=0.1))
-    with pytest.raises(ModelError, match=r"cannot reach http://127\.0\.0\.1:9/v1 \(is the server running\?\)"):
-        reranked(endpoint(ModelSource("jina", "http://127.0.0.1:9/v1")))
-
-
-def test_a_key_that_is_not_set_and_an_address_that_is_none_are_told_at_once(monkeypatch):
-    with pytest.raises(ModelError, match="JINA_API_KEY is not set: put the key into the environment"):
-        endpoint(ModelSource("jina", "https://api.jina.ai/v1", "JINA_API_KEY"))
-    with pytest.raises(ModelError, match="not the address of a server"):
-        endpoint(ModelSource("jina", "jina"))
 
 
 # A cross-encoder

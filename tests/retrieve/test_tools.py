@@ -129,7 +129,7 @@ def test_a_type_of_material_is_asked_for_by_name_or_in_the_query(notes):
     for arguments in ({"query": "residuals", "type": "Exercise"}, {"query": "*exercise* residuals"}):
         found = call(notes, "search", **arguments)
         assert names(found["passages"]) == ["linear#3"] and found["type"] == "exercise"
-    assert names(call(notes, "exercises", topic="residuals")["passages"]) == ["linear#3"]
+    assert names(call(notes, "search", query="residuals", type="exercise")["passages"]) == ["linear#3"]
 
 
 def test_summaries_are_a_type():
@@ -155,17 +155,14 @@ def test_read_reads_it_and_says_what_is_around_it(notes):
     assert call(notes, "read", name="b-trees.md")["section"] == "trees"
 
 
-def test_next_and_previous_section_lead_through_the_documents(notes):
+def test_the_next_section_leads_through_the_documents(notes):
     found, passed = "linear#1", []
     with contextlib.suppress(ToolError):
         while found := call(notes, "next_section", section=found)["section"]:
             passed.append(found)
     assert passed == ["linear#2", "linear#3", "trees"]
     assert call(notes, "next_section", section="linear#1.1")["section"] == "linear#2"
-    assert call(notes, "previous_section", section="linear#2")["section"] == "linear#1"
-    assert call(notes, "previous_section", section="linear#1.1")["section"] == "linear#1"
     assert "nothing comes after 'trees'" in refused(notes, "next_section", section="trees")
-    assert "nothing comes before 'linear'" in refused(notes, "previous_section", section="linear")
 
 
 def test_mentions_counts_whole_words_whatever_their_case(notes):

@@ -21,7 +21,6 @@ from ...errors import ToolError
 from ...indexing.passages import Material, Passage, Section, place
 from ...indexing.stores import index_info
 from ...logging import one_line
-from ..items import EXERCISE
 from ..library import Library
 from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
@@ -55,7 +54,9 @@ ReadName = Annotated[
 DocumentName = Annotated[
     str, {"description": "The document's name as outline gives it, or its file's; empty for all documents."}
 ]
-MaterialType = Annotated[str, {"description": "A type of material: only passages of this type; empty for all."}]
+MaterialType = Annotated[
+    str, {"description": "A type of material (`exercise`): only passages of this type; empty for all."}
+]
 
 
 # The tools
@@ -117,15 +118,6 @@ async def next_section(library: Library, section: SectionName) -> Result:
     return _read(following, material)
 
 
-async def previous_section(library: Library, section: SectionName) -> Result:
-    """Read the section before one on its level; before the first, the section around it."""
-    material = await library.material()
-    preceding = _previous(find_section(section, material), material)
-    if preceding is None:
-        raise ToolError(f"nothing comes before {section!r}: it is the first document")
-    return _read(preceding, material)
-
-
 async def mentions(
     library: Library,
     term: Annotated[str, {"description": "A word or a phrase, exactly.", "minLength": 1, "maxLength": 200}],
@@ -145,25 +137,12 @@ async def mentions(
     return {"term": term, "total": total, "in_sections": len(entries), **in_parts("sections", entries, part), **note}
 
 
-async def exercises(
-    library: Library,
-    topic: Annotated[str, {"description": "What they should be about.", "minLength": 1, "maxLength": 20_000}],
-    type: Annotated[str, {"description": "The type of material, where it is another one."}] = EXERCISE,
-    limit: Limit = 6,
-) -> Result:
-    """Find exercises on a topic, the best first; solutions are found in the same section or
-    in the one under it."""
-    return await search(library, topic, type or EXERCISE, limit)
-
-
 LIBRARY_TOOLS: Mapping[Function, str] = {
     search: "Search the notes",
     outline: "Outline of the notes",
     read: "Read a section or a passage",
     next_section: "Read the next section",
-    previous_section: "Read the section before",
     mentions: "Find all mentions of a term",
-    exercises: "Find exercises",
 }  # with their titles
 
 

@@ -1,0 +1,144 @@
+"""Models that help a search: one writes further queries for a question, others rerank the passages.
+
+The reply with queries may check the question against the course's subjects, too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..errors import ModelError
+from ..indexing.passages import Passage
+from ..models.chat import Asker
+from ..models.prompts import QUERIES, RERANK, as_data, enclose, with_topic_check
+from ..models.replies import find_value
+from .search import MOST_CHARACTERS, OffTopic
+
+if TYPE_CHECKING:
+    from ..models.embedders.cross_encoder import CrossEncoder
+
+MOST_QUERIES = 4  # in addition to the question
+MOST_EARLIER = 3  # previous questions in the prompt
+MOST_CHECKED = 10_000  # of a question under subject check: all that a model will receive
+# Anywhere in a reply: a question may have injected another object before
+_DENIED = re.compile(r'"on_topic"\s*:\s*false')
+
+
+@dataclass
+class ModelQueries:
+    """A model that generates queries.
+
+    A follow-up question is replaced by self-contained queries. subjects: of the course, to refuse other questions;
+    prompt: custom instructions."""
+
+    asker: Asker
+    subjects: Sequence[str] = ()
+
+    async def expand(self, question: str, earlier: Sequence[str] = ()) -> list[str]:
+        """Return distinct queries, including the question where useful. earlier: previous questions.
+
+        Raise ModelError, or OffTopic if the subject is checked."""
+        most = MOST_CHECKED if self.subjects else MOST_CHARACTERS  # check all that will be seen
+        before = "\n".join(asked[:MOST_CHARACTERS] for asked in earlier[-MOST_EARLIER:])
+        values = {"question": as_data(question[:most]), "earlier": as_data(before), "most": str(MOST_QUERIES)}
+        request = QUERIES.request(values)
+        question = question[:MOST_CHARACTERS]
+        if not self.subjects:
+            queries = await self.asker.ask(request, _read_queries)
+        elif (checked := await self.asker.ask(with_topic_check(request, self.subjects), _read_checked)) is None:
+            raise OffTopic
+        else:
+            queries = checked
+        own = [] if earlier and queries else [question]
+        return list(dict.fromkeys([*own, *queries]))
+
+
+def _read_queries(text: str) -> list[str]:
+    """Return the queries in a reply. Raise ModelError without a list."""
+    value = find_value(text, "queries")
+    if not isinstance(value, list):
+        raise ModelError("the reply holds no list of queries")
+    queries = [" ".join(query.split())[:MOST_CHARACTERS] for query in value if isinstance(query, str)]
+    return [query for query in queries if query][:MOST_QUERIES]
+
+
+def _read_checked(text: str) -> list[str] | None:
+    """Return the queries in a reply, or None if off topic.
+
+    Raise ModelError unless clearly on topic: a question may try to mislead the model."""
+    on_topic = find_value(text, "on_topic")
+    if not isinstance(on_topic, bool):
+        raise ModelError("the reply does not say whether the question is on topic")
+    if not on_topic or _DENIED.search(text):
+        return None
+    return _read_queries(text)
+
+
+# Reranking
+
+
+@dataclass
+class ModelReranker:
+    """A chat model that grades passages in one request, from 0 (irrelevant) to 10 (answers). Ungraded ones come
+    last."""
+
+    asker: Asker
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Return all passages rescored, the best first. Raise ModelError."""
+        if not passages:
+            return []
+        texts = (enclose("passage", _judged_text(passage), number) for number, passage in enumerate(passages, 1))
+        values = {"question": as_data(question[:MOST_CHARACTERS]), "passages": "\n\n".join(texts)}
+        grades = await self.asker.ask(RERANK.request(values), lambda text: _read_grades(text, len(passages)))
+        return in_order(passages, grades)
+
+
+@dataclass
+class CrossEncoderReranker:
+    """A reranker with a local cross-encoder."""
+
+    encoder: CrossEncoder
+
+    async def rerank(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Return all passages rescored, the best first. Raise ModelError."""
+        texts = [_judged_text(passage) for passage in passages]
+        scores = await self.encoder.score(question[:MOST_CHARACTERS], texts) if texts else []
+        return in_order(passages, dict(enumerate(scores)))
+
+
+Reranker: TypeAlias = ModelReranker | CrossEncoderReranker
+
+
+def in_order(passages: Sequence[Passage], scores: Mapping[int, float]) -> list[Passage]:
+    """Sort passages by score, stably. Raise ValueError if none has a score.
+
+    scores: by position; passages without one come last"""
+    usable = {at: score for at, score in scores.items() if 0 <= at < len(passages) and math.isfinite(score)}
+    if passages and not usable:
+        raise ValueError("no passage has a score")
+    least = min([0.0, *usable.values()])
+    scored = [passage.scored(usable.get(at, least)) for at, passage in enumerate(passages)]
+    order = sorted(range(len(passages)), key=lambda at: (at not in usable, -scored[at].score))
+    return [scored[at] for at in order]
+
+
+def _judged_text(passage: Passage) -> str:
+    return "\n".join(filter(None, [" > ".join(passage.titles), passage.text]))[:MOST_CHARACTERS]
+
+
+def _read_grades(text: str, count: int) -> dict[int, float]:
+    """Return grades by position from 0. Raise ModelError if there are none."""
+    value = find_value(text, "grades")
+    grades: dict[int, float] = {}
+    for graded in value if isinstance(value, list) else []:
+        number, grade = map(graded.get, ("number", "grade")) if isinstance(graded, dict) else (0, 0)
+        if type(number) is int and 1 <= number <= count and isinstance(grade, int | float) and 0 <= grade <= 10:
+            grades.setdefault(number - 1, float(grade))
+    if not grades:
+        raise ModelError("the reply grades no passage")
+    return grades
