@@ -16,7 +16,7 @@ from ..models.own_prompts import own_prompt
 from ..models.prompts import ANSWER, OF_TYPE, RULES, USE_TOOLS, Prompt, teacher_text
 from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens
-from ..models.validation.answers import AnswerWatch
+from ..models.validation import AnswerWatch
 from ..settings.models import Models
 from ..settings.project import Project
 from .citations import NO_ANSWER, CitedText

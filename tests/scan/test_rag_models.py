@@ -15,7 +15,7 @@ from lmm_core.models.annotators.annotator import Annotation, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator
 from lmm_core.models.chat import Asker, Reply, Usage
 from lmm_core.models.replies import one_line
-from lmm_core.models.validation.annotations import check_reply
+from lmm_core.models.validation import check_reply
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.rag import RagRun
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, any_text, markdown, outside_metadata, squeezed

@@ -9,8 +9,7 @@ from ...errors import CutOffError, ModelError, ReplyError
 from ..chat import Asker, ChatMessage, Request
 from ..prompts import ANNOTATE_AGAIN, NOTHING_OWN, annotate_prompt, language_of
 from ..tokens import count_tokens
-from ..validation.annotations import CheckedReply, check_reply, described
-from ..validation.faults import repeated_in, repetition_fault
+from ..validation import CheckedReply, check_reply, described, repeated_in, repetition_fault
 from .annotator import Annotation, AnnotatorSection
 
 MOST_REPEATED = 1_000  # characters of a bad reply in the retry

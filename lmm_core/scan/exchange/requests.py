@@ -13,7 +13,7 @@ from ...markdown.blocks import BOM, Block, trim_blank_lines
 from ...markdown.tree import HeadingNode, Node, TextNode, titles_path, traverse
 from ...models.chat import Asker, ChatMessage, Request, Show, run
 from ...models.prompts import CHAT, EDIT, SYSTEM, Prompt, enclose, language_of
-from ...models.validation.answers import AnswerWatch
+from ...models.validation import AnswerWatch
 from ..annotations.sections import nearest_summary
 from ..knit import strip_metadata
 

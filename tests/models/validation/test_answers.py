@@ -4,7 +4,7 @@ import pytest
 
 from lmm_core.errors import CutOffError
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.models.validation.answers import AnswerWatch
+from lmm_core.models.validation import AnswerWatch
 from tests.effort import at_most
 
 PROMPT = '<notes>\n<source n="1">\nA mean is a sum.\n</source>\n<source n="2">\nA median halves.\n</source>\n</notes>\n\nWhat is a mean?'

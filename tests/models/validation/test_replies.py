@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmm_core.models.annotators.annotator import AnnotatorSection
-from lmm_core.models.validation.annotations import check_reply
+from lmm_core.models.validation import check_reply
 from tests.effort import at_most
 from tests.strategies import markdown
 
