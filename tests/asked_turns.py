@@ -7,7 +7,7 @@ from random import Random
 from lmm_core.retrieve.library import open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
-from lmm_core.study.asked.overview import make_overview
+from lmm_core.study.asked.page import make_overview
 from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
 from tests.indexing import document
 

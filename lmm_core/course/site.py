@@ -1,30 +1,242 @@
-"""Write a static site with pandoc: a page per document, navigation and the ask box."""
+"""Write a static site with pandoc: a page per document, with links, navigation and the ask box."""
 
 from __future__ import annotations
 
+import html
 import json
+import os
+import posixpath
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from threading import Timer
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
-from ..errors import LmmError, RenderError
-from ..files.walk import is_inside
+from ..errors import CourseError, LmmError, RenderError
+from ..files.walk import RENDERED, SUFFIXES, is_document, is_inside
+from ..installation import packaged_pandoc
 from ..logging import LoggerBase, in_file
 from ..quarto.after_render import shown_pages, write_site_box
-from ..quarto.html import parse_html
+from ..quarto.html import element_text, parse_html
 from ..quarto.pages import Page
 from ..scan.rag import Progress
+from ..scan.references import LEFT_OUT
 from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
 from ..settings.tables import SiteOptions
 from ..study.outline import course_title
 from .contents import FIRST_PAGE, Entry, read_contents
 from .frame import frame_of, site_words
-from .links import SiteLinks, find_labels
-from .render import FILES, PageJob, RenderedPage, find_pandoc, render_pages
 from .text import PageSource, read_page_source
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+FILES = Path(__file__).with_name("files")
+SECONDS = 30.0  # per page
+_LEAST = 8  # pages per pandoc process
+
+
+@dataclass(frozen=True, slots=True)
+class PageJob:
+    """A page to render. title: of the window; frame: template variables."""
+
+    name: str
+    title: str
+    source: PageSource
+    frame: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A rendered page. messages: pandoc's warnings; problem: reason for missing HTML, or ""."""
+
+    name: str
+    html: str = ""
+    messages: Sequence[str] = field(default_factory=list)
+    problem: str = ""
+
+
+def find_pandoc() -> str:
+    """Return the path of pandoc, preferring the packaged one. Raise CourseError."""
+    if found := packaged_pandoc() or shutil.which("pandoc"):
+        return str(found)
+    raise CourseError("There is neither Quarto nor pandoc on this machine to render the site: install one of them")
+
+
+def render_pages(
+    pages: Sequence[PageJob],
+    language: str,
+    pandoc: str,
+    progress: Progress | None = None,
+    seconds: float = SECONDS,
+) -> list[RenderedPage]:
+    """Return the pages' HTML.
+
+    seconds: timeout per page
+    Raise RenderError if pandoc fails to run or times out."""
+    if progress:
+        progress.expect(len(pages))
+    count = max(1, min(os.cpu_count() or 1, len(pages) // _LEAST))
+    shares = [pages[at::count] for at in range(count)]
+    with ThreadPoolExecutor(count) as workers:
+        done = [*workers.map(lambda share: [*_run(share, language, pandoc, progress, seconds)], shares)]
+    rendered = {page.name: page for page in chain.from_iterable(done)}
+    return [rendered[page.name] for page in pages]
+
+
+def _run(
+    pages: Sequence[PageJob], language: str, pandoc: str, progress: Progress | None, seconds: float
+) -> Iterator[RenderedPage]:
+    words = site_words(language)
+    job = {
+        "filter": str(FILES / "site.lua"),
+        "template": (FILES / "page.html").read_text("utf-8"),
+        "words": words,
+        "references": words["references"],
+        "pages": [asdict(page) for page in pages],
+    }
+    command = [pandoc, "lua", str(FILES / "render.lua")]
+    with tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise RenderError(f"pandoc could not be started: {error.strerror}") from None
+        timer = Timer(seconds * len(pages), process.kill)
+        timer.start()
+        with process:
+            assert process.stdin and process.stdout
+            with suppress(BrokenPipeError), process.stdin as lines:
+                lines.write(json.dumps(job, ensure_ascii=False).encode("utf-8", "replace"))
+            for line in process.stdout:
+                if line.endswith(b"\n"):  # incomplete if pandoc was killed
+                    yield RenderedPage(**json.loads(line))
+                if progress:
+                    progress.advance()
+        if not timer.is_alive():
+            raise RenderError(f"pandoc took more than {seconds * len(pages):g} s")
+        timer.cancel()
+        if process.returncode:
+            errors.seek(0)
+            message = errors.read().decode("utf-8", "replace").strip()
+            raise RenderError(message[:500] or f"pandoc has failed ({process.returncode})")
+
+
+# Links
+
+
+_NAMES_FILE = ("href", "src", "poster", "data")
+_NAMING_FILES = "a[href], link[href], [src], [srcset], [poster], object[data]"
+_LABELLED = "h1[id], h2[id], h3[id], h4[id], h5[id], h6[id], [id][data-ref]"
+
+
+class Label(NamedTuple):
+    """A label's page, and the text of references to it."""
+
+    page: str
+    words: str
+
+
+Labels = Mapping[str, Sequence[Label]]  # by name, which may occur on several pages
+
+
+def find_labels(pages: Mapping[str, LexborHTMLParser]) -> Labels:
+    labels: dict[str, list[Label]] = {}
+    for page, tree in pages.items():
+        for element in tree.css(_LABELLED):
+            words = element.attributes.get("data-ref") or element_text(element)
+            labels.setdefault(element.attributes["id"] or "", []).append(Label(page, words))
+    return labels
+
+
+@dataclass(frozen=True)
+class SiteLinks:
+    """The links of a site and their files.
+
+    sources: document by page
+    own: other files of the site"""
+
+    sources: Mapping[str, Path]
+    labels: Labels
+    folder: Path
+    output: Path
+    own: frozenset[str] = frozenset()
+
+    def mend(self, page: str, tree: LexborHTMLParser, logger: LoggerBase) -> None:
+        """Fix a page's references and links, and copy linked files."""
+        for element in tree.css("a.quarto-xref"):
+            self._mend_reference(element, page, logger)
+        for element in tree.css(_NAMING_FILES):
+            for name in _NAMES_FILE:
+                if link := element.attributes.get(name):
+                    element.attrs[name] = self._mended(link, page, logger)
+            if sizes := element.attributes.get("srcset"):
+                parts = [candidate.split() for candidate in sizes.split(",") if candidate.split()]
+                mended = [" ".join([self._mended(link, page, logger), *size]) for link, *size in parts]
+                element.attrs["srcset"] = ", ".join(mended)
+
+    def _mend_reference(self, element: LexborNode, page: str, logger: LoggerBase) -> None:
+        name = unquote((element.attributes.get("href") or "").removeprefix("#"))
+        named = self.labels.get(name, ())
+        label = next((label for label in named if label.page == page), next(iter(named), None))
+        if label is None:
+            logger.warning(f"@{name}: no page has this label, or it is left out of the notes")
+            element.replace_with(LEFT_OUT)
+            return
+        place = "" if label.page == page else _relative(label.page, page)
+        element.attrs["href"] = f"{place}#{quote(name)}"
+        element.inner_html = html.escape(label.words or name, quote=False)
+
+    def _mended(self, link: str, page: str, logger: LoggerBase) -> str:
+        """Return a fixed link: to the page of a document, `/figures/a.png` as relative. Copy its file."""
+        parts = urlsplit(link)
+        name = unquote(parts.path)
+        source = self.sources.get(page)
+        if parts.scheme or parts.netloc or not name or source is None or self._is_page(name, page):
+            return link
+        base = self.folder if name.startswith("/") else source.parent
+        path = Path(os.path.normpath(base / name.lstrip("/")))
+        of_document = next((page_name for page_name, document in self.sources.items() if document == path), "")
+        if of_document:
+            return _relative(of_document, page) + (f"#{parts.fragment}" if parts.fragment else "")
+        self._copy(path, name, logger)
+        return "../" * page.count("/") + link.lstrip("/") if name.startswith("/") else link
+
+    def _is_page(self, name: str, page: str) -> bool:
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page), name))
+        return place in self.sources or place in self.own
+
+    def _copy(self, path: Path, name: str, logger: LoggerBase) -> None:
+        """Copy a linked file unless it is outside the course, hidden or a document."""
+        if not path.is_file():
+            if not path.is_dir() and path.is_relative_to(self.folder):
+                logger.warning(f"{name}: there is no such file in the course")
+        elif not path.is_relative_to(self.folder) or not is_inside(path, self.folder):
+            logger.warning(f"{name}: a link out of the course: not copied to the site")
+        elif is_document(path.name, (*SUFFIXES, *RENDERED)) or any(
+            part.startswith((".", "_")) for part in path.relative_to(self.folder).parts
+        ):
+            logger.warning(f"{name}: not copied to the site: it is hidden, or a document that is not a page")
+        else:
+            target = self.output / path.relative_to(self.folder)
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+
+
+def _relative(name: str, page: str) -> str:
+    return quote(os.path.relpath(name, PurePosixPath(page).parent))
+
+
+# Site
+
 
 STYLE = FILES / "page.css"
 STYLE_PLACE = f"lmm-site/{STYLE.name}"  # path in a site

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CutOffError, ModelError, ToolError
 from ..models.chat import Asker, ChatMessage, Reply, Request, Show, ToolCall
 from ..models.names import parse_name
-from ..models.own_prompts import own_prompt
-from ..models.prompts import ANSWER, OF_TYPE, RULES, USE_TOOLS, Prompt, teacher_text
+from ..models.prompts import ANSWER, OF_TYPE, RULES, USE_TOOLS, Prompt, own_prompt, teacher_text
 from ..models.sources import FASTEMBED, STAND_IN, STAND_IN_NAME, known_sources
 from ..models.tokens import count_tokens
 from ..models.validation import AnswerWatch
@@ -427,6 +426,6 @@ def _reranker(project: Project, models: Models, chats: bool) -> Reranker | None:
     name = parse_name(wanted, known_sources(project.sources))
     if name.source != FASTEMBED:
         raise ModelError(f"[ask] rerank = {wanted!r}: nothing is called that. Use none, model or fastembed/MODEL.")
-    from ..models.embedders.cross_encoder import CrossEncoder
+    from ..models.embedders.fastembed_embedder import CrossEncoder
 
     return CrossEncoderReranker(CrossEncoder(name, project.root))

@@ -147,7 +147,7 @@ def _own_prompts(prompts: PromptFiles, root: Path) -> dict[str, str]:
     if not files:
         return {}
     from ..files.marked import check_inside
-    from ..models.own_prompts import read_prompt
+    from ..models.prompts import read_prompt
 
     texts, problems = {}, []
     for name, file in files.items():

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from lmm_core.cli import cli
 from lmm_core.study.asked.recordings import Recordings, recordings_path
 from lmm_core.study.asked.turns import RecordedSource, RecordedTurn, export_lines
-from lmm_core.study.questions import read_questions
+from lmm_core.study.bench import read_questions
 
 WHY = RecordedTurn(
     "a" * 32, "c" * 32, "2026-11-22T14", "Why are\nerrors squared? 2️⃣", answer="So they have no sign [2].",

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.models.own_prompts import KNOWN
+from lmm_core.models.prompts import KNOWN
 from tests.commands import text, write
 from tests.model_server import ModelServer
 from tests.strategies import LONG

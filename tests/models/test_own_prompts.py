@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.errors import PromptError
 from lmm_core.models.annotators.annotator import AnnotatorSection
 from lmm_core.models.annotators.model_annotator import make_request
-from lmm_core.models.own_prompts import KNOWN, as_written, own_prompt, read_prompt
-from lmm_core.models.prompts import RULES, fields_in
+from lmm_core.models.prompts import KNOWN, RULES, as_written, fields_in, own_prompt, read_prompt
 
 SECTION = AnnotatorSection(("Notes", "Residuals"), "A residual is a distance.", language="en")
 

@@ -8,7 +8,7 @@ import pytest
 
 from lmm_core.errors import ModelError
 from lmm_core.models.chat import Asker
-from lmm_core.models.embedders.cross_encoder import CrossEncoder
+from lmm_core.models.embedders.fastembed_embedder import CrossEncoder
 from lmm_core.models.embedders.fastembed_models import models_folder
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat

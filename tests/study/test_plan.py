@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.study.plan import Step, StudyPlan, divide, find_topic, make_steps, show_plan
-from lmm_core.study.study_time import read_time
+from lmm_core.study.plan import Step, StudyPlan, divide, find_topic, make_steps, read_time, show_plan
 from tests.commands import write
 from tests.indexing import lmm
 from tests.retrieve.from_files import material

@@ -20,7 +20,7 @@ from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
-    from ...models.own_prompts import KnownPrompt
+    from ...models.prompts import KnownPrompt
     from ..doctor import MachineFinding
 
 PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
@@ -143,7 +143,7 @@ def prompts(name: str | None, begin: bool, as_json: bool) -> None:
 
 
 def _list_prompts(as_json: bool) -> None:
-    from ...models.own_prompts import KNOWN
+    from ...models.prompts import KNOWN
 
     own = project_at(None).prompts
     rows = [
@@ -160,7 +160,7 @@ def _list_prompts(as_json: bool) -> None:
 
 
 def _show_prompt(name: str) -> None:
-    from ...models.own_prompts import as_written
+    from ...models.prompts import as_written
 
     known = _known_prompt(name)
     own = project_at(None).prompts.get(name)
@@ -184,7 +184,7 @@ def _begin_prompt(name: str) -> None:
 
 
 def _known_prompt(name: str) -> KnownPrompt:
-    from ...models.own_prompts import KNOWN
+    from ...models.prompts import KNOWN
 
     if name not in KNOWN:
         raise click.UsageError(f"there is no prompt {name!r}; there are {', '.join(KNOWN)}")

@@ -1,4 +1,4 @@
-"""Embed texts locally with fastembed. Nothing is downloaded: see `fastembed_models.get_model`."""
+"""Embed and score texts locally with fastembed. Nothing is downloaded: see `fastembed_models.get_model`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .fastembed_models import fastembed_errors, find_files, fingerprint, load_mo
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
     from tokenizers import Tokenizer
 
 # Texts per thread call: an interrupt waits for these
@@ -98,3 +99,34 @@ def _unit(vector: Any) -> list[float]:
         raise ValueError("the model returned numbers that are not finite")
     numbers: list[float] = (array / length if length else array).tolist()
     return numbers
+
+
+# Cross-encoders
+
+
+class CrossEncoder:
+    """A local cross-encoder, downloaded (`fastembed/Xenova/ms-marco-MiniLM-L-6-v2`) or in a folder
+    (`fastembed/./models/x`,
+    relative to `root`). Raise ModelError if it is missing."""
+
+    def __init__(self, name: ModelName, root: Path | None = None) -> None:
+        self.name = str(name)
+        self._files = find_files(name, root, "cross-encoder")
+        self._lock = threading.Lock()
+        self._model: TextCrossEncoder | None = None
+
+    async def score(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return a unitless score per text, higher is better. Raise ModelError."""
+        return await asyncio.to_thread(self._score, question, list(texts))
+
+    def _score(self, question: str, texts: list[str]) -> list[float]:
+        with self._lock, fastembed_errors(f"{self.name} cannot be used"):
+            self._model = self._model or load_model(self._files, "cross-encoder")
+            # one at a time: see FastEmbedder
+            question, texts = replace_surrogates(question), [*map(replace_surrogates, texts)]
+            scores = [*map(float, self._model.rerank(question, texts, batch_size=1))]
+            if len(scores) != len(texts) or not all(map(math.isfinite, scores)):
+                raise ModelError(
+                    f"{self.name}: the model returned no number for a text. Is it a cross-encoder?", stop=True
+                )
+            return scores

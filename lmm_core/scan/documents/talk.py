@@ -14,7 +14,7 @@ from ...logging import ConsoleLogger, LoggerBase, in_file
 from ...markdown.blocks import Block, MetadataBlock, Problem, serialize_blocks
 from ...markdown.files import MarkdownFile, read_markdown, write_markdown
 from ...markdown.parse import parse_markdown_text
-from ...models.own_prompts import own_prompt
+from ...models.prompts import own_prompt
 from ...settings.models import Models
 from ...settings.project import Project, load_project
 from ..chat import ChatRun

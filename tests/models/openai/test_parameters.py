@@ -8,8 +8,7 @@ from lmm_core.errors import CutOffError, ModelError
 from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker, ChatMessage, Request, run
 from lmm_core.models.names import ModelName
-from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.openai.parameters import THOUGHTS
+from lmm_core.models.openai.chat import THOUGHTS, OpenAIChat
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
 from tests.model_server import ModelServer, completion
 

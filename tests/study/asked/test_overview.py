@@ -8,8 +8,7 @@ from html import unescape
 import pytest
 
 from lmm_core.logging import printable
-from lmm_core.study.asked.overview import LONGEST
-from lmm_core.study.asked.page import asked_page
+from lmm_core.study.asked.page import LONGEST, asked_page
 from tests.asked_turns import ASH, ELM, HOSTILE, OAK, REFUSED, make_turns, overview_of, write_course
 from tests.indexing import lmm
 

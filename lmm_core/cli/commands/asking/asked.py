@@ -26,7 +26,7 @@ from ...running import run, with_library
 
 if TYPE_CHECKING:
     from ....retrieve.library import Library
-    from ....study.asked.overview import AskedOverview, ShownGroup
+    from ....study.asked.page import AskedOverview, ShownGroup
     from ....study.asked.proposals import FileProposals, Proposals
     from ....study.asked.turns import RecordedTurn
 
@@ -69,7 +69,7 @@ def asked(context: click.Context, output: Path | None, small_groups: bool, as_js
 
 def _make_overview(project: Project, turns: list[RecordedTurn], small_groups: bool) -> AskedOverview:
     from ....study.asked.grouping import FEWEST
-    from ....study.asked.overview import make_overview
+    from ....study.asked.page import make_overview
 
     async def work(library: Library) -> AskedOverview:
         return await make_overview(project.root, library, turns, 1 if small_groups else FEWEST)
