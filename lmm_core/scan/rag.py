@@ -27,7 +27,8 @@ from ..markdown.tree import (
     tree_to_blocks,
 )
 from ..markdown.visibility import KnitRules
-from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection, stand_in
+from ..models.annotators.annotator import Annotation, Annotator, AnnotatorSection
+from ..models.annotators.lazy import stand_in
 from ..models.sources import STAND_IN_NAME as STAND_IN
 from ..settings.tables import ScanOpts
 from .annotations.needs import MAKER, NeedsFinder, SectionNeeds

@@ -58,7 +58,7 @@ class Models:
 
     def annotator(self, project: Project) -> Annotator:
         """Return the annotator, with the minor model. Raise ModelError."""
-        from ..models.annotators.annotator import LazyAnnotator, stand_in
+        from ..models.annotators.lazy import LazyAnnotator, stand_in
 
         name = self.name(project, "minor")
         if name.source == STAND_IN:

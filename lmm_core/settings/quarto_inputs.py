@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -28,11 +28,9 @@ SHOWN = 3  # names in a sentence
 class _FolderPlace:
     """A folder of documents.
 
-    folder: resolved
     root, quarto: the folders of the project and of the Quarto project
     named, typed: prefixes of names in patterns, from the root and from the working folder"""
 
-    folder: Path
     root: Path
     quarto: Path | None
     named: str
@@ -49,10 +47,10 @@ class DocumentFinder:
 
     exclude: Sequence[str] = ()
     included: bool = True
-    _files: dict[Path, tuple[Rules | None, Rules]] = field(default_factory=dict, init=False)  # by project root
-    _places: dict[Path, _FolderPlace] = field(default_factory=dict, init=False)  # by folder
-    _typed: Rules | None = field(default=None, init=False)
-    _pages: dict[Path, frozenset[str]] = field(default_factory=dict, init=False)  # by Quarto project
+
+    def __post_init__(self) -> None:
+        self._typed = read_patterns(self.exclude)
+        self._place, self._rules, self._pages = cache(_find_place), cache(_read_rules), cache(self._find_pages)
 
     def find(
         self, paths: Sequence[Path], logger: LoggerBase | None = None, endings: Sequence[str] = SUFFIXES
@@ -62,8 +60,8 @@ class DocumentFinder:
         Raise the errors of `find_markdown`, ConfigError and QuartoError."""
         files: list[Path] = []
         for path in paths:
-            inside = find_markdown([path], logger, endings)
-            files += self._chosen(path, inside, endings, logger) if path.is_dir() else inside
+            documents = find_markdown([path], logger, endings)
+            files += self._chosen(path, documents, endings, logger) if path.is_dir() else documents
         return list(dict.fromkeys(files))
 
     def why_not(self, path: Path, folder: Path | None = None) -> Literal["", "pattern", "no page"]:
@@ -72,14 +70,14 @@ class DocumentFinder:
         folder: where it was found; Quarto projects nested in another are foreign (examples, templates)"""
         place = self._place(path.parent)
         include, exclude = self._rules(place.root)
-        if matches(exclude, place.named + path.name) or matches(self._excluded(), place.typed + path.name):
+        if matches(exclude, place.named + path.name) or matches(self._typed, place.typed + path.name):
             return "pattern"
         if include is not None:
             return "" if takes(include, place.named + path.name) else "pattern"
         around = self._place(folder).quarto if folder is not None else None
         if around not in (None, place.quarto):
             return "no page"
-        if place.quarto is None or os.path.realpath(place.folder / path.name) in self._pages_of(place.quarto):
+        if place.quarto is None or os.path.realpath(path) in self._pages(place.quarto):
             return ""
         return "no page"
 
@@ -95,79 +93,60 @@ class DocumentFinder:
 
         return is_left_out
 
-    def _place(self, folder: Path) -> _FolderPlace:
-        if folder not in self._places:
-            self._places[folder] = _find_place(folder)
-        return self._places[folder]
-
-    def _excluded(self) -> Rules:
-        if self._typed is None:
-            self._typed = read_patterns(self.exclude)
-        return self._typed
-
-    def _rules(self, root: Path) -> tuple[Rules | None, Rules]:
-        if root not in self._files:
-            files = load_project(root / "-").files
-            self._files[root] = (read_patterns(files.include) if files.include else None, read_patterns(files.exclude))
-        return self._files[root]
-
-    def _pages_of(self, quarto: Path) -> frozenset[str]:
-        if quarto not in self._pages:
-            pages = find_inputs(quarto)
-            pages = with_included(pages, quarto) if self.included else pages
-            self._pages[quarto] = frozenset(os.path.realpath(page) for page in only_inside(pages, quarto))
-        return self._pages[quarto]
+    def _find_pages(self, quarto: Path) -> frozenset[str]:
+        pages = find_inputs(quarto)
+        pages = with_included(pages, quarto) if self.included else pages
+        return frozenset(os.path.realpath(page) for page in only_inside(pages, quarto))
 
     def _chosen(
-        self, folder: Path, inside: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
+        self, folder: Path, documents: Sequence[Path], endings: Sequence[str], logger: LoggerBase | None
     ) -> list[Path]:
         """Return the documents taken from a folder, with pages that only Quarto finds."""
-        reasons = {path: self.why_not(path, folder) for path in inside}
-        hidden = [path for path in self._hidden_pages(folder, inside, endings) if not self.why_not(path, folder)]
-        chosen = [*(path for path in inside if not reasons[path]), *hidden]
-        if logger is not None:
-            self._report_no_pages(folder, [path for path in inside if reasons[path] == "no page"], logger)
-            if inside and not chosen and "pattern" in reasons.values():
-                in_file(logger, folder).warning(
-                    f"{counted(len(inside), 'document')} left out by [files] of config.toml or by --exclude; "
-                    "name one by itself to use it"
-                )
+        reasons = {path: self.why_not(path, folder) for path in documents}
+        hidden = [path for path in self._hidden_pages(folder, documents, endings) if not self.why_not(path, folder)]
+        chosen = [*(path for path in documents if not reasons[path]), *hidden]
+        no_pages = [path for path in documents if reasons[path] == "no page"]
+        if logger and no_pages:
+            self._report_no_pages(folder, no_pages, logger)
+        if logger and documents and not chosen and "pattern" in reasons.values():
+            in_file(logger, folder).warning(
+                f"{counted(len(documents), 'document')} left out by [files] of config.toml or by --exclude; "
+                "name one by itself to use it"
+            )
         return chosen
 
-    def _hidden_pages(self, folder: Path, inside: Sequence[Path], endings: Sequence[str]) -> list[Path]:
+    def _hidden_pages(self, folder: Path, documents: Sequence[Path], endings: Sequence[str]) -> list[Path]:
         """Return the pages in a folder that a walk skips, such as `_chapters/one.md`."""
-        place, quarto = folder.resolve(), quarto_folder(folder.resolve() / "-")
+        place, quarto = folder.resolve(), self._place(folder).quarto
         if quarto is None:
             return []
-        walked = {os.path.realpath(path) for path in inside}
-        pages = map(Path, sorted(self._pages_of(quarto) - walked))
+        walked = {os.path.realpath(path) for path in documents}
+        pages = map(Path, sorted(self._pages(quarto) - walked))
         hidden = [page for page in pages if page.is_relative_to(place) and is_document(page.name, endings)]
         return [folder / page.relative_to(place) for page in hidden]
 
     def _report_no_pages(self, folder: Path, left_out: Sequence[Path], logger: LoggerBase) -> None:
-        """Report documents that are no pages, once per Quarto project."""
-        by_project: dict[Path, list[Path]] = {}
-        for path in left_out:
-            quarto = self._place(folder).quarto or self._place(path.parent).quarto
-            if quarto is not None:
-                by_project.setdefault(quarto, []).append(path)
-        for quarto, paths in by_project.items():
-            names = [path.relative_to(folder).as_posix() for path in paths[:SHOWN]]
-            shown = ", ".join([*names, *(["…"] if len(paths) > SHOWN else [])])
-            are, them = ("is no page", "it") if len(paths) == 1 else ("are no pages", "them")
-            in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
-                f"{counted(len(paths), 'document')} left out that {are} ({shown}); "
-                f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
-            )
+        quarto = self._place(folder).quarto or self._place(left_out[0].parent).quarto or folder
+        names = [path.relative_to(folder).as_posix() for path in left_out[:SHOWN]]
+        shown = ", ".join([*names, *(["…"] if len(left_out) > SHOWN else [])])
+        are, them = ("is no page", "it") if len(left_out) == 1 else ("are no pages", "them")
+        in_file(logger, _as_typed(project_file(quarto) or quarto)).info(
+            f"{counted(len(left_out), 'document')} left out that {are} ({shown}); "
+            f'to use {them}, name {them}, or set include = ["*"] in [files] of config.toml'
+        )
 
 
 def _find_place(folder: Path) -> _FolderPlace:
-    place, here = folder.resolve(), Path.cwd().resolve()
-    document = place / "-"
+    document, here = folder.resolve() / "-", Path.cwd().resolve()
     root = project_root(document)
     typed = document.relative_to(here).as_posix() if document.is_relative_to(here) else document.as_posix().lstrip("/")
     named = document.relative_to(root).as_posix()
-    return _FolderPlace(place, root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
+    return _FolderPlace(root, quarto_folder(document), named.removesuffix("-"), typed.removesuffix("-"))
+
+
+def _read_rules(root: Path) -> tuple[Rules | None, Rules]:
+    files = load_project(root / "-").files
+    return read_patterns(files.include) if files.include else None, read_patterns(files.exclude)
 
 
 def _as_typed(path: Path) -> Path:
@@ -237,12 +216,10 @@ def follow_includes(paths: Sequence[Path], included: Callable[[Path], Sequence[P
     """Yield files with all their direct and indirect includes. included: returns a file's includes, after it was
     yielded."""
     queue = list(paths)
-    visited: set[Path] | None = None
+    visited = {path.resolve() for path in queue}
     for path in queue:
         yield path
         for inner in included(path):
-            if visited is None:  # most files include none
-                visited = {path.resolve() for path in queue}
             if inner.is_file() and inner.resolve() not in visited:
                 visited.add(inner.resolve())
                 queue.append(inner)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.edits import broken_edits
-from lmm_core.models.annotators.annotator import stand_in
+from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.scan import ScanOpts
 from lmm_core.scan.annotations.removal import Removal
 from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files, spread

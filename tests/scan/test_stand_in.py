@@ -3,7 +3,7 @@
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text, serialize_blocks
 from lmm_core.markdown.metadata.ownership import digest
-from lmm_core.models.annotators.annotator import stand_in
+from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.scan import scan_rag
 from tests.strategies import LONG, CountingAnnotator, annotate
 
