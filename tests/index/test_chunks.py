@@ -1,12 +1,11 @@
 """From blocks to chunks: content, annotations, payload, identity."""
 
-import re
-import subprocess
-
 import pytest
 
 from lmm_core.indexing.chunks import DEFAULT_MODEL, AnnotationModel, blocks_to_chunks
+from lmm_core.indexing.collection import GROUP
 from lmm_core.indexing.cutting.split import scan_split
+from lmm_core.indexing.documents import blocklist_encode, encode_passages
 from lmm_core.indexing.encoding import (
     EncodingModel,
     QdrantEmbeddingModel,
@@ -15,6 +14,8 @@ from lmm_core.indexing.encoding import (
 )
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
+from lmm_core.settings.project import load_project
+from tests.commands import write
 
 NOTES = """---
 title: Statistics
@@ -100,25 +101,6 @@ def test_anchors_are_those_of_pandoc():
     assert [c.payload["anchor"] for c in chunks("# A b\n\none\n\n# A b\n\ntwo\n")] == ["a-b", "a-b-1"]
 
 
-TITLES = [
-    "抽样误差",
-    "Ошибка выборки",
-    "標準誤差（SE）とは？",
-    "ค่าเฉลี่ย",
-    "3. Österreich É",
-    "1 _x",
-    "Ⅷ кот",
-    "مُتَوَسِّط",
-    "12",
-]
-
-
-def test_anchors_in_every_script_are_those_of_pandoc():
-    text = "".join(f"# {title}\n\ntext {at}\n\n" for at, title in enumerate(TITLES))
-    html = subprocess.run(["pandoc", "-t", "html"], input=text, capture_output=True, text=True, check=True).stdout
-    assert [c.payload["anchor"] for c in chunks(text)] == re.findall(r'id="([^"]*)"', html)
-
-
 def test_the_payload_has_public_properties_own_and_inherited():
     found = payload("The mean is a sum")
     assert (found["questions"], found["level"]) == ("What is a mean?", "easy")
@@ -140,12 +122,11 @@ def test_a_summary_is_a_chunk_of_its_own():
 
 def test_types_come_from_metadata_and_from_divs():
     assert payload("Compute")["type"] == "exercise"
-    found = chunks("# A\n\nText here.\n\n::: exercise\nTry it.\n:::\n\n::: {.rag-only type=topic}\nTopic.\n:::\n")
-    assert [chunk.payload.get("type") for chunk in found] == [None, "exercise", "topic"]
+    text = "# A\n\nText here.\n\n::: exercise\nTry it.\n:::\n\n::: {.rag-only type=topic}\nTopic.\n:::\n"
+    assert [chunk.payload.get("type") for chunk in chunks(text)] == [None, "exercise", "topic"]
 
 
 def test_the_nearest_skip_counts():
-    assert not any("Nobody" in chunk.content for chunk in chunks())
     text = "---\nskip: true\n---\n\n# A\n\nhidden text\n\n---\nskip: false\n---\n\n## B\n\nshown text\n"
     assert [chunk.content for chunk in chunks(text)] == ["shown text"]
     assert [chunk.content for chunk in chunks("---\ntitle: T\nskip: true\n---\n\n" + text)] == ["shown text"]
@@ -155,35 +136,27 @@ def test_the_nearest_skip_counts():
 
 
 def test_titles_and_questions_are_encoded_with_the_text():
-    found = next(chunk for chunk in chunks() if chunk.content.startswith("An outlier"))
-    assert found.annotations == "Statistics - Means - When it misleads\nWhy not?\nWhen not?"
-    assert found.texts.sparse == f"{found.annotations}\n\nAn outlier pulls it."
+    outlier = next(chunk for chunk in chunks() if chunk.content.startswith("An outlier"))
+    assert outlier.annotations == "Statistics - Means - When it misleads\nWhy not?\nWhen not?"
+    assert outlier.texts.sparse == f"{outlier.annotations}\n\nAn outlier pulls it."
 
 
-def test_own_and_inherited_properties_are_told_apart():
-    own = AnnotationModel((), ("questions",))
-    found = {chunk.content: chunk.annotations for chunk in chunks(annotations=own)}
-    assert found["The mean is a sum divided by a count."] == ""
-    assert found["An outlier pulls it."] == "Why not?\nWhen not?"
-    inherited = AnnotationModel(("questions",), ())
-    found = {chunk.content: chunk.annotations for chunk in chunks(annotations=inherited)}
-    assert found["The mean is a sum divided by a count."] == "What is a mean?"
-    assert found["An outlier pulls it."] == "Why not?\nWhen not?"  # its own, not its section's
-
-
-def test_a_text_s_own_property_counts_before_that_of_its_section():
-    text = "# A\n\nOne.\n\n---\ntopic: own\nlevel: hard\n---\n\nTwo.\n"
-    text = "---\ntopic: of all\n---\n\n---\ntopic: section\nlevel: easy\n---\n\n" + text
-
-    def annotations(model):
-        return [chunk.annotations for chunk in chunks(text, annotations=model)]
-
-    assert annotations(AnnotationModel(inherited_properties=["topic"])) == ["section", "own"]
-    assert annotations(AnnotationModel(own_properties=["topic"])) == ["", "own"]
-    assert annotations(AnnotationModel(["level"], ["topic"])) == ["easy", "hard\nown"]
-    assert annotations(AnnotationModel(["topic"], ["topic"])) == ["section", "own"]
-    assert annotations(["topic"]) == annotations(AnnotationModel("topic")) == ["section", "own"]
-    assert annotations(AnnotationModel()) == annotations([]) == ["", ""]
+@pytest.mark.parametrize(
+    ("model", "annotations"),
+    [
+        (AnnotationModel(inherited_properties=["topic"]), ["section", "own"]),
+        (AnnotationModel(own_properties=["topic"]), ["", "own"]),
+        (AnnotationModel(["level"], ["topic"]), ["easy", "hard\nown"]),
+        (["topic"], ["section", "own"]),
+        (AnnotationModel(), ["", ""]),
+    ],
+)
+def test_a_text_s_own_property_counts_before_that_of_its_section(model, annotations):
+    text = (
+        "---\ntopic: of all\n---\n\n---\ntopic: section\nlevel: easy\n---\n\n# A\n\nOne.\n\n"
+        "---\ntopic: own\nlevel: hard\n---\n\nTwo.\n"
+    )
+    assert [chunk.annotations for chunk in chunks(text, annotations=model)] == annotations
 
 
 @pytest.mark.parametrize(
@@ -207,6 +180,14 @@ def test_the_flow_table(encoding, dense, sparse, embedding):
     assert encoding_to_qdrantembedding_model(EncodingModel(encoding)) is QdrantEmbeddingModel(embedding)
 
 
+def test_the_questions_of_a_header_count_for_the_texts_of_its_document():
+    text = "---\ndocid: d\n~questions: [Why Git?]\n---\n\nText.\n\n# A\n\n---\nquestions: Why A?\n---\n\nMore.\n"
+    assert {chunk.content: chunk.annotations for chunk in chunks(text)} == {
+        "Text.": "A\nWhy Git?",
+        "More.": "A\nWhy A?",
+    }
+
+
 # Identity
 
 
@@ -214,28 +195,34 @@ def ids(text):
     return {chunk.content: chunk.uuid for chunk in chunks(text)}
 
 
-def test_a_chunk_keeps_its_id_wherever_it_moves():
+def test_a_chunk_keeps_its_id_wherever_it_moves_and_has_one_for_each_occurrence():
     moved = NOTES.replace("# Means {#sec-means}", "# Something new\n\nInserted.\n\n# Means {#sec-means}")
-    before, after = ids(NOTES), ids(moved)
-    assert all(after[content] == before[content] for content in before)
-
-
-def test_a_changed_text_gets_another_id_and_doubled_texts_get_two():
+    assert ids(NOTES).items() < ids(moved).items()
     assert ids(NOTES)["Again."] != ids(NOTES.replace("docid: stats", "docid: other"))["Again."]
-    doubled = [chunk.uuid for chunk in chunks("# A\n\nSame.\n\n# B\n\nSame.\n")]
-    assert len(set(doubled)) == 2
-
-
-def test_the_questions_of_a_header_count_for_the_texts_of_its_document():
-    text = "---\ndocid: d\nsummary: All.\n~questions: [Why Git?]\n---\n\nText.\n\n# A\n\n---\nquestions: Why A?\n---\n\nMore.\n"
-    found = {chunk.content: (chunk.payload.get("questions"), chunk.annotations) for chunk in chunks(text)}
-    assert found["Text."] == (["Why Git?"], "A\nWhy Git?")
-    assert found["More."] == ("Why A?", "A\nWhy A?")
+    assert len({chunk.uuid for chunk in chunks("# A\n\nSame.\n\n# B\n\nSame.\n")}) == 2
 
 
 def test_new_questions_change_what_is_encoded_and_not_the_id():
     changed = NOTES.replace("questions: What is a mean?", "questions: What are means?")
-    one = next(c for c in chunks() if c.content.startswith("The mean is"))
-    other = next(c for c in chunks(changed) if c.content.startswith("The mean is"))
-    assert one.uuid == other.uuid
-    assert one.hash != other.hash
+    before, after = (
+        next(chunk for chunk in chunks(text) if "divided by" in chunk.content) for text in (NOTES, changed)
+    )
+    assert before.uuid == after.uuid
+    assert before.hash != after.hash
+
+
+# Chunks of the ask box
+
+
+@pytest.mark.parametrize("config", ["", "[split]\ndocuments = 60\n"], ids=["default", "documents"])
+def test_passages_encoded_alone_are_the_chunks_of_the_index(config, tmp_path):
+    """But for the language, and the hash, which is of the language, too."""
+    project = load_project(write(tmp_path / "config.toml", config))
+    blocks = parse_markdown_text(NOTES)
+    alone = encode_passages(blocks, project, ListLogger(), "energy", "notes.md")
+    indexed = blocklist_encode(blocks, project, ListLogger(), docid="energy", source="notes.md").chunks
+    for passage, chunk in zip(alone, indexed, strict=True):
+        assert passage.uuid == chunk.uuid
+        assert passage.payload | {"hash": ""} == {
+            key: value for key, value in chunk.payload.items() if key not in ("language", GROUP)
+        } | {"hash": ""}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.indexing.cutting.window import Window, default_sizes, has_default_sizes
+from lmm_core.indexing.cutting.window import Window, default_sizes
 from lmm_core.indexing.documents import blocklist_encode
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
@@ -60,23 +60,24 @@ def encode(text, tokens, encoding=EncodingModel.HYBRID, split=None):
     )
 
 
-def sizes(made):
-    return [max(len(text.split()) for text in chunk.texts.dense) for chunk in made.chunks]
+def sizes(encoded):
+    return [max(len(text.split()) for text in chunk.texts.dense) for chunk in encoded.chunks]
 
 
-@pytest.mark.parametrize("encoding", [one for one in EncodingModel if one not in ("none", "sparse", "bm25")])
-@pytest.mark.parametrize("tokens", [40, 64, 254])
-@pytest.mark.parametrize("questions", ["Why?", ", ".join(f"What is the mean of number {n}?" for n in range(50))])
-def test_no_chunk_of_the_default_sizes_is_cut(encoding, tokens, questions):
-    for text in (EXERCISE, TABLE, QUESTIONS.format(questions)):
-        made = encode(text, tokens, encoding)
-        assert (made.too_long, max(sizes(made)) <= tokens) == (0, True)
+MANY_QUESTIONS = ", ".join(f"What is the mean of number {n}?" for n in range(50))
+
+
+@pytest.mark.parametrize("encoding", [EncodingModel.CONTENT, EncodingModel.HYBRID, EncodingModel.SPARSE_MULTIVECTOR])
+@pytest.mark.parametrize("tokens", [40, 254])
+def test_no_chunk_of_the_default_sizes_is_cut(encoding, tokens):
+    for text in (EXERCISE, TABLE, QUESTIONS.format("Why?"), QUESTIONS.format(MANY_QUESTIONS)):
+        encoded = encode(text, tokens, encoding)
+        assert encoded.too_long == 0 and max(sizes(encoded)) <= tokens
 
 
 def test_annotations_that_leave_no_room_are_encoded_as_far_as_they_fit():
-    lines = [f"What is the mean of number {n}?" for n in range(50)]
-    text = QUESTIONS.format(", ".join(lines))
-    chunk = encode(text, 64).chunks[0]
+    lines = MANY_QUESTIONS.split(", ")
+    chunk = encode(QUESTIONS.format(MANY_QUESTIONS), 64).chunks[0]
     before = chunk.texts.dense[0].split("\n\n")[0].split("\n")
     assert before == ["T - Means", *lines[: len(before) - 1]] and 1 < len(before) < 50
     assert all(line in chunk.texts.sparse for line in lines)  # for words, all count
@@ -90,31 +91,31 @@ def test_the_default_leaves_room_for_annotations_and_other_settings_stay():
     assert default_sizes(SplitOpts(), window(8192)).size == default_sizes(SplitOpts(), window(512)).size
 
 
-@pytest.mark.parametrize("changed", [{"size": 900}, {"max_size": 3000}, {"overlap": 50}, {"unit": "tokens"}])
+@pytest.mark.parametrize("changed", [{"size": 900}, {"unit": "tokens"}])
 def test_configured_sizes_stay_and_what_the_model_cuts_is_counted(changed):
     split = replace(SplitOpts(), **changed)
-    assert has_default_sizes(SplitOpts(documents=7)) and not has_default_sizes(split)
-    made = encode("# T\n\n" + "word " * 2000, 100, split=split)
+    encoded = encode("# T\n\n" + "word " * 2000, 100, split=split)
     alone = encode("# T\n\n" + "word " * 2000, 100, EncodingModel.BM25, split=split)
-    assert [chunk.content for chunk in made.chunks] == [chunk.content for chunk in alone.chunks]
-    assert made.too_long == sum(size > 100 for size in sizes(made)) > 0
+    assert [chunk.content for chunk in encoded.chunks] == [chunk.content for chunk in alone.chunks]
+    assert encoded.too_long == sum(size > 100 for size in sizes(encoded)) > 0
     assert alone.too_long == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MINILM.is_dir(), reason="no model beside the repository")
 def test_the_number_of_cut_chunks_is_said_once_and_only_for_configured_sizes(monkeypatch):
     monkeypatch.setenv("LMM_MODEL_EMBEDDING", f"fastembed/{MINILM}")
     for name in ("a", "b"):
         write(f"{name}.md", f"# About {name}\n\n" + "A chunk holds some sentences of its section. " * 200)
     listed = json.loads(lmm("chunks a.md b.md --json")[0])
-    _, told = lmm("index a.md b.md")
-    assert "warning" not in told
+    _, stderr = lmm("index a.md b.md")
+    assert "warning" not in stderr
     assert {one["id"]: one["page_content"] for one in listed} == {
         ident: payload["page_content"] for ident, payload in stored().items()
     }
     write("config.toml", "[split]\nsize = 2500\nmax_size = 4000\n")
-    _, told = lmm("index a.md b.md")
-    (line,) = (line for line in told.splitlines() if "warning" in line)
+    _, stderr = lmm("index a.md b.md")
+    (line,) = (line for line in stderr.splitlines() if "warning" in line)
     said = re.fullmatch(r"warning: (\d+) of (\d+) chunks have more than the 254 tokens that fastembed/.*", line)
     assert said and int(said[1]) == int(said[2]) == len(stored())
     assert line.endswith("are cut there: choose a smaller max_size in [split], or the default sizes")
