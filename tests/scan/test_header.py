@@ -13,129 +13,79 @@ def header(text, name="notes", docid="notes.md"):
     return first.content if isinstance(first, HeaderBlock) else None
 
 
-def scanned(text, name="notes", docid="notes.md", logger=None):
-    return serialize_blocks(scan(parse_markdown_text(text), name, docid, logger or ListLogger()))
+def scanned(text, logger=None):
+    return serialize_blocks(scan(parse_markdown_text(text), "notes", "notes.md", logger or ListLogger()))
 
 
-def test_a_header_is_made():
-    assert scanned("# A\n\ntext\n").startswith("---\n~title: A\n~docid: notes.md\n")
-    assert scanned("# A\n\ntext\n").endswith("\n---\n\n# A\n\ntext\n")
+@pytest.mark.parametrize(
+    "text", ["# A\n\ntext\n", "# A\r\n\r\ntext\r\n", "---\n\ntext\n", "::: lmm\n```yaml\na: 1\n```\n:::\n\n# A\n"]
+)
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_header_is_written_before_the_text(text, mark):
+    made = scanned(mark + text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    assert made.startswith(f"{mark}---{newline}~title: ")
+    assert made.endswith(f"---{newline}{newline}{text}")
+    assert made.count("\n") == made.count(newline)
+    assert scanned(made) == made
 
 
-def test_the_title_is_the_first_headings():
-    assert header("text\n\n## First {#a}\n\n# Second\n")["~title"] == "First"
-
-
-def test_without_heading_the_title_is_the_files_name():
-    assert header("text\n")["~title"] == "notes"
-
-
-def test_headings_that_are_none_give_no_title():
-    assert header("```\n\n# a comment\n```\n")["~title"] == "notes"
-
-
-def test_a_plain_title_is_never_written():
-    assert "title" not in header("# A\n")
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("text\n\n## First {#a}\n\n# Second\n", "First"), ("text\n", "notes"), ("```\n\n# a comment\n```\n", "notes")],
+)
+def test_the_title_is_that_of_the_first_heading_or_the_files_name(text, title):
+    assert header(text)["~title"] == title
+    assert "title" not in header(text)
 
 
 @pytest.mark.parametrize("key", ["title", "title="])
-def test_the_writers_title_is_kept(key):
-    found = header(f"---\n{key}: Mine\ndocid: d\n---\n\n# A\n")
-    assert found == {key: "Mine", "docid": "d"}
+def test_the_writers_title_and_docid_are_kept(key):
+    assert header(f"---\n{key}: Mine\ndocid: d\n---\n\n# A\n") == {key: "Mine", "docid": "d"}
 
 
 def test_an_empty_title_means_none_wanted():
-    assert scanned("---\ntitle=:\ndocid: d\n---\n\n# A\n") == "---\ntitle=:\ndocid: d\n---\n\n# A\n"
+    text = "---\ntitle=:\ndocid: d\n---\n\n# A\n"
+    assert scanned(text) == text
 
 
 def test_what_the_writer_has_stays_byte_for_byte():
-    text = "--- # mine\nauthor:   'A: B'   # who\n\ndate: 2024-01-02\ntags: [a,   b]\n---\n\n# A\n"
-    made = scanned(text)
-    assert made.startswith("--- # mine\nauthor:   'A: B'   # who\n\ndate: 2024-01-02\ntags: [a,   b]\n~title: A\n")
+    body = "--- # mine\nauthor:   'A: B'   # who\n\ndate: 2024-01-02\ndeep: {a: [{b: [1.10]}]}\n"
+    made = scanned(f"{body}---\n\n# A\n")
+    assert made.startswith(f"{body}~title: A\n")
     assert made.endswith("---\n\n# A\n")
 
 
-def test_a_second_run_changes_nothing():
+def test_title_and_docid_follow_the_heading_and_the_file_unless_corrected():
     once = scanned("# A\n\ntext\n")
-    assert scanned(once) == once
-
-
-def test_the_title_follows_the_heading():
-    changed = scanned("# A\n\ntext\n").replace("# A", "# B")
-    assert header(changed)["~title"] == "B"
-
-
-def test_a_corrected_title_is_kept():
-    corrected = scanned("# A\n\ntext\n").replace("~title: A", "~title: Mine")
-    assert header(corrected.replace("# A", "# B"))["~title"] == "Mine"
-
-
-def test_docid_follows_the_file():
-    assert header(scanned("# A\n"), docid="moved/notes.md")["~docid"] == "moved/notes.md"
-
-
-def test_the_writers_docid_is_kept():
-    assert "~docid" not in header("---\ndocid: mine\n---\n\n# A\n")
+    assert header(once.replace("# A", "# B"))["~title"] == "B"
+    assert header(once.replace("~title: A", "~title: Mine").replace("# A", "# B"))["~title"] == "Mine"
+    assert header(once, docid="moved/notes.md")["~docid"] == "moved/notes.md"
 
 
 def test_without_docid_none_is_written():
     assert "~docid" not in header("# A\n", docid="")
 
 
-@pytest.mark.parametrize("text", ["", "\n", " \n\n", "\ufeff"])
+@pytest.mark.parametrize("text", ["", " \n\n", "\ufeff"])
 def test_an_empty_document_stays_empty(text):
     assert scanned(text) == text
 
 
-def test_title_lines_get_no_header_above_them():
-    text = "% My notes\n% A. Teacher\n\n# A\n"
+@pytest.mark.parametrize(
+    ("text", "level", "line"),
+    [
+        ("% My notes\n% A. Teacher\n\n# A\n", "warning", 1),
+        ("---\ntitle: [a\n---\n\n# A\n", "error", 2),
+        ("---\n{author: x}\n---\n\n# A\n", "error", 1),
+    ],
+    ids=["title lines", "broken", "in braces"],
+)
+def test_a_header_that_cannot_be_written_is_left_and_reported(text, level, line):
     logger = ListLogger()
-    assert scanned(text, logger=logger) == text
-    assert logger.count("warning") == 1
-    assert "write the front matter as YAML" in logger.reports[0].message
+    assert scanned(text, logger) == text
+    assert [(report.level, abs(report.line - line) <= 1) for report in logger.reports] == [(level, True)]
 
 
 def test_a_percent_sign_later_is_no_title_line():
     assert header("text\n\n% x\n") is not None
-
-
-def test_no_header_above_a_broken_one():
-    text = "---\ntitle: [a\n---\n\n# A\n"
-    logger = ListLogger()
-    assert scanned(text, logger=logger) == text
-    assert logger.count("error") == 1
-
-
-def test_the_mark_stays_first():
-    assert scanned("\ufeff# A\n").startswith("\ufeff---\n~title: A\n")
-    assert "\ufeff" not in scanned("\ufeff# A\n")[1:]
-
-
-def test_line_ends_are_the_documents():
-    made = scanned("# A\r\n\r\ntext\r\n")
-    assert "\n" not in made.replace("\r\n", "")
-
-
-def test_a_div_at_the_start_stays_behind_the_header():
-    made = scanned("::: lmm\n```yaml\na: 1\n```\n:::\n\n# A\n")
-    kinds = [type(block).__name__ for block in parse_markdown_text(made)]
-    assert kinds == ["HeaderBlock", "MetadataBlock", "HeadingBlock"]
-
-
-def test_a_rule_at_the_start_stays_a_rule():
-    made = scanned("---\n\ntext\n")
-    assert made.endswith("\n---\n\n---\n\ntext\n")
-    assert len(parse_markdown_text(made)) == 3
-
-
-def test_a_header_in_braces_is_left_and_reported():
-    text = "---\n{author: x}\n---\n\n# A\n"
-    logger = ListLogger()
-    assert scanned(text, logger=logger) == text
-    assert [(report.level, report.line) for report in logger.reports] == [("error", 1)]
-
-
-def test_errors_are_reported_with_their_line():
-    logger = ListLogger()
-    scanned("# A\n\n---\nb: 1\na: 'x\n---\n\ntext\n", logger=logger)
-    assert [(report.level, report.line in (5, 6)) for report in logger.reports] == [("error", True)]

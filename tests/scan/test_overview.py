@@ -17,36 +17,44 @@ def seen(text, opts=None):
     return overview(CheckedDocument(parse_markdown_text(text)), opts=opts)
 
 
-def first(text):
-    return seen(text).sections[0]
+def state(text):
+    """Return what is missing, outdated and stale in the first section."""
+    first = seen(text).sections[0]
+    return first.missing, first.outdated, first.stale
 
 
-def test_title_docid_and_words():
-    found = seen(f"{HEADER}preface words\n\n# A\n\nthree more words\n")
+def test_title_docid_words_and_sections():
+    found = seen(f"{HEADER}preface words\n\n# A {{#a}}\n\n---\ntype: [exercise, hard]\n---\n\n### B\n\none two three\n")
     assert (found.title, found.docid, found.words) == ("T", "d", 5)
+    sections = [(one.line, one.level, one.title, one.words, one.types) for one in found.sections]
+    assert sections == [(8, 1, "A", 0, []), (14, 3, "B", 3, ["exercise", "hard"])]
 
 
-def test_sections_in_their_order():
-    found = seen("# A {#a}\n\none two\n\n### B\n\nthree\n").sections
-    assert [(s.line, s.level, s.title, s.words) for s in found] == [(1, 1, "A", 2), (5, 3, "B", 1)]
+def test_the_empty_document():
+    assert (seen("").sections, seen("").words) == ([], 0)
 
 
-def test_types():
-    assert first("---\na: 1\n---\n\n---\ntype: [exercise, hard]\n---\n\n# A\n").types == ["exercise", "hard"]
+@pytest.mark.parametrize(
+    ("text", "missing"), [("# A\n", ["header"]), ("---\nauthor: x\n---\n\n# A\n", ["title", "docid"]), (ONE, [])]
+)
+def test_what_is_missing_of_the_header(text, missing):
+    assert seen(text).missing == missing
 
 
-def test_a_missing_header():
-    assert seen("# A\n").missing == ["header"]
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        (LONG, ["questions", "summary"]),
+        (PROSE, ["questions"]),
+        ("Short.", []),
+    ],
+)
+def test_what_a_run_would_write_is_missing(text, missing):
+    assert state(f"{HEADER}# A\n\n{text}\n") == (missing, [], [])
 
 
-def test_missing_header_keys():
-    assert seen("---\nauthor: x\n---\n\n# A\n").missing == ["title", "docid"]
-
-
-def test_what_a_run_would_make_is_missing():
-    assert first(ONE).missing == ["questions", "summary"]
-    assert first(f"{HEADER}# A\n\n{PROSE}\n").missing == ["questions"]
-    assert first(f"{HEADER}# A\n\nShort.\n").missing == []
+def test_only_what_the_options_ask_for_is_missing():
+    assert seen(ONE, ScanOpts(questions=False)).sections[0].missing == ["summary"]
 
 
 def test_what_is_said_of_the_only_subsection_is_not_missing_above_it():
@@ -56,57 +64,31 @@ def test_what_is_said_of_the_only_subsection_is_not_missing_above_it():
     assert [one.missing for one in seen(frozen).sections] == [["questions", "summary"], []]
 
 
-def test_after_a_run_nothing_is_missing():
-    found = seen(annotate(ONE))
-    assert (found.missing, found.sections[0].missing, found.sections[0].outdated) == ([], [], [])
+@pytest.mark.parametrize("keys", ["frozen: true", "skip: true", "questions: mine\nsummary=:"])
+def test_what_the_writer_closed_or_wrote_is_nothing_to_do(keys):
+    assert state(ONE.replace("# A", f"---\n{keys}\n---\n\n# A")) == ([], [], [])
 
 
-def test_what_a_run_would_make_again_is_outdated():
-    assert first(annotate(ONE).replace("sum of its", "sum of all")).outdated == ["questions", "summary"]
-
-
-def test_what_a_run_would_remove_is_outdated():
-    assert first(annotate(ONE).replace(LONG, "Short.")).outdated == ["questions", "summary"]
+def test_what_a_run_would_write_again_or_remove_is_outdated():
+    once = annotate(ONE)
+    assert state(once) == ([], [], [])
+    assert state(once.replace("sum of its", "sum of all")) == ([], ["questions", "summary"], [])
+    assert state(once.replace(LONG, "Short.")) == ([], ["questions", "summary"], [])
 
 
 def test_corrected_values_are_stale_once_their_text_has_changed():
-    once = annotate(ONE)
-    corrected = once.replace("~questions:\n  - ", "~questions:\n  - By hand: ").replace("By hand: What", "By hand what")
-    assert first(corrected).stale == []
-    assert first(corrected.replace("sum of its", "sum of all")).stale == ["questions"]
-
-
-def test_the_writers_values_are_nothing_to_do():
-    found = first(ONE.replace("# A", "---\nquestions: mine\nsummary=:\n---\n\n# A"))
-    assert (found.missing, found.outdated, found.stale) == ([], [], [])
-
-
-@pytest.mark.parametrize("key", ["frozen", "skip"])
-def test_closed_sections_miss_nothing(key):
-    assert first(ONE.replace("# A", f"---\n{key}: true\n---\n\n# A")).missing == []
-
-
-def test_only_what_the_options_ask_for_is_missing():
-    assert seen(ONE, ScanOpts(questions=False)).sections[0].missing == ["summary"]
-
-
-def test_the_empty_document():
-    assert (seen("").sections, seen("").words) == ([], 0)
-
-
-@given(markdown())
-def test_looking_changes_nothing(text):
-    blocks = parse_markdown_text(text)
-    overview(CheckedDocument(blocks))
-    assert serialize_blocks(blocks) == text
+    corrected = annotate(ONE).replace("~questions:\n  - What", "~questions:\n  - By hand what")
+    assert state(corrected) == ([], [], [])
+    assert state(corrected.replace("sum of its", "sum of all"))[2] == ["questions"]
 
 
 @given(markdown())
 def test_what_is_missing_is_what_a_run_asks_for(text):
-    with_header = "---\ntitle: T\ndocid: d\n---\n\n" + text
-    found = seen(with_header)
+    with_header = HEADER + text
+    blocks = parse_markdown_text(with_header)
+    found = overview(CheckedDocument(blocks))
+    assert serialize_blocks(blocks) == with_header, "an overview changes nothing"
     annotator = CountingAnnotator()
     annotate(with_header, annotator)
-    wanted = [section.title for section in found.sections if section.missing or section.outdated]
-    asked = [asked.titles[-1] for asked in annotator.sections if len(asked.titles) > 1]
-    assert set(asked) <= set(wanted) | {"T"}
+    wanted = {section.title for section in found.sections if section.missing or section.outdated}
+    assert {asked.titles[-1] for asked in annotator.sections if len(asked.titles) > 1} <= wanted | {"T"}

@@ -1,11 +1,11 @@
 """The RAG pass: questions and summaries, and who may change them."""
 
 import re
-from itertools import takewhile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lmm_core.errors import ConfigError
 from lmm_core.logging import ListLogger
@@ -19,11 +19,9 @@ from lmm_core.markdown import (
     traverse,
 )
 from lmm_core.markdown.metadata.ownership import digest
-from lmm_core.markdown.tree import TextNode
 from lmm_core.models.annotators.annotator import Annotation
+from lmm_core.models.annotators.lazy import stand_in
 from lmm_core.scan import ScanOpts, scan_rag
-from lmm_core.scan.annotations.removal import Removal
-from lmm_core.scan.system_keys import State, key_state, nearest_spellings
 from lmm_core.settings.project import Project, for_document
 from tests.strategies import LONG, PROSE, CountingAnnotator, annotate, markdown, outside_metadata, squeezed
 
@@ -42,8 +40,15 @@ def keys(text, title):
     return [key for key in section(text, title).properties if key != "~~hash"]
 
 
-def stale(logger):
-    return [report.message for report in logger.reports if "corrected by hand" in report.message]
+def asked(text, **options):
+    """Return the sections that an annotator is asked about."""
+    annotator = CountingAnnotator()
+    annotate(text, annotator, **options)
+    return annotator.sections
+
+
+def last_titles(sections):
+    return [asked_section.titles[-1] for asked_section in sections]
 
 
 def words(count):
@@ -53,13 +58,11 @@ def words(count):
 # What is asked and written
 
 
-def test_each_section_gets_questions_and_a_summary():
-    made = annotate(TWO)
+def test_each_section_gets_questions_and_a_summary_and_the_document_a_summary():
+    made = annotate(f"{TWO}\n# C\n\n{LONG}\n")
     assert keys(made, "A") == keys(made, "B") == ["~questions", "~summary"]
-
-
-def test_the_document_gets_a_summary_and_no_questions():
-    assert keys(annotate(f"{TWO}\n# C\n\n{LONG}\n"), "T") == ["title", "docid", "~summary", "~~annotator"]
+    assert keys(made, "T") == ["title", "docid", "~summary", "~~annotator"]
+    assert section(made, "T").properties["~~annotator"] == "test/counting"
 
 
 DIV = f"::: challenge\n\n## Try it\n\n{LONG}\n\n::: solution\n\nIt is 4.\n\n:::\n:::\n"
@@ -69,17 +72,13 @@ DIV = f"::: challenge\n\n## Try it\n\n{LONG}\n\n::: solution\n\nIt is 4.\n\n:::\
 def test_a_div_that_begins_with_a_heading_gets_questions_and_so_does_a_document_without_sections(text):
     annotator = CountingAnnotator()
     made = annotate(HEADER + text, annotator)
-    asked = {section.titles: section.text for section in annotator.sections}
-    assert [*asked] == [("T", "Try it"), ("T",)]
-    assert asked["T", "Try it"].replace("\r", "") == f"{LONG}\n\n::: solution\n\nIt is 4.\n\n:::"
+    texts = {asked_section.titles: asked_section.text for asked_section in annotator.sections}
+    assert [*texts] == [("T", "Try it"), ("T",)]
+    assert texts["T", "Try it"].replace("\r", "") == f"{LONG}\n\n::: solution\n\nIt is 4.\n\n:::"
     div = next(node for node in traverse(blocks_to_tree(parse_markdown_text(made))) if node.content.startswith(":::"))
     assert [*div.properties] == ["~questions", "~~hash"]
     assert keys(made, "T") == ["title", "docid", "~questions", "~summary", "~~annotator"]
     assert annotate(made) == made
-    assert (
-        serialize_blocks(Removal(corrected=False, logger=ListLogger()).apply(parse_markdown_text(made)))
-        == HEADER + text
-    )
 
 
 @pytest.mark.parametrize(
@@ -93,74 +92,48 @@ def test_a_div_that_begins_with_a_heading_gets_questions_and_so_does_a_document_
     ],
 )
 def test_other_divs_get_none(div):
+    assert last_titles(asked(f"{HEADER}# A\n\n{LONG}\n\n{div}")) == ["A"]
+
+
+def test_subsections_are_asked_first_and_their_summaries_are_shown_above():
     annotator = CountingAnnotator()
-    annotate(f"{HEADER}# A\n\n{LONG}\n\n{div}", annotator)
-    assert [section.titles for section in annotator.sections] == [("T", "A")]
-
-
-def test_the_annotators_name_is_said():
-    assert section(annotate(ONE), "T").properties["~~annotator"] == "test/counting"
-
-
-def test_children_are_asked_before_parents():
-    annotator = CountingAnnotator()
-    annotate(f"{TWO}\n# C\n\nShort.\n", annotator)
-    assert [asked.titles for asked in annotator.sections] == [("T", "A", "B"), ("T", "A"), ("T",)]
-
-
-def test_a_section_shows_its_text_and_the_summaries_below():
-    annotator = CountingAnnotator()
-    made = annotate(TWO, annotator)
-    shown = annotator.sections[1]
-    assert shown.text == LONG
-    assert shown.summaries == (section(made, "B").get("summary"),)
+    made = annotate(f"{TWO}\n# C\n\nShort.\n", annotator)
+    assert [asked_section.titles for asked_section in annotator.sections] == [("T", "A", "B"), ("T", "A"), ("T",)]
+    assert annotator.sections[1].text == LONG
+    assert annotator.sections[1].summaries == (section(made, "B").get("summary"),)
 
 
 ONLY = f"{HEADER}# A\n\n## B\n\n### C\n\n{LONG}\n\n# D\n\n{PROSE} {LONG}\n"
 
 
 def test_a_section_that_is_one_subsection_costs_no_request_of_its_own():
-    """What is to be said of it is said of the subsection, also to what stands above."""
     annotator = CountingAnnotator()
     made = annotate(ONLY, annotator)
-    asked = [one.titles[-1] for one in annotator.sections]
-    assert sorted(asked) == ["C", "D", "T"] and asked[-1] == "T"
+    assert sorted(last_titles(annotator.sections)) == ["C", "D", "T"]
     assert [keys(made, title) for title in "AB"] == [[], []]
     assert annotator.sections[-1].summaries == tuple(section(made, title).get("summary") for title in "CD")
-    assert annotate(made, annotator) == made and annotator.calls == 3
-    changed = annotate(made.replace(LONG, f"{LONG} And more.", 1), annotator)
-    assert [one.titles[-1] for one in annotator.sections[3:]] == ["C", "T"]
-    longer = annotate(changed.replace("## B", f"{PROSE} {LONG}\n\n## B"), annotator)
-    assert [one.titles[-1] for one in annotator.sections[5:]] == ["A", "T"]
-    shorter = annotate(longer.replace(f"{PROSE} {LONG}\n\n## B", "## B"), annotator)
-    assert "~summary" not in section(shorter, "A").properties
+    changed = made.replace(LONG, f"{LONG} And more.", 1)
+    assert last_titles(asked(changed)) == ["C", "T"]
+    longer = annotate(made.replace("## B", f"{PROSE} {LONG}\n\n## B"))
+    assert keys(longer, "A") == ["~questions", "~summary"]
+    assert keys(annotate(longer.replace(f"{PROSE} {LONG}\n\n## B", "## B")), "A") == []
 
 
 def test_a_subsection_without_summary_is_shown_as_text():
-    annotator = CountingAnnotator()
-    annotate(f"{HEADER}# A\n\n{LONG}\n\n## B\n\nShort.\n", annotator)
-    assert annotator.sections[0].text == f"{LONG}\n\nShort."
+    assert asked(f"{HEADER}# A\n\n{LONG}\n\n## B\n\nShort.\n")[0].text == f"{LONG}\n\nShort."
 
 
 def test_the_language_is_the_headers():
-    annotator = CountingAnnotator()
-    annotate(ONE.replace("docid: d", "docid: d\nlang: de"), annotator)
-    assert {asked.language for asked in annotator.sections} == {"de"}
+    assert {shown.language for shown in asked(ONE.replace("docid: d", "docid: d\nlang: de"))} == {"de"}
 
 
-def test_metadata_is_not_shown():
-    annotator = CountingAnnotator()
-    item = "- item\n\n  ::: lmm\n  ```yaml\n  secret: y\n  ```\n  :::\n"
-    annotate(f"{HEADER}# A\n\n---\nsecret: x\n---\n\n{LONG}\n\n{item}", annotator)
-    assert not any("secret" in asked.text for asked in annotator.sections)
-
-
-def test_rag_only_material_is_in_no_summary():
-    annotator = CountingAnnotator()
-    text = f"{ONE}\n::: exercise\nsecret {PROSE}\n:::\n\n---\ntype: topic\n---\n\nsecret {PROSE}\n\n"
-    annotate(text + f"---\ntype: exercise\n---\n\n## Solve\n\nsecret {LONG}\n", annotator)
-    assert [asked.titles for asked in annotator.sections if "secret" in asked.text] == [("T", "A", "Solve")]
-    assert not any("Solve" in summary for asked in annotator.sections for summary in asked.summaries)
+def test_metadata_and_rag_only_material_are_in_no_summary():
+    item = "- item\n\n  ::: lmm\n  ```yaml\n  key: secret\n  ```\n  :::\n"
+    text = f"{HEADER}---\nkey: secret\n---\n\n# A\n\n{LONG}\n\n{item}\n::: exercise\nsecret {PROSE}\n:::\n\n"
+    text += f"---\ntype: topic\n---\n\nsecret {PROSE}\n\n---\ntype: exercise\n---\n\n## Solve\n\nsecret {LONG}\n"
+    sections = asked(text)
+    assert [shown.titles for shown in sections if "secret" in shown.text] == [("T", "A", "Solve")]
+    assert not any("Solve" in summary for shown in sections for summary in shown.summaries)
 
 
 def test_titles_follow_the_headings():
@@ -171,32 +144,25 @@ def test_titles_follow_the_headings():
 
 @pytest.mark.parametrize(
     ("opts", "written"),
-    [
-        (ScanOpts(questions=False), ["~summary"]),
-        (ScanOpts(summaries=False), ["~questions"]),
-        (ScanOpts(questions=False, summaries=False), []),
-    ],
+    [(ScanOpts(questions=False), ["~summary"]), (ScanOpts(summaries=False), ["~questions"])],
 )
 def test_only_what_the_options_ask_for(opts, written):
     assert keys(annotate(ONE, opts=opts), "A") == written
 
 
 @pytest.mark.parametrize(
-    ("count", "written"),
-    [(14, []), (15, ["~questions"]), (50, ["~questions", "~summary"])],
+    ("body", "written"),
+    [
+        (words(14), []),
+        (words(15), ["~questions"]),
+        (words(50), ["~questions", "~summary"]),
+        (f"{words(10)}\n\n## B\n\n{words(10)}", ["~questions"]),
+        (f"{words(10)}\n\n::: exercise\n{words(60)}\n:::", []),
+    ],
+    ids=["14", "15", "50", "subsections count", "RAG-only material does not"],
 )
-def test_thresholds_are_15_and_50_words(count, written):
-    assert keys(annotate(f"{HEADER}# A\n\n{words(count)}\n"), "A") == written
-
-
-def test_thresholds_count_the_subsections_too():
-    made = annotate(f"{HEADER}# A\n\n{words(10)}\n\n## B\n\n{words(10)}\n")
-    assert keys(made, "A") == ["~questions"]
-    assert keys(made, "B") == []
-
-
-def test_thresholds_do_not_count_rag_only_material():
-    assert keys(annotate(f"{HEADER}# A\n\n{words(10)}\n\n::: exercise\n{words(60)}\n:::\n"), "A") == []
+def test_thresholds_are_15_and_50_words(body, written):
+    assert keys(annotate(f"{HEADER}# A\n\n{body}\n"), "A") == written
 
 
 # Whose a key is
@@ -210,123 +176,78 @@ def test_what_the_writer_wrote_is_kept(key):
 
 
 def test_an_empty_key_means_none_wanted():
-    annotator = CountingAnnotator()
-    made = annotate(f"{HEADER}---\nquestions=:\nsummary=:\n---\n\n# A\n\n{words(20)}\n", annotator)
-    assert keys(made, "A") == ["questions=", "summary="]
-    assert annotator.calls == 0
+    text = f"{HEADER}---\nquestions=:\nsummary=:\n---\n\n# A\n\n{words(20)}\n"
+    assert keys(annotate(text), "A") == ["questions=", "summary="]
+    assert asked(text) == []
 
 
-def test_the_writers_summary_is_shown_above():
-    annotator = CountingAnnotator()
-    annotate(TWO.replace("## B", "---\nsummary: Mine.\n---\n\n## B"), annotator)
-    assert annotator.sections[1].summaries == ("Mine.",)
-
-
-def test_a_changed_text_is_annotated_again():
-    once = annotate(ONE)
-    again = annotate(once.replace("sum of its values", "sum of all values"))
-    assert section(again, "A").get("summary") != section(once, "A").get("summary")
+@pytest.mark.parametrize("frozen", ["", "frozen: true\n"])
+def test_the_writers_summary_is_shown_above(frozen):
+    text = TWO.replace("## B", f"---\n{frozen}summary: Mine.\n---\n\n## B")
+    above = next(shown for shown in asked(text) if shown.titles[-1] == "A")
+    assert above.summaries == ("Mine.",)
 
 
 def test_a_change_goes_up_to_the_document_and_not_sideways():
-    text = f"{TWO}\n# C\n\n{LONG}\n"
-    changed = annotate(text).replace(f"{PROSE} {LONG}", f"new {PROSE} {LONG}")
-    annotator = CountingAnnotator()
-    annotate(changed, annotator)
-    assert [asked.titles[-1] for asked in annotator.sections] == ["B", "A", "T"]
+    once = annotate(f"{TWO}\n# C\n\n{LONG}\n")
+    changed = once.replace(f"{PROSE} {LONG}", f"new {PROSE} {LONG}")
+    assert last_titles(asked(changed)) == ["B", "A", "T"]
+    assert section(annotate(changed), "B").get("summary") != section(once, "B").get("summary")
 
 
-def corrected(text):
-    """Return the text after the writer has corrected the summary of A."""
-    return text.replace(f"~summary: {section(text, 'A').get('summary')}\n", "~summary: By hand.\n")
+CORRECTED = annotate(ONE).replace(f"~summary: {section(annotate(ONE), 'A').get('summary')}\n", "~summary: By hand.\n")
 
 
-def test_a_corrected_value_is_kept_while_its_text_stays():
+@pytest.mark.parametrize(("after", "reported"), [("sum of its", []), ("sum of all", ["~summary was corrected"])])
+def test_a_corrected_value_is_kept_and_listed_once_its_text_changes(after, reported):
     logger = ListLogger()
-    made = annotate(corrected(annotate(ONE)), logger=logger)
+    made = annotate(CORRECTED.replace("sum of its", after), logger=logger)
     assert section(made, "A").get("summary") == "By hand."
-    assert stale(logger) == []
-
-
-def test_a_corrected_value_is_kept_and_listed_when_its_text_changes():
-    logger = ListLogger()
-    made = annotate(corrected(annotate(ONE)).replace("sum of its", "sum of all"), logger=logger)
-    assert section(made, "A").get("summary") == "By hand."
-    assert stale(logger) == [
-        "~summary was corrected by hand and its text has changed since: see whether it still fits; "
-        "what you delete is written again"
-    ]
+    assert [report.message[:22] for report in logger.reports if "by hand" in report.message] == reported
 
 
 def test_corrected_values_are_listed_once_for_all():
     logger = ListLogger()
-    text = corrected(annotate(ONE)).replace("- What of A", "- What else of A")
-    text = text.replace("sum of its", "sum of all")
+    text = CORRECTED.replace("- What of A", "- What else of A").replace("sum of its", "sum of all")
     annotate(text, logger=logger)
     line = text[: text.index("# A\n")].count("\n") + 1
-    assert stale(logger) == [
-        "2 annotations were corrected by hand and their texts have changed since: see whether they still fit; "
-        f"what you delete is written again (~questions at line {line}, ~summary at line {line})"
-    ]
+    assert f"(~questions at line {line}, ~summary at line {line})" in logger.reports[-1].message
 
 
-def test_a_value_whose_origin_is_unknown_is_kept():
-    text = f"{HEADER}---\n~summary: From somewhere.\n---\n\n# A\n\n{LONG}\n"
-    assert section(annotate(text), "A").get("summary") == "From somewhere."
+def without_lines(text, key):
+    return "\n".join(line for line in text.split("\n") if not line.startswith(key))
 
 
-def test_a_deleted_value_is_made_again():
+def test_a_deleted_value_is_made_again_and_deleted_hashes_lose_no_value():
     once = annotate(ONE)
-    deleted = "\n".join(line for line in once.split("\n") if not line.startswith("~summary"))
-    assert annotate(deleted) == once
-
-
-def test_deleting_the_hashes_does_not_lose_values():
-    once = annotate(ONE)
-    bare = "\n".join(line for line in once.split("\n") if not line.startswith("~~hash"))
-    assert section(annotate(bare), "A").get("summary") == section(once, "A").get("summary")
+    assert annotate(without_lines(once, "~summary")) == once
+    bare = annotate(without_lines(once, "~~hash"))
+    assert section(bare, "A").get("summary") == section(once, "A").get("summary")
 
 
 def test_a_section_that_shrank_loses_what_the_system_wrote():
-    shrunk = annotate(annotate(ONE).replace(LONG, "Short."))
-    assert keys(shrunk, "A") == []
-    assert shrunk.endswith("\n---\n\n# A\n\nShort.\n")
-
-
-def test_a_section_that_shrank_keeps_what_was_corrected():
-    assert section(annotate(corrected(annotate(ONE)).replace(LONG, "Short.")), "A").get("summary") == "By hand."
-
-
-def test_a_section_that_shrank_keeps_the_writers_other_keys():
     text = ONE.replace("# A", "---\nlevel: 1 # easy\n---\n\n# A")
+    assert annotate(annotate(ONE).replace(LONG, "Short.")).endswith("\n---\n\n# A\n\nShort.\n")
     shrunk = annotate(annotate(text).replace(LONG, "Short."))
     assert shrunk.endswith("\n---\nlevel: 1 # easy\n---\n\n# A\n\nShort.\n")
+    assert section(annotate(CORRECTED.replace(LONG, "Short.")), "A").get("summary") == "By hand."
 
 
 # Frozen and skipped
 
 
 @pytest.mark.parametrize("key", ["frozen", "skip"])
-def test_a_closed_part_and_all_under_it_is_left(key):
-    annotator = CountingAnnotator()
-    made = annotate(f"{HEADER}---\n{key}: true\n---\n\n# A\n\n{LONG}\n\n## B\n\n{LONG}\n", annotator)
-    assert keys(made, "A") == [key]
-    assert keys(made, "B") == []
-    assert [asked.titles for asked in annotator.sections] == [("T",)][: annotator.calls]
-
-
-@pytest.mark.parametrize("key", ["frozen", "skip"])
-def test_the_nearest_value_opens_a_part_again(key):
-    text = f"{HEADER}---\n{key}: true\n---\n\n# A\n\n{LONG}\n\n---\n{key}: false\n---\n\n## B\n\n{LONG}\n"
-    assert keys(annotate(text), "B") == [key, "~questions", "~summary"]
+def test_a_closed_part_is_left_until_the_nearest_value_opens_it_again(key):
+    text = f"{HEADER}---\n{key}: true\n---\n\n# A\n\n{LONG}\n\n## B\n\n{LONG}\n\n---\n{key}: false\n---\n\n## C\n\n{LONG}\n"
+    made = annotate(text)
+    assert [keys(made, title) for title in "ABC"] == [[key], [], [key, "~questions", "~summary"]]
 
 
 @pytest.mark.parametrize("key", ["frozen", "skip"])
 def test_a_closed_document_is_left(key):
     text = ONE.replace("docid: d", f"docid: d\n{key}: true")
-    annotator = CountingAnnotator()
-    assert annotate(text, annotator) == text
-    assert annotator.calls == 0
+    assert annotate(text) == text
+    assert asked(text) == []
 
 
 def test_a_frozen_part_keeps_its_values_when_its_text_changes():
@@ -334,83 +255,80 @@ def test_a_frozen_part_keeps_its_values_when_its_text_changes():
     assert section(annotate(frozen), "A").properties == section(frozen, "A").properties
 
 
-def test_a_frozen_part_is_still_shown_above():
-    annotator = CountingAnnotator()
-    annotate(TWO.replace("## B", "---\nfrozen: true\nsummary: Mine.\n---\n\n## B"), annotator)
-    assert annotator.sections[0].summaries == ("Mine.",)
-
-
 def test_a_skipped_part_is_not_shown_above():
-    annotator = CountingAnnotator()
     skipped = "---\nskip: true\n---\n\n"
-    annotate(f"{ONE}\n{skipped}## B\n\nsecret {LONG}\n\n# C\n\n{skipped}secret\n", annotator)
-    assert not any("secret" in asked.text + " ".join(asked.summaries) for asked in annotator.sections)
+    sections = asked(f"{ONE}\n{skipped}## B\n\nsecret {LONG}\n\n# C\n\n{skipped}secret\n")
+    assert not any("secret" in shown.text + " ".join(shown.summaries) for shown in sections)
 
 
 def test_only_true_closes():
     assert "~summary" in keys(annotate(f"{HEADER}---\nskip: x\n---\n\n# A\n\n{LONG}\n"), "A")
 
 
+# Any document
+
+SPELLINGS = st.sampled_from(["div", "native", "comment"])
+
+
+@given(markdown(), SPELLINGS)
+def test_a_second_run_never_changes_nor_asks(text, spelling):
+    logger, annotator = ListLogger(), CountingAnnotator()
+    once = annotate(text, opts=ScanOpts(titles=True), spelling=spelling, logger=logger)
+    again = annotate(once, annotator, ScanOpts(titles=True), spelling)
+    if not logger.count("error"):
+        assert (again, annotator.calls) == (once, 0)
+
+
+@given(markdown(), SPELLINGS)
+def test_the_text_stays_but_for_blank_lines_around_new_blocks(text, spelling):
+    made = outside_metadata(annotate(text, spelling=spelling))
+    assert squeezed(made) == squeezed(outside_metadata(text))
+    if not any(isinstance(block, MetadataBlock | ErrorBlock) for block in parse_markdown_text(text)):
+        lines = iter(made.split("\n"))
+        assert all(line in lines for line in outside_metadata(text).split("\n")), "each line follows the one before"
+
+
 # Again: nothing to do
-
-
-@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
-@pytest.mark.parametrize("text", [ONE, TWO, f"# A\n\n{LONG}\n", f"{LONG}\n", f"\ufeff# A\r\n\r\n{LONG}\r\n"])
-def test_a_second_run_changes_nothing_and_asks_nothing(text, spelling):
-    once = annotate(text, spelling=spelling)
-    annotator = CountingAnnotator()
-    assert annotate(once, annotator, spelling=spelling) == once
-    assert annotator.calls == 0
 
 
 def test_hashes_as_documents_carry_them_are_still_fresh():
     once = annotate(ONE)
     short = re.search(r"~~hash: \{text: (\w+), questions: (\w+), summary: (\w+)\}", once)
     old = once.replace(short[0], "~~hash: {{questions: [{0}, {1}], summary: [{0}, {2}]}}".format(*short.groups()))
-    annotator = CountingAnnotator()
-    assert annotate(old, annotator) == old
-    assert annotator.calls == 0
+    assert annotate(old) == old
+    assert asked(old) == []
 
 
-@pytest.mark.parametrize("dashes", ["--", "-->", "--!>", "--->", "a ---- b", "\\\\--", "- --"])
+@pytest.mark.parametrize("dashes", ["-->", "--!>", "a ---- b", "\\\\--"])
 def test_what_a_comment_must_not_hold_is_escaped(dashes):
-    class Dashing(CountingAnnotator):
-        async def annotate(self, section, wanted, instead=""):
-            self.sections.append(section)
-            return Annotation([f"What of {dashes}?"], f"It is {dashes} of it.\nAnd more.")
-
+    annotator = Replying(Annotation([f"What of {dashes}?"], f"It is {dashes} of it.\nAnd more."))
     text = f"---\ntitle: T\n---\n\n<!-- lmm\n# mine\nskip: false\n-->\n# A\n\n{LONG}\n"
-    once = annotate(text, Dashing(), spelling="comment")
+    once = annotate(text, annotator, spelling="comment")
     block = parse_markdown_text(once)[1]
     assert "--" not in block.body
     assert (block.spelling, block.content["~questions"]) == ("comment", [f"What of {dashes}?"])
     assert dashes in block.content["~summary"]
     assert block.body.startswith("# mine\nskip: false\n")
-    assert annotate(once, Dashing(), spelling="comment") == once
+    assert annotate(once, annotator, spelling="comment") == once
 
 
 def test_the_header_says_how_new_blocks_are_spelled():
-    header = {"lmm": {"spelling": "comment"}}
-    assert for_document(Project(Path()), header).spelling == "comment"
+    assert for_document(Project(Path()), {"lmm": {"spelling": "comment"}}).spelling == "comment"
     with pytest.raises(ConfigError, match=r"lmm.spelling.*should be div, native or comment, not 'xml'"):
         for_document(Project(Path()), {"lmm-spelling": "xml"})
 
 
-@given(markdown())
-def test_a_second_run_never_changes_nor_asks(text):
-    for spelling in ("div", "native", "comment"):
-        logger, annotator = ListLogger(), CountingAnnotator()
-        once = annotate(text, opts=ScanOpts(titles=True), spelling=spelling, logger=logger)
-        again = annotate(once, annotator, ScanOpts(titles=True), spelling)
-        if not logger.count("error"):
-            assert (again, annotator.calls) == (once, 0)
+@pytest.mark.parametrize("header", ["% Title\n", "---\na: [\n---\n", "---\n- title: T\n---\n"])
+def test_a_document_whose_header_cannot_be_written_is_left_and_not_asked_about(header):
+    text = f"{header}\n{LONG}\n"
+    assert annotate(text) == text
+    assert asked(text) == []
 
 
-@pytest.mark.parametrize("text", [f"% Title\n\n{LONG}\n", f"---\na: [\n---\n\n{LONG}\n"])
-def test_a_document_without_header_asks_nothing_that_it_cannot_write(text):
-    annotator = CountingAnnotator()
-    assert annotate(text, annotator) == text
-    assert annotator.calls == 0
+def test_questions_and_summaries_are_fresh_each_by_itself():
+    changed = annotate(ONE).replace("sum of its", "sum of all")
+    half = annotate(changed, opts=ScanOpts(questions=False))
+    assert last_titles(asked(half, opts=ScanOpts(summaries=False))) == ["A"]
 
 
 @pytest.mark.parametrize("annotator", [CountingAnnotator(summary=False), CountingAnnotator(questions=False)])
@@ -422,21 +340,18 @@ def test_an_annotator_with_nothing_to_say_is_not_asked_again(annotator):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("before", "after"),
     [
-        lambda text: text.replace(". ", ".\n"),
-        lambda text: text.replace(" ", "   "),
-        lambda text: text.replace(LONG, f"   {LONG}  "),
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: text.replace("# A\n\n", "# A\n\n\n\n"),
-        lambda text: text.replace("# A", "# A {#sec-a}"),
+        (". ", ".\n"),
+        (" ", "   "),
+        ("\n", "\r\n"),
+        ("# A\n\n", "# A\n\n\n\n"),
+        ("# A", "# A {#sec-a}"),
     ],
 )
-def test_wrapping_again_is_no_change(change):
-    head, _, body = annotate(ONE).rpartition("# A")
-    annotator = CountingAnnotator()
-    annotate(head + change("# A" + body), annotator)
-    assert annotator.calls == 0
+def test_wrapping_again_is_no_change(before, after):
+    head, title, body = annotate(ONE).rpartition("# A")
+    assert asked(head + (title + body).replace(before, after)) == []
 
 
 CODE = f"{HEADER}# A\n\n{LONG}\n\n```\na  b\n\nc\n```\n\n    d  e\n\n    f\n\nend\n"
@@ -444,44 +359,13 @@ CODE = f"{HEADER}# A\n\n{LONG}\n\n```\na  b\n\nc\n```\n\n    d  e\n\n    f\n\nen
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        ("a  b", "a b"),
-        ("a  b", "  a  b"),
-        ("b\n\nc", "b\n\n\nc"),
-        ("d  e", "d e"),
-        ("    f", "      f"),
-        ("e\n\n    f", "e\n\n\n    f"),
-    ],
+    [("number. It", "number.\n\nIt"), ("a  b", "a b"), ("b\n\nc", "b\n\n\nc"), ("d  e", "d e"), ("    f", "      f")],
 )
-def test_code_is_exact(before, after):
-    once = annotate(CODE)
-    annotator = CountingAnnotator()
-    annotate(once.replace(before, after), annotator)
-    assert annotator.calls > 0
+def test_another_paragraph_is_a_change_and_so_is_every_blank_in_code(before, after):
+    assert asked(annotate(CODE).replace(before, after)) != []
 
 
 # The text is the writer's
-
-
-def has_no_metadata(text):
-    return not any(isinstance(block, MetadataBlock | ErrorBlock) for block in parse_markdown_text(text))
-
-
-@given(markdown())
-def test_text_outside_metadata_stays(text):
-    made = annotate(text)
-    assert squeezed(outside_metadata(made)) == squeezed(outside_metadata(text))
-
-
-@given(markdown().filter(has_no_metadata))
-def test_text_without_metadata_gets_blank_lines_around_new_blocks_at_most(text):
-    for spelling in ("div", "native", "comment"):
-        made = iter(outside_metadata(annotate(text, spelling=spelling)).split("\n"))
-        lines = outside_metadata(text).split("\n")
-        for line in lines:
-            between = list(takewhile(lambda other, line=line: other != line, made))
-            assert not "".join(between).strip("\r")
-        assert not "".join(made).strip("\r")
 
 
 def test_the_writers_keys_stay_byte_for_byte():
@@ -490,44 +374,32 @@ def test_the_writers_keys_stay_byte_for_byte():
     assert "---\nlevel:  1.10 # easy\n\ntags: [a,   'b']\n~questions:\n" in made
 
 
-class Hostile(CountingAnnotator):
-    """An annotator whose replies look like the document's structure."""
+class Replying(CountingAnnotator):
+    """An annotator with one reply to everything."""
 
-    name = "test/hostile"
+    name = "test/replying"
 
-    def __init__(self, reply):
+    def __init__(self, annotation):
         super().__init__()
-        self.reply = reply
+        self.annotation = annotation
 
     async def annotate(self, section, wanted, instead=""):
-        return Annotation([self.reply], self.reply)
+        self.sections.append(section)
+        return self.annotation
 
 
-@pytest.mark.parametrize("spelling", ["div", "native", "comment"])
-@pytest.mark.parametrize(
-    "reply",
-    ["---\n# h\n---", "```\n:::\n\n# h", "a\n...\nb", "- a\n- b", "a: b", "x\r\ny", "\x85", "\u2028# h", "nul\0", "`" * 40, "<!--"],
-)  # fmt: skip
-def test_no_reply_changes_the_structure(reply, spelling):
-    logger = ListLogger()
-    made = annotate(TWO, Hostile(reply), spelling=spelling, logger=logger)
-    assert [type(block).__name__ for block in parse_markdown_text(made) if not isinstance(block, MetadataBlock)] == [
-        "HeadingBlock", "TextBlock", "HeadingBlock", "TextBlock",
-    ]  # fmt: skip
-    assert logger.reports == []
-    assert section(made, "B").get("questions") == [reply]
-    assert section(made, "B").get("summary") == reply
+BLOCKS = {"native": "---\n{}\n---\n", "div": "::: lmm\n``` yaml\n{}\n```\n:::\n", "comment": "<!-- lmm\n{}\n-->\n"}
 
 
-def test_a_new_block_is_spelled_as_the_nearest():
-    text = f"{ONE}\n---\na: 1\n---\n\n# B\n\n{LONG}\n\n# C\n\n{LONG}\n"
-    assert ":::" not in annotate(text)
-    assert "\n---\n~questions" in annotate(text)
-
-
-def test_a_document_without_blocks_gets_the_spelling_asked_for():
-    assert "::: {.lmm .content-hidden}" in annotate(ONE, spelling="div")
-    assert ":::" not in annotate(ONE, spelling="native")
+@pytest.mark.parametrize("body", ["a: 1", "a: ["])
+@pytest.mark.parametrize("spelling", BLOCKS)
+def test_a_new_block_is_spelled_as_the_nearest_even_if_that_cannot_be_read(spelling, body):
+    other = "native" if spelling == "div" else "div"
+    text = f"{HEADER}{BLOCKS[other].format('b: 1')}\nPreface.\n\nMore.\n\n# A\n\nA.\n\n{BLOCKS[spelling].format(body)}\nB.\n"
+    made = annotate(f"{text}\n# C\n\n{LONG}\n", spelling=other)
+    new = next(block for block in parse_markdown_text(made)[1:] if "~questions" in getattr(block, "content", {}))
+    assert new.spelling == spelling
+    assert BLOCKS[spelling].format(body) in made
 
 
 def test_the_nearest_of_two_blocks_is_written():
@@ -535,76 +407,55 @@ def test_the_nearest_of_two_blocks_is_written():
     assert "---\nfar: 1\n---\n\n---\nnear: 1\n~questions:" in made
 
 
-def test_a_broken_block_does_not_stop_the_rest():
-    text = f"{ONE}\n---\na: [\n---\n\n# B\n\n{LONG}\n"
-    made = annotate(text)
-    assert "---\na: [\n---\n" in made
-    assert keys(made, "B") == ["~questions", "~summary"]
-
-
-def test_the_empty_document():
-    assert scan_rag([], annotator=CountingAnnotator()) == []
-
-
-# Documents annotated by LM markdown
-
-BY_LM_MARKDOWN = (
-    f"{HEADER}---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n\n# A\n\n{LONG}\n"
-)
-
-
 def test_annotations_of_lm_markdown_are_not_overwritten():
-    made = annotate(BY_LM_MARKDOWN)
-    assert "---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n" in made
+    block = "---\ntitles: T - A\nquestions: theirs\nsummary: Theirs.\n~txthash: theirs\n---\n"
+    made = annotate(f"{HEADER}{block}\n# A\n\n{LONG}\n")
+    assert block in made
     assert keys(made, "A") == ["titles", "questions", "summary", "~txthash"]
 
 
-@pytest.mark.parametrize(
-    ("properties", "state"),
-    [
-        ({}, State.MISSING),
-        ({"~~hash": {"summary": ["now", digest(None)]}}, State.CURRENT),
-        ({"~~hash": {"summary": ["then", digest(None)]}}, State.MISSING),
-        ({"summary": "x"}, State.WRITERS),
-        ({"summary=": "", "~summary": "x"}, State.WRITERS),
-        ({"~summary": "x"}, State.CORRECTED),
-        ({"~summary": "x", "~~hash": {"summary": ["now", digest("x"), "more"]}}, State.CORRECTED),
-        ({"~summary": "x", "~~hash": {"summary": ["now", digest("x")]}}, State.CURRENT),
-        ({"~summary": "x", "~~hash": {"summary": ["then", digest("x")]}}, State.OUTDATED),
-        ({"~summary": "y", "~~hash": {"summary": ["now", digest("x")]}}, State.CORRECTED),
-        ({"~summary": "y", "~~hash": {"summary": ["then", digest("x")]}}, State.STALE),
-    ],
-)
-def test_the_state_of_a_key(properties, state):
-    assert key_state(properties, "summary", "now") is state
+# Without a model: what is not written costs nothing, and what was written can be renewed
+
+SILENT = f"{HEADER}# On\n\nBut nothing here stands by itself. {'It goes on like that. ' * 20}\n"
+RESIDUALS = f"{HEADER}# Residuals\n\nA residual is a distance between a point and the line. {LONG}\n"
+FOUND = "~questions:\n  - What does “residual” mean?"
 
 
-@pytest.mark.parametrize(
-    ("block", "spelling"),
-    [
-        ("---\na: [\n---\n", "native"),
-        ("::: lmm\n``` yaml\na: [\n```\n:::\n", "div"),
-        ("<!-- lmm\na: [\n-->\n", "comment"),
-    ],
-)
-@pytest.mark.parametrize("default", ["native", "div", "comment"])
-def test_a_block_that_cannot_be_read_says_how_blocks_are_spelled(block, spelling, default):
-    tree = blocks_to_tree(parse_markdown_text(f"# A\n\n{block}\nText.\n"))
-    assert set(nearest_spellings(list(traverse(tree)), default)) == {spelling}
+def by_stand_in(text, refresh=False):
+    made = scan_rag(parse_markdown_text(text), annotator=stand_in(), refresh=refresh, logger=ListLogger())
+    return serialize_blocks(made)
 
 
-def test_the_spelling_of_the_nearest_block():
-    native, div = "---\na: 1\n---\n\n", "::: lmm\n``` yaml\na: 1\n```\n:::\n\n"
-    text = f"{div}One.\n\nTwo.\n\nThree.\n\n{native}Four.\n\nFive.\n\nSix.\n\n{div}Seven.\n"
-    nodes = [
-        node
-        for node in traverse(blocks_to_tree(parse_markdown_text(f"Start.\n\n{text}")))
-        if isinstance(node, TextNode)
-    ]
-    found = nearest_spellings(nodes, "native")
-    assert found == ["div", "div", "div", "native", "native", "native", "div", "div"]
+def by_former_stand_in(text):
+    annotator = CountingAnnotator()
+    annotator.name = "extractive/default"
+    return annotate(text, annotator)
 
 
-def test_a_document_whose_header_is_a_list_is_left_as_it_is():
-    text = "---\n- title: T\n- author: A\n---\n\n# A\n\nText.\n"
-    assert annotate(text, opts=ScanOpts(titles=True)) == text
+def test_the_stand_in_writes_what_it_finds_and_a_model_is_asked_for_the_rest():
+    assert by_stand_in(SILENT) == SILENT
+    once = by_stand_in(RESIDUALS)
+    assert FOUND in once and "~~annotator: extractive/default" in once
+    assert by_stand_in(once) == once
+    both = by_stand_in(f"{RESIDUALS}\n# On\n\n{SILENT.partition('# On')[2]}")
+    assert last_titles(asked(both)) == ["Residuals", "On", "T"]
+
+
+def test_what_a_former_stand_in_wrote_stays_until_a_refresh():
+    old = by_former_stand_in(RESIDUALS)
+    assert by_stand_in(old) == old
+    assert by_stand_in(old, refresh=True) == by_stand_in(RESIDUALS)
+    text = f"{SILENT}\n# More\n\nShort.\n"
+    assert by_stand_in(by_former_stand_in(text), refresh=True) == text
+
+
+def test_a_refresh_keeps_what_the_writer_corrected():
+    old = by_former_stand_in(RESIDUALS)
+    made = by_stand_in(re.sub("~summary: .*", "~summary: By hand.", old), refresh=True)
+    assert "~summary: By hand." in made and FOUND in made
+
+
+def test_an_empty_reply_that_was_noted_is_forgotten():
+    nothing = f"~~hash: {{questions: [0123456789, {digest(None)}], summary: [0123456789, {digest(None)}]}}"
+    text = SILENT.replace("# On", f"---\n{nothing}\n~~annotator: extractive/default\n---\n\n# On")
+    assert by_stand_in(text) == SILENT
