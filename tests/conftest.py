@@ -27,7 +27,7 @@ BOOK = Path(__file__).parents[1] / "sample-book"
 RAM_DISK = Path("/dev/shm")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # of a background job's parent; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-POSIX_ALONE = re.compile(r"^(import (fcntl|pty|resource)\b|from tests\.(windows|attacks\.killed_runs) )", re.M)
+POSIX_ALONE = re.compile(r"^(import (fcntl|pty|resource)\b|from tests\.(windows|terminal|attacks\.killed_runs) )", re.M)
 
 
 def pytest_ignore_collect(collection_path):

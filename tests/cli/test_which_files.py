@@ -15,7 +15,7 @@ from lmm_core.quarto.after_render import site_pages
 from lmm_core.quarto.render import post_render, pre_render
 from tests.commands import text, write
 from tests.indexing import LONG, counts, lmm, section, stored
-from tests.scan.documents.test_document_chat import Terminal, wait_for
+from tests.terminal import Terminal, wait_for
 
 BOOK = "project: {type: book}\nbook:\n  title: Woods\n  chapters: [index.md, oak.md]\n"
 EXERCISE = "\n::: exercise\nWhat is it?\n:::\n"

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from lmm_core.cli import cli
 from tests.commands import write
 from tests.model_server import ModelServer
-from tests.scan.documents.test_document_chat import Terminal, wait_for
+from tests.terminal import Terminal, wait_for
 
 
 def answering(body):

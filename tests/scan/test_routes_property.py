@@ -92,7 +92,7 @@ def compare(seeds, pandoc):
 
 
 def test_some_nestings(pandoc):
-    compare(range(40), pandoc)
+    compare(range(10), pandoc)
 
 
 @pytest.mark.long
