@@ -47,7 +47,6 @@ def test_several_replacements_in_their_order():
     reply = block("a", "one\n", "two\n") + block("b", "", "new\n") + block("a", "two\n", "three\nfour\n")
     made = planned(reply + LOG, {"a": "zero\none\n"})
     assert made.changes == (FileChange("a", "zero\none\n", "zero\nthree\nfour\n"), FileChange("b", None, "new\n"))
-    assert [made.document.files[path].content for path in ("a", "b")] == ["zero\nthree\nfour\n", "new\n"]
 
 
 def test_all_or_none():
@@ -60,20 +59,11 @@ def test_all_or_none():
     ("old", "search", "new", "after"),
     [
         ("a\nb\nc\n", "b\n", "", "a\nc\n"),
-        ("a\nb\nc", "c\n", "d\n", "a\nb\nd"),
         ("a\nb", "b\n", "c\nd\n", "a\nc\nd"),
-        ("a\nb", "b\n", "", "a\n"),
         ("a\r\nb\r\n", "a\nb\n", "c\nd\ne\n", "c\r\nd\r\ne\r\n"),
-        ("a\r\nb\n", "a\n", "x\n", "x\r\nb\n"),
-        ("ab\na\n", "a\n", "c\n", "ab\nc\n"),
         ("a\n\nb\n", "\n", "-\n", "a\n-\nb\n"),
-        ("\ufeffa\nb\n", "b\n", "c\n", "\ufeffa\nc\n"),
         ("\ufeffa\nb\n", "a\n", "c\n", "\ufeffc\nb\n"),
-        ("a\x0cb\u2028\nc\n", "a\x0cb\u2028\n", "c\n", "c\nc\n"),
-        ("", "", "a\n", "a\n"),
         ("a\n", "a\n", "", None),
-        ("a\nb", "a\nb\n", "", None),
-        (None, "", "", ""),
         (None, "\n", "a\n\nb\n", "a\n\nb\n"),
     ],
 )
@@ -88,9 +78,7 @@ def test_lines_are_replaced(old, search, new, after):
     ("old", "search", "new", "after"),
     [
         ("u\u0308ber\no\u0308l\n", "\u00fcber\n\u00f6l\n", "\u00fcber\nwein\n", "u\u0308ber\nwein\n"),
-        ("\u00f6l\n", "o\u0308l\n", "wein\n", "wein\n"),
         ("a\u00a0b\nc\n", "a b\nc\n", "a b\nd\n", "a\u00a0b\nd\n"),
-        ("a  \nb\n  \nc\n", "a\nb\n\nc\n", "a\nb2\n\nc\n", "a  \nb2\n  \nc\n"),
         ("a\u200bb\nc\n", "ab\nc\n", "ab\n", "a\u200bb\n"),
         ("a \na\n", "a\n", "b\n", "a \nb\n"),
     ],
@@ -101,27 +89,12 @@ def test_differences_that_nobody_sees(old, search, new, after):
     assert (made.problems, made.changes) == ((), (FileChange("f", old, after),))
 
 
-def test_a_mission_in_another_spelling():
-    document = TEXT.replace("one bill", "one bi\u0301ll")
-    made = planned(mission("Send each customer one b\u00edll a month.", "Send two."), document=document)
-    assert (made.problems, made.mission) == ((), "Send two.")
-
-
-def test_a_deleted_file_leaves_the_code_context():
-    made = planned(block("src/billing.py", CODE, "") + LOG)
-    assert made.changes == (FileChange("src/billing.py", CODE, None),)
-    assert list(made.document.files) == ["README.md"]
-
-
 REFUSED = [
     ({"a": "x\ny\nx\n"}, block("a", "x\n", "z\n"), "more than once (lines 1, 3)"),
-    ({"a": "x\nx\nx\n"}, block("a", "x\nx\n", "z\n"), "more than once (lines 1, 2)"),
     ({"a": "x\n"}, block("a", "", "z\n"), "the file already exists"),
     ({}, block("a", "x\n", "z\n"), "there is no such file"),
     ({"a": "x\n"}, block("a", "x\n", "z\0\n"), "a text file cannot have"),
-    ({"a": "x\n"}, block("a", "x\n", "\ud800\n"), "a text file cannot have"),
     ({"a": "z\n"}, block("a", "x\n", "z\n"), "was the reply applied before?"),
-    ({"a": "other\n"}, block("a", "\n\n", "z\n"), "nothing similar"),
     ({"a": "x y\n"}, block("a", "x\n", "z\n"), "not in the file"),
     ({"x {.y}": "x\n"}, block("`x {.y}`", "x\n", "z\n"), "cannot stand in the code context"),
 ]  # fmt: skip
@@ -141,7 +114,6 @@ def test_a_near_miss_gets_the_closest_place_and_a_diff():
         (2, "a.py: the SEARCH text is not in the file. The closest text is in line 4:\n"
             "--- file\n+++ SEARCH\n def total(lines):\n-\treturn sum(lines)\n+    return sum(lines)")
     ]  # fmt: skip
-    assert "The closest text is in line 8" in told(block("a.py", "def othr():\n", "x\n"), {"a.py": text})[0][1]
 
 
 def mission(old, new):
@@ -160,7 +132,6 @@ def test_the_whole_mission_is_replaced():
     ("reply", "message"),
     [
         (mission("Send each customer", "Send two."), "+Send each customer"),
-        (mission("Send each customer one bill a month.", ""), "the new mission is empty"),
         (mission("Send each customer one bill a month.", "a\n\n## Changelog"), "read as more than a mission"),
         (mission("Send each customer one bill a month.", "<!--"), "leaves something open"),
     ],
@@ -171,15 +142,11 @@ def test_a_mission_that_cannot_be(reply, message):
     assert message in found[0][1]
 
 
-def test_code_without_a_changelog_entry_is_flagged():
+def test_code_without_a_changelog_entry_and_an_entry_about_nothing_are_flagged():
     made = planned("Hello\n\n" + block("src/billing.py", CODE, "x\n"))
     assert [(one.line, "no CHANGELOG" in one.message) for one in made.warnings] == [(4, True)]
     assert made.changes and made.problems == ()
-
-
-def test_a_changelog_entry_about_nothing_is_flagged():
-    made = planned(LOG)
-    assert [(one.line, "changes nothing else" in one.message) for one in made.warnings] == [(3, True)]
+    assert [(one.line, "changes nothing else" in one.message) for one in planned(LOG).warnings] == [(3, True)]
 
 
 def test_a_reply_that_changes_nothing():

@@ -28,27 +28,18 @@ def refusal(path, **options):
 NAMES = {
     "": "no path",
     "/etc/passwd": "absolute",
-    "c:x": "absolute",
-    "..": "out of the project",
     "src/../../x": "out of the project",
     "src\\x": "separate folders by `/`",
-    "a.py:stream": "separate folders by `/`",
     "src//x": "plain path",
     "src/./x": "plain path",
-    ".": "plain path",
     ".git/hooks/pre-commit": "git's own",
-    ".Git/config": "git's own",
-    ".git./config": "git's own",
     "git~1/config": "git's own",
     ".ｇｉｔ/config": "git's own",
     ".g\u200cit/config": "invisible character (U+200C)",
     ".lmm/llmd/0001.open/journal.json": "kept by lmm",
     "a\0b": "invisible character (U+0000)",
     "\u202eyp.a": "invisible character (U+202E)",
-    "\udc80": "invisible character (U+DC80)",
     "nul.txt": "device on Windows",
-    "src/Com1.py": "device on Windows",
-    "aux .c": "device on Windows",
     "x. ": "ends in a dot or a blank",
     "a" * 300: "more than 200 bytes",
 }
@@ -60,17 +51,7 @@ def test_refused_by_name(path, why):
     assert why in refusal(path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "a.py",
-        "ä b/é.md",
-        ".github/workflows/ci.yml",
-        "console.py",
-        "..a",
-        "~/git",
-    ],
-)
+@pytest.mark.parametrize("path", ["ä b/é.md", ".github/workflows/ci.yml", "console.py", "..a", "~/git"])
 def test_not_refused_by_name(path):
     assert name_problem(path) == ""
     assert files().locate(path) == Path(path).absolute()
@@ -106,11 +87,6 @@ def test_links_and_what_is_no_file(outside):
     assert files().locate("link/a.py") == Path("src/a.py").absolute()
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="no such device")
-def test_devices():
-    assert "not a regular file" in refusal("dev/null", root="/")
-
-
 def test_only_the_code_context_and_what_is_allowed():
     write("a.py", "a\n")
     assert files({"a.py"}, ()).read("a.py") == "a\n"
@@ -122,36 +98,13 @@ def test_only_the_code_context_and_what_is_allowed():
     assert "git's own" in refusal(".git/config", known={".git/config"}, allow=(".git/**", "*"))
 
 
-@pytest.mark.parametrize("pattern", ["!"])
-def test_a_pattern_that_is_none(pattern):
-    write("a.py", "a\n")
-    assert "--allow" in refusal_of_pattern(pattern)
-
-
-def refusal_of_pattern(pattern):
-    with pytest.raises(LlmdError) as error:
-        files(allow=(pattern,)).locate("a.py")
-    return str(error.value)
-
-
 def test_ignored_by_git():
-    write(".gitignore", "*.log\nbuild/\n/secrets.*\n!keep.log\n")
-    write("src/.gitignore", "local.py\n")
-    write("build/.gitignore", "!*\n")
-    for path in ("a.log", "src/a.log", "build/x.py", "secrets.toml", "src/local.py", "src/deep/local.py"):
-        assert refusal(path) == "ignored by git"
-    for path in ("keep.log", "src/build.py", "src/secrets.toml", "local.py"):
-        assert files().read(path) is None
-    os.symlink("secrets.toml", "plain.toml")
+    write(".gitignore", "*.log\nsecrets.*\n!keep.log\n")
     write("secrets.toml", "key\n")
-    assert refusal("plain.toml") == "ignored by git"
-
-
-def test_ignored_by_a_gitignore_above_the_root():
-    os.mkdir(".git")
-    write(".gitignore", "*.log\nproject/out\n")
-    os.mkdir("project")
-    assert refusal("x.log", root="project") == refusal("out/x", root="project") == "ignored by git"
+    os.symlink("secrets.toml", "plain.toml")
+    for path in ("src/a.log", "secrets.toml", "plain.toml"):
+        assert refusal(path) == "ignored by git"
+    assert files().read("keep.log") is None
 
 
 @pytest.mark.parametrize(
@@ -169,7 +122,7 @@ def test_what_is_no_text(data, why):
     assert why in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "\ufeffa\r\n", "a\rb\x0cc\u2028", "no end"])
+@pytest.mark.parametrize("text", ["\ufeffa\r\n", "a\rb\x0cc\u2028"])
 def test_a_text_comes_as_it_is(text):
     write("x.txt", text)
     assert files().read("x.txt") == text
