@@ -29,9 +29,8 @@ from texts import MB, corpora, size
 from lmm_core.crawl import FOLDER
 from lmm_core.crawl.catalogue import database_at
 from lmm_core.crawl.indexer import index_folder
+from lmm_core.crawl.reader import crawl, cut_windows, read
 from lmm_core.crawl.search import MOST_SHOWN, Indexes, SnippetHit
-from lmm_core.crawl.walk import crawl, read
-from lmm_core.crawl.windows import cut_windows
 from lmm_core.files.walk import WalkedFile
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger

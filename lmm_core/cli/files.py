@@ -22,8 +22,7 @@ from ..scan.documents.passes import Work, work_on, work_on_file
 from ..settings.models import Models
 from ..settings.quarto_inputs import DocumentFinder
 from .arguments import find_documents
-from .diffs import print_diff
-from .reports import ReportPrinter, cost, print_json, report_failure
+from .reports import ReportPrinter, cost, print_diff, print_json, report_failure
 from .running import run
 from .session import SavedFiles
 

@@ -25,8 +25,7 @@ from ..markdown.divs import find_parts
 from ..markdown.files import MarkdownFile, is_notebook, read_markdown
 from ..markdown.parse import parse_markdown_text
 from ..markdown.regions import split_fences
-from ..quarto.ask_box.material import RUN
-from ..quarto.ask_box.visibility import PageConditions
+from ..quarto.ask_box.material import RUN, PageConditions
 from ..scan.knit import knit
 from ..settings.project import Project
 from ..settings.quarto_inputs import INCLUDE, named_in

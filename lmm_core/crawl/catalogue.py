@@ -10,22 +10,26 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from json.encoder import encode_basestring as quoted
 from operator import mul
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, CrawlError, FolderError, StoreError
-from ..files.marked import check_inside, hide_from_git, make_marked, own_place
+from ..files.marked import check_inside, hide_from_git, make_marked, own_place, write_own
 from ..indexing.encoding import differing, is_earlier, is_later
+from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..markdown.files import write_markdown
 from ..models.names import DEFAULT
 from ..settings.project import Project
 from ..store.edge_store import INDEX
 from ..store.folder_lock import FolderLock
 from ..store.points import checked_name
+from ..store.vector_store import ScoredPoint
 
 FORMAT = 1
 ALL = "all"
@@ -202,3 +206,42 @@ def _entry(name: str, values: Mapping[str, Any]) -> CatalogueEntry:
     description, root = str(values["description"]), str(values["root"])
     identity, state = dict(values["identity"]), str(values.get("state", ""))
     return CatalogueEntry(name, description, root, files, snippets, identity, centroid, said, state)
+
+
+# Write an index's snippets as files: YAML fields, a blank line, and the text
+
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # printable in JSON, not in YAML
+_FILE = re.compile(r"(?:[0-9a-f]-?){32}\.md")
+
+
+def snippet_file(index: str, snippet: Passage) -> str:
+    """Return the text of a snippet's file. index: the index's name."""
+    header = "\n".join(filter(None, [" - ".join(snippet.titles), *snippet.questions]))
+    fields = (
+        f"id: {quoted(snippet.id)}\nindex: {quoted(index)}\ndoc_path: {quoted(snippet.source)}\n"
+        f"title: {quoted(title_of(snippet.titles))}\nline_start: {snippet.line_start}\n"
+        f"line_end: {snippet.line_end}\nheader: {quoted(header)}\nlanguage: {quoted(snippet.language)}"
+    )
+    escaped = _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", fields)
+    return f"---\n{escaped}\n---\n\n{snippet.text}\n"
+
+
+def title_of(titles: Iterable[str]) -> str:
+    """Return the title of a snippet's document, or ""."""
+    return next(iter(titles), "")
+
+
+def sync_snippets(folder: Path, index: str, points: Iterable[ScoredPoint]) -> None:
+    """Update the snippet files from the points, and remove others. Raise FolderError or OSError."""
+    files: set[str] = set()
+    for snippet in map(read_passage, points):
+        if SUMMARY in snippet.types:  # annotated summaries are chunks, too
+            continue
+        path, data = folder / f"{snippet.id}.md", snippet_file(index, snippet).encode("utf-8", "replace")
+        files.add(path.name)
+        if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
+            write_own(str(path), data)
+    for path in folder.iterdir():
+        is_file = _FILE.fullmatch(path.name) and path.is_file() and not path.is_symlink()
+        if is_file and path.name not in files:
+            path.unlink()

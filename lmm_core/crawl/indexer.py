@@ -7,8 +7,6 @@ they change, so that the next run completes an interrupted one.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,11 +16,8 @@ from typing import Any
 
 from ..errors import CrawlError, FolderError
 from ..files.walk import Skipped, WalkedFile
-from ..indexing.documents import Encoded, count_chunk_terms
 from ..indexing.encoding import (
     DENSE,
-    VERSION,
-    Encoder,
     EncodingModel,
     differing,
     encoding_to_qdrantembedding_model,
@@ -40,15 +35,10 @@ from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
 from ..models.names import DEFAULT
 from ..settings.models import Models
-from ..settings.project import Project
-from ..settings.quarto_project import quarto_language
 from ..store.folder_lock import FolderLock
 from ..store.vector_store import Point, VectorStore
-from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, why_unlike
-from .snippets import sync_snippets
-from .walk import LARGE, MIB, crawl, read
-from .windows import VERSION as WINDOWS
-from .windows import cut_windows
+from .catalogue import SNIPPETS, CatalogueEntry, Database, checked_index_name, sync_snippets, why_unlike
+from .reader import LARGE, MIB, WindowReader, crawl, read
 
 README = 100_000  # characters of a README searched for its heading
 
@@ -178,32 +168,6 @@ def encoding_without_annotations(configured: str) -> str:
 
 
 # A run
-
-
-@dataclass
-class WindowReader:
-    """A reader that cuts any markdown into windows. name: the index's."""
-
-    name: str
-    root: Path
-    project: Project
-
-    def __post_init__(self) -> None:
-        self.language = self.project.embeddings.language or quarto_language(self.project.root)
-
-    def fingerprint(self, file: MarkdownFile, encoder: Encoder) -> str:
-        """Return a hash of a file's text and all settings of its windows."""
-        settings = json.dumps([VERSION, WINDOWS, self.language, encoder.identity()])
-        return hashlib.blake2b(f"{settings}\0{file.text}".encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-    def docid(self, file: MarkdownFile) -> str:
-        return f"{self.name}/{file.path.relative_to(self.root).as_posix()}"
-
-    def encode(self, file: MarkdownFile, encoder: Encoder, logger: LoggerBase) -> Encoded:
-        source, docid = file.path.relative_to(self.root).as_posix(), self.docid(file)
-        assert encoder.encoding is not None
-        chunks = cut_windows(file.text, docid, source, encoder.encoding, self.language)
-        return Encoded(docid, source, chunks, [], statistics=count_chunk_terms(chunks, self.project).packed())
 
 
 class _Run:

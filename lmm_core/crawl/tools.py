@@ -16,10 +16,9 @@ from ..retrieve.agents.tools import Tools
 from ..settings.models import Models
 from ..settings.project import Project
 from . import FOLDER
-from .catalogue import ALL, Database, database_at
+from .catalogue import ALL, Database, database_at, title_of
 from .indexer import Indexed, index_folder
 from .search import MOST_SHOWN, SHOWN, Indexes, source_of
-from .snippets import title_of
 
 CHANGING = frozenset({"index_markdown_docs"})  # tools that write
 LISTED = 20  # skipped files in a result

@@ -23,8 +23,7 @@ from ..markdown.tree import HeaderNode, HeadingNode, Node, TextNode, blocks_to_t
 from ..markdown.visibility import KnitRules, is_indexed, types_around
 from ..scan.knit import slug, strip_metadata
 from ..scan.rag_parts import extract_parts
-from .cutting.runs import div_type
-from .cutting.split import ChunkBlock, ParentDocument
+from .cutting.split import ChunkBlock, ParentDocument, div_type
 from .encoding import VERSION, ChunkTexts, EncodingModel, texts_to_encode
 from .passages import PAGE, SUMMARY, page_in
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
 
 from ..errors import StoreError
 from ..logging import counted
@@ -18,9 +19,10 @@ from ..models.languages.stemming import language_name
 from ..store.threads import run_in_thread
 from ..store.vector_store import Point, ScoredPoint, VectorStore, Where
 from .encoding import Compared, Encoder, compare_identity, is_earlier
-from .records import INDEXES, Changes, read_records, write_changes
+from .records import FILES, INDEXES, Changes, FileRecord, begin_files, create_records, read_records, write_changes
 
 if TYPE_CHECKING:
+    from ..store.qdrant_store import ServerStore
     from .chunks import Chunk
 
 _KEYWORD = re.compile(r"\*([^\W\d_][\w-]*)\*")
@@ -257,3 +259,64 @@ def describe_age(seconds: float) -> str:
         if seconds >= 2 * length:
             return counted(int(seconds // length), unit)
     return counted(max(int(seconds), 0), "second")
+
+
+# Create missing collections, and rebuild those of earlier versions
+
+NEW = re.compile(r"(?P<name>.*)\.lmm-[0-9a-f]{8}(?:\.files)?", re.S)
+
+
+async def make_collections(
+    store: VectorStore, name: str, encoders: Mapping[str, Encoder], records: Sequence[FileRecord], anew: bool
+) -> None:
+    """Create the missing collections, or, with `anew`, all. Raise StoreError and ModelError.
+
+    The embedding model is tried before old collections are removed. name: the one whose files are recorded; records: of
+    these."""
+    if anew:
+        for encoder in encoders.values():
+            await encoder.spec()
+        await asyncio.to_thread(_drop, store, name, encoders, records)
+    for one, encoder in encoders.items():
+        await ainitialize_collection(store, one, encoder)
+    if await asyncio.to_thread(store.metadata, name + FILES) is None:
+        await asyncio.to_thread(create_records, store, name)
+
+
+def _drop(store: VectorStore, name: str, collections: Iterable[str], records: Sequence[FileRecord]) -> None:
+    if records:
+        begin_files(store, name, [replace(record, fingerprint="") for record in records])
+    else:  # or unreadable
+        store.drop(name + FILES)
+    for one in collections:
+        store.drop(one)
+
+
+# Server: new collections beside the old ones
+
+
+def new_names(collection: str, companion: str) -> tuple[str, str]:
+    """Return names for new collections of chunks and documents."""
+    run = uuid4().hex[:8]
+    return f"{collection}.lmm-{run}", f"{companion}.lmm-{run}"
+
+
+def put_in_service(store: ServerStore, collections: Mapping[str, str]) -> None:
+    """Give new collections their names, and remove the old ones. Raise StoreError.
+
+    collections: new ones by name. A first index without aliases is removed before, since names are unique."""
+    there = store.collections()
+    for name in collections:
+        if name in there:
+            store.drop(name)
+    store.switch(collections)
+    remove_unused(store, collections)
+
+
+def remove_unused(store: ServerStore, names: Mapping[str, str]) -> None:
+    """Remove collections left by interrupted rebuilds."""
+    used = set(store.aliases().values())
+    for collection in store.collections():
+        made = NEW.fullmatch(collection)
+        if made and {made["name"], made["name"].removesuffix(FILES)} & names.keys() and collection not in used:
+            store.drop(collection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -30,11 +30,17 @@ from ..settings.project import Project, for_document, project_from
 from ..settings.quarto_project import quarto_language
 from ..settings.tables import SplitOpts
 from ..store.vector_store import ScoredPoint
-from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks
+from .chunks import AnnotationModel, Chunk, document_chunks, make_chunks, with_texts
 from .collection import GROUP
 from .cutting.split import Count, ParentDocument, transform
-from .cutting.window import Window, default_sizes, fit_annotations, has_default_sizes
-from .encoding import Encoder, EncodingModel, encoding_to_qdrantembedding_model, has_dense, make_encoder
+from .encoding import (
+    Encoder,
+    EncodingModel,
+    encoding_to_qdrantembedding_model,
+    has_dense,
+    make_encoder,
+    texts_to_encode,
+)
 from .passages import SUMMARY, build_material
 from .statistics import TermStatistics, count_terms
 
@@ -287,3 +293,58 @@ def source_of(path: Path, project: Project, place: Path | None = None) -> str:
     """Return a file's path from the indexed project's root, unique in a shared index. place: the resolved path, if
     known."""
     return Path(os.path.relpath(place or os.path.realpath(path), project.root)).as_posix()
+
+
+# Fit chunks of the default sizes into an embedding model's window
+
+SIZE = 220  # tokens of a chunk, measured: see benchmarks/README.md
+ANNOTATIONS = 36  # tokens reserved for titles and questions
+LEAST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The tokens that an embedding model reads per text, as `count` counts them."""
+
+    tokens: int
+    count: Count
+    encoding: EncodingModel
+
+    def holds_all(self, texts: Sequence[str]) -> bool:
+        """Return True if all texts fit."""
+        return all(self.count(text) <= self.tokens for text in texts)
+
+
+def has_default_sizes(opts: SplitOpts) -> bool:
+    """Return True if texts are cut, at sizes that are not configured."""
+    default = SplitOpts()
+    return all(getattr(opts, name) == getattr(default, name) for name in ("size", "max_size", "overlap", "unit"))
+
+
+def default_sizes(opts: SplitOpts, window: Window) -> SplitOpts:
+    """Return the options with a window's default sizes."""
+    most = max(window.tokens - ANNOTATIONS, LEAST)
+    return replace(opts, unit="tokens", size=min(SIZE, most), max_size=min(2 * SIZE, most))
+
+
+def fit_annotations(chunks: Sequence[Chunk], window: Window) -> list[Chunk]:
+    """Return the chunks, with fewer dense annotations where needed to fit.
+
+    The last lines are dropped first; lexical search uses all of them."""
+    return [chunk if window.holds_all(chunk.texts.dense) else _with_fewer(chunk, window) for chunk in chunks]
+
+
+def _with_fewer(chunk: Chunk, window: Window) -> Chunk:
+    together = texts_to_encode(window.encoding, "", chunk.annotations).dense[-1] != ""
+    room = window.tokens - (window.count(chunk.content) if together else 0)
+    lines_left = _lines_within(chunk.annotations.split("\n"), room, window)
+    dense = texts_to_encode(window.encoding, chunk.content, "\n".join(lines_left)).dense
+    return with_texts(chunk, replace(chunk.texts, dense=dense))
+
+
+def _lines_within(lines: Sequence[str], room: int, window: Window) -> Iterator[str]:
+    for line in lines:
+        room -= window.count(line)
+        if room < 0:
+            return
+        yield line

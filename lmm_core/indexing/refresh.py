@@ -23,6 +23,7 @@ from ..models.tokens import count_tokens
 from ..settings.models import Models
 from ..settings.project import Project
 from ..store.vector_store import Point, VectorStore, is_server
+from .collection import make_collections, new_names, put_in_service, remove_unused
 from .encoding import (
     Encoder,
     EncodingModel,
@@ -32,7 +33,6 @@ from .encoding import (
     is_earlier,
     make_encoder,
 )
-from .rebuild import make_collections, new_names, put_in_service, remove_unused
 from .records import (
     BATCH,
     BEGUN,

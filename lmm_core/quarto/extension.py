@@ -1,4 +1,4 @@
-"""Find the Quarto extension and check the use of its filter."""
+"""Find the Quarto extension and the files of the ask box, and check the use of its filter."""
 
 from __future__ import annotations
 
@@ -45,3 +45,17 @@ def _filter_name(entry: Any) -> str:
     """Return the name of a `filters` entry; ours may include its owner or Lua file."""
     name = str(entry.get("path") or "") if isinstance(entry, dict) else str(entry)
     return EXTENSION if name.endswith((f"/{EXTENSION}", f"{EXTENSION}/{EXTENSION}.lua")) else name
+
+
+# Read the ask box's scripts from the extension
+
+OPENED = "opened.js"
+# Loaded when a box is opened, in this order, as one file to save requests
+PARTS = ("words.js", "page.js", "formulas.js", "minisearch.js", "search.js", "study.js", "answer.js", "box.js")
+
+
+def box_files() -> dict[str, bytes]:
+    """Return the box's files by name. Raise QuartoError if missing, and OSError."""
+    files = {path.name: path.read_bytes() for path in sorted((packaged_extension() / "ask").iterdir())}
+    files[OPENED] = b"".join(files.pop(name) for name in PARTS)
+    return files

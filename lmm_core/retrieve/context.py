@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..indexing.cutting.units import Frame
-from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, place
+from ..indexing.passages import SUMMARY, Key, Material, Passage, Section, merge, place
 from ..models.prompts import enclose
 from ..models.tokens import count_tokens
-from .merging import merge
 from .ranking.spans import Span, shown_text, whole_span
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..indexing.passages import Material, Passage, Section, place
+from ..indexing.passages import Material, Passage, Section, merge, place
 from ..markdown.regions import split_fences
 from ..markdown.visibility import DEFINITION as DEFINITION
 from ..markdown.visibility import may_be_quoted
-from .merging import merge
 
 EXERCISE, TOPIC, SOLUTION = "exercise", "topic", "solution"
 # Headings of solutions, in the languages of the word lists and more

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.cli.diffs import diff_lines
+from lmm_core.cli.reports import diff_lines
 from lmm_core.errors import ModelError
 from lmm_core.llmd.chat import make_request
 from lmm_core.llmd.document import parse_llmd

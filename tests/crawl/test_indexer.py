@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.crawl import indexer, walk
+from lmm_core.crawl import indexer
 from lmm_core.crawl.catalogue import SNIPPETS, VECTORS, Database
-from lmm_core.crawl.windows import cut_windows
+from lmm_core.crawl.reader import cut_windows
 from lmm_core.errors import CrawlError, StoreError
 from lmm_core.indexing import refresh
 from lmm_core.indexing.encoding import EncodingModel

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from lmm_core.crawl.walk import LARGEST, Skipped, WalkedFile, crawl, read
+from lmm_core.crawl.reader import LARGEST, Skipped, WalkedFile, crawl, read
 from lmm_core.errors import CrawlError
 
 

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.crawl.snippets import snippet_file
-from lmm_core.crawl.windows import LEAST, MOST, cut_windows
+from lmm_core.crawl.catalogue import snippet_file
+from lmm_core.crawl.reader import LEAST, MOST, cut_windows
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.indexing.passages import read_passage
 from lmm_core.models.tokens import count_tokens

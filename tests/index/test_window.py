@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.indexing.cutting.window import Window, default_sizes
-from lmm_core.indexing.documents import blocklist_encode
+from lmm_core.indexing.documents import Window, blocklist_encode, default_sizes
 from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.logging import ListLogger
 from lmm_core.markdown.parse import parse_markdown_text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lmm_core.logging import ListLogger
-from lmm_core.quarto.ask_box.scripts import box_files
+from lmm_core.quarto.extension import box_files
 from lmm_core.quarto.render import post_render
 from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, make_site, opened, put, search, served
 from tests.commands import copy_folder, pandocs, run, text, write

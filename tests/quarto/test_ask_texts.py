@@ -1,7 +1,7 @@
 """The teacher's texts in the ask box and on the server's own page, in a real browser."""
 
 from lmm_core.course.site import STYLE
-from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
+from lmm_core.quarto.extension import box_files as files_of_box
 from lmm_core.serving.page import box_files, our_texts
 from tests.box_pages import IN_A_BROWSER
 from tests.serving import Served

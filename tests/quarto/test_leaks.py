@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import convert, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.visibility import KnitRules
-from lmm_core.quarto.ask_box.scripts import box_files
+from lmm_core.quarto.extension import box_files
 from lmm_core.quarto.leaks import look_for_leaks
 from lmm_core.quarto.leaks.words import text_words
 from lmm_core.quarto.options import AskBoxSettings

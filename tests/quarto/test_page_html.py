@@ -1,6 +1,6 @@
 """What is read from the HTML of a rendered page."""
 
-from lmm_core.quarto.ask_box.page_html import read_page
+from lmm_core.quarto.ask_box.rows import read_page
 
 
 def test_identifiers_are_those_of_elements():

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from lmm_core.indexing.passages import build_material
 from lmm_core.quarto.ask_box.data import box_data
-from lmm_core.quarto.ask_box.page_html import PageText
-from lmm_core.quarto.ask_box.rows import BoxRows, section_rows
+from lmm_core.quarto.ask_box.rows import BoxRows, PageText, section_rows
 from lmm_core.retrieve.answer import make_conversation
 from lmm_core.retrieve.library import open_library
 from lmm_core.retrieve.search import search_points

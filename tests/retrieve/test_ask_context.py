@@ -5,9 +5,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmm_core.indexing.passages import merge
 from lmm_core.models.tokens import count_tokens
 from lmm_core.retrieve.context import build_context
-from lmm_core.retrieve.merging import merge
 from tests.retrieve.materials import found, material, passage, questions, words
 from tests.strategies import LONG, PROSE
 

@@ -17,7 +17,7 @@ import pytest
 from lmm_core.course.site import STYLE
 from lmm_core.indexing.stores import project_store
 from lmm_core.installation import install_command
-from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
+from lmm_core.quarto.extension import box_files as files_of_box
 from lmm_core.serving import answers as serving_answers
 from lmm_core.serving import app as serving_app
 from lmm_core.serving.access import ADDRESSES, Rates

@@ -6,7 +6,7 @@ import pytest
 
 from lmm_core.cli.commands.asking.serve import _site
 from lmm_core.course.site import STYLE
-from lmm_core.quarto.ask_box.scripts import box_files as files_of_box
+from lmm_core.quarto.extension import box_files as files_of_box
 from lmm_core.serving.page import ServedSite, box_files
 from lmm_core.serving.tokens import add_token
 from tests.box_pages import IN_A_BROWSER, chromium

@@ -13,12 +13,11 @@ from ...files.marked import check_inside, is_link, is_ours, make_marked, remove_
 from ...logging import LoggerBase
 from ...retrieve.ranking.lexical import fields_left_out
 from ...settings.project import Project
+from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
 from .data import box_data
 from .material import SitePage
-from .page_html import BOX_TAG, PageText, read_page
-from .rows import BoxRows, read_rows
-from .scripts import box_files
+from .rows import BOX_TAG, BoxRows, PageText, read_page, read_rows
 
 BOX = "ask-box"  # marks the folder as ours
 DATA = "data.js"

@@ -15,7 +15,7 @@ from ...logging import ConsoleLogger, LoggerBase, counted
 from ...markdown.files import MarkdownDocument
 from ...scan.left_out import texts_in
 from ...settings.project import Project
-from ..ask_box.scripts import box_files
+from ..extension import box_files
 from ..options import ASK_FOLDER, AskBoxSettings
 from .comments import comment_leaks
 from .figures import makes_figures, named_figures, unused_figures

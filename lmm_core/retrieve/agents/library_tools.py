@@ -18,11 +18,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from ...errors import ToolError
-from ...indexing.passages import Material, Passage, Section, place
+from ...indexing.passages import Material, Passage, Section, merge, place, repeated
 from ...indexing.stores import index_info
 from ...logging import one_line
 from ..library import Library
-from ..merging import merge, repeated
 from ..ranking.spans import Span, best_spans
 from ..search import Retriever, types_there
 from .names import TITLE, find_document, find_passages, find_section

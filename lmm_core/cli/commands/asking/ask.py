@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -13,11 +15,11 @@ import click
 from ....crawl import FOLDER
 from ....errors import LmmError
 from ....logging import LoggerBase, printable, say
+from ....markdown.regions import split_fences
 from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...excerpts import print_excerpt
 from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
 from ...running import run_or_report
 
@@ -263,3 +265,28 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
 def _source_as_json(source: CitedSource) -> dict[str, Any]:
     found = {**asdict(source), "place": source.place}
     return found if source.page else {key: value for key, value in found.items() if key != "page"}
+
+
+# Print excerpts in a terminal
+
+WIDTH = 84  # characters
+_INDENT = "    "
+_BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
+
+
+def print_excerpt(markdown: str) -> None:
+    """Print an excerpt: wrapped prose, verbatim code, words of the question in bold."""
+    for is_code, piece in split_fences(markdown):
+        if is_code:
+            say("".join(f"{_INDENT * 2}{line}\n" for line in piece.strip("\n").split("\n")[1:-1]), nl=False)
+            continue
+        for paragraph in filter(str.strip, piece.split("\n")):
+            for line in textwrap.wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False):
+                _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    say(_INDENT, nl=False)
+    for at, part in enumerate(_BOLD.split(line)):  # odd parts are bold
+        say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
+    say("")

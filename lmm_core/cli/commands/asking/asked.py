@@ -20,8 +20,7 @@ from ....settings.models import Models
 from ....settings.project import Project
 from ....study.asked.recordings import Recordings, recordings_path
 from ...arguments import check_written, json_option, output_option, searched_project
-from ...diffs import print_diff
-from ...reports import ReportPrinter, exit_with_status, print_json, report_failure, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_diff, print_json, report_failure, shorten, warn
 from ...running import run, with_library
 
 if TYPE_CHECKING:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ....errors import LmmError
-from ....logging import one_line, say
+from ....logging import one_line, put, say
 from ....retrieve.answer import not_checked
 from ....retrieve.library import Library
-from ....serving.tokens import read_tokens, tokens_path
+from ....serving.tokens import add_token, read_tokens, revoke_token, tokens_path
 from ....settings.models import Models
 from ....settings.names import TOKEN_VARIABLE
 from ....settings.project import Project
-from ...arguments import LOOPBACK, needs_extra, searched_project
-from ...reports import warn
-from .tokens import token as token_commands
+from ...arguments import LOOPBACK, json_option, needs_extra, searched_project
+from ...reports import print_json, warn
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -63,9 +62,6 @@ def serve(context: click.Context, port: int, host: str, model: str, workers: int
         _serve(project, host, port, model, token, workers)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-serve.add_command(token_commands)
 
 
 def _check_access(project: Project, host: str, token: str) -> None:
@@ -127,7 +123,7 @@ class _AppMaker:
 
     def __call__(self) -> ASGIApp:
         from ....course.site import STYLE
-        from ....quarto.ask_box.scripts import box_files as files_of_box
+        from ....quarto.extension import box_files as files_of_box
         from ....serving.app import Served
         from ....serving.log import Log
         from ....serving.page import box_files
@@ -217,3 +213,55 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
         raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+# The commands for access tokens of `lmm serve`
+
+
+@serve.group()
+def token() -> None:
+    """Make and revoke access tokens for courses and groups.
+
+    Once there is one, `lmm serve` requires a token: one of these, or LMM_SERVE_TOKEN. Only their hashes
+    are stored, in .lmm/tokens.json. A running server sees each change at once."""
+
+
+@token.command("add")
+@click.argument("name")
+def add(name: str) -> None:
+    """Make a token for a course or group, and print it once."""
+    root = searched_project().root
+    before = read_tokens(tokens_path(root))
+    made = add_token(root, name)
+    put(made + "\n")
+    say(f"This is the token of {name}. It is shown only once: give it to those who may ask.", err=True)
+    if before is None:
+        say("From now on, lmm serve requires a token.", err=True)
+
+
+@token.command("list")
+@json_option
+def print_tokens(as_json: bool) -> None:
+    """List the tokens, with the day each was made."""
+    tokens = read_tokens(tokens_path(searched_project().root))
+    if as_json:
+        print_json([{"name": one.name, "made": one.made} for one in tokens or ()])
+        return
+    for one in tokens or ():
+        say(f"{one.made}  {one.name}")
+    if not tokens:
+        there = "no tokens: nobody can ask, except with LMM_SERVE_TOKEN" if tokens is not None else "no tokens"
+        say(there, err=True)
+
+
+@token.command("revoke")
+@click.argument("name")
+def revoke(name: str) -> None:
+    """Revoke a token: its holders can no longer ask."""
+    root = searched_project().root
+    revoke_token(root, name)
+    say(f"revoked: {name}", err=True)
+    if not read_tokens(tokens_path(root)):
+        place = tokens_path(Path()).as_posix()
+        say("No token is left: nobody can ask now, except with LMM_SERVE_TOKEN.", err=True)
+        say(f"To let everyone in, remove {place} and restart lmm serve.", err=True)
