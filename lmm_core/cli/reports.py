@@ -1,9 +1,11 @@
-"""Print reports, results and progress."""
+"""Print reports, results, progress, diffs and excerpts."""
 
 from __future__ import annotations
 
 import difflib
+import re
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import click
 
 from ..errors import MarkdownError
 from ..logging import LEVEL_STYLES, ListLogger, Report, as_json, one_line, put, say, visible
+from ..markdown.regions import split_fences
 
 if TYPE_CHECKING:
     from ..markdown.files import MarkdownFile
@@ -148,7 +151,7 @@ class TerminalScreen:
         self.free = True
 
 
-# Print unified diffs
+# Unified diffs
 
 _STYLES = {"+++ ": "bold green", "--- ": "bold red", "+": "green", "-": "red", "@": "cyan"}
 
@@ -178,3 +181,28 @@ def _lines(text: str) -> list[str]:
     """Return lines without ends, but mark a last line without line feed, so that it shows as a difference."""
     lines = text.split("\n")
     return lines[:-1] if lines[-1] == "" else [*lines[:-1], lines[-1] + "\n"]
+
+
+# Excerpts
+
+WIDTH = 84  # characters
+_INDENT = "    "
+_BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
+
+
+def print_excerpt(markdown: str) -> None:
+    """Print an excerpt: wrapped prose, verbatim code, words of the question in bold."""
+    for is_code, piece in split_fences(markdown):
+        if is_code:
+            say("".join(f"{_INDENT * 2}{line}\n" for line in piece.strip("\n").split("\n")[1:-1]), nl=False)
+            continue
+        for paragraph in filter(str.strip, piece.split("\n")):
+            for line in textwrap.wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False):
+                _print_line(line)
+
+
+def _print_line(line: str) -> None:
+    say(_INDENT, nl=False)
+    for at, part in enumerate(_BOLD.split(line)):  # odd parts are bold
+        say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
+    say("")

@@ -40,7 +40,6 @@ PATHS = {
     "lmm init folder": "folder", "lmm config init folder": "folder",
     "lmm demo folder": "folder",  # a new one, or one with our mark (test_folders)
     "lmm md-index db_root": "folder", "lmm md-search db_root": "folder",
-    "lmm chunks html": ("chunks notes.md --html {}", ".html"),
     "lmm cards output": ("cards notes.md --format md -o {}", ".md"),
     "lmm knit output": ("knit notes.md -o {}", ".md"),
     "lmm asked output": ("asked -o {}", ".html"),
@@ -51,7 +50,6 @@ OUTPUTS = {name: value for name, value in PATHS.items() if isinstance(value, tup
 MORE = {
     "cards as a table": ("cards notes.md -o {}", ".csv"),
     "cards for Anki": ("cards notes.md -o {}", ".apkg"),
-    "a folder's chunks": ("chunks . --html {}", ".html"),
     "a folder's cards": ("cards . -o {}", ".md"),
 }
 TRIED = pytest.mark.parametrize(("command", "ending"), [*OUTPUTS.values(), *MORE.values()], ids=[*OUTPUTS, *MORE])
@@ -169,17 +167,14 @@ def test_a_file_with_nothing_in_it_is_written():
     assert "A mean is" in Path("out.md").read_text()
 
 
-ANY = {"grades.csv": "name,grade\nAda,1\n", "index.html": "<html><body>Mine</body></html>\n", "deck.apkg": "PK mine",
-       "index.htm": "<p>Mine\n"}  # fmt: skip
-WRITERS = {".csv": ["cards notes.md -o {}", "cards . -o {}"], ".apkg": ["cards notes.md -o {}"],
-           ".html": ["chunks notes.md --html {}"],
-           ".htm": ["chunks . --html {}"]}  # fmt: skip
+ANY = {"grades.csv": "name,grade\nAda,1\n", "deck.apkg": "PK mine"}
+WRITERS = {".csv": ["cards notes.md -o {}", "cards . -o {}"], ".apkg": ["cards notes.md -o {}"]}
 
 
 @pytest.mark.parametrize(
     ("name", "command"), [(name, command) for name in ANY for command in WRITERS[Path(name).suffix]]
 )
-def test_no_output_goes_over_a_page_or_table_of_the_writers(name, command):
+def test_no_output_goes_over_a_table_or_deck_of_the_writers(name, command):
     write(name, ANY[name])
     refused(command.format(name), name, "lmm has not made it")
     os.symlink(name, f"link{Path(name).suffix}")
@@ -198,7 +193,7 @@ def test_the_deck_that_is_named_after_the_notes_is_looked_at():
 
 @pytest.mark.parametrize(
     "command",
-    ["knit notes.md -o out.md", "knit . -o out", "chunks notes.md --html out.html", "cards notes.md -o out.csv"],
+    ["knit notes.md -o out.md", "knit . -o out", "cards notes.md -o out.csv"],
 )
 def test_another_machine_makes_the_same_again(command, monkeypatch, tmp_path):
     assert run(command).exit_code == 0
@@ -275,14 +270,13 @@ def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
         "lmm_core.cli.commands.publish.work_file",
     ):
         monkeypatch.setattr(place, ask)
-    for command in ("chunks . --html notes.md", "knit notes.md -o notes.md"):
+    for command in ("cards . -o notes.md", "knit notes.md -o notes.md"):
         refused(command)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices and pipes of Unix")
 def test_devices_and_pipes_are_written_to():
     assert run("knit notes.md -o /dev/null").exit_code == 0
-    assert run("chunks notes.md --html /dev/null").exit_code == 0
     assert run("cards notes.md -o /dev/null").exit_code == 0
 
 

@@ -54,15 +54,6 @@ def test_a_session_goes_on_from_what_was_asked(indexed_book):
     assert "8 documents" in said
 
 
-def test_help_names_what_can_be_asked_for(indexed_book):
-    said = " ".join(ask("--help")[0].split())
-    assert "In this index, types of material to ask for: *definition* *exercise* *summary* *topic*" in said
-
-
-def test_help_is_there_without_an_index():
-    assert "In this index" not in ask("--help")[0]
-
-
 def test_a_question_is_expanded_by_the_model_and_answered_once(indexed_book):
     with ModelServer(reply=answering) as server:
         ask("'When does the mean deceive an audience?'", server)

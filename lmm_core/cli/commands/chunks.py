@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import ModelError, StoreError
-from ...files.outputs import HTML, write_output
 from ...files.walk import INDEXED
 from ...logging import one_line, put, say
 from ...settings.models import Models
 from ...settings.quarto_inputs import DocumentFinder
-from ..arguments import check_written, find_documents, folders_argument, json_option, output_option, project_at
+from ..arguments import find_documents, folders_argument, json_option, project_at
 from ..reports import ReportPrinter, exit_with_status, print_json, warn
 
 if TYPE_CHECKING:
@@ -23,28 +22,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @folders_argument
-@output_option("--html", "html", help="Write an HTML page instead.")
 @click.option("--markdown", is_flag=True, help="Print the texts of the chunks.")
 @json_option
-def chunks(paths: tuple[Path, ...], finder: DocumentFinder, html: Path | None, markdown: bool, as_json: bool) -> None:
+def chunks(paths: tuple[Path, ...], finder: DocumentFinder, markdown: bool, as_json: bool) -> None:
     """List the chunks that would be indexed."""
     from ...indexing.documents import encode_files
-    from ..chunk_page import chunk_page
 
     logger = ReportPrinter()
     files = find_documents(paths, logger, INDEXED, finder)
-    if markdown and (html is not None or as_json):
-        raise click.UsageError("--markdown, --html and --json exclude each other")
-    if html is not None:
-        check_written(html, files, HTML)
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
     try:
         found = encode_files(files, project_at, logger, Models(warn=warn))
     except (ModelError, StoreError) as error:
         logger.error(str(error))
         exit_with_status(logger)
-    if html is not None:
-        write_output(html, chunk_page(found).encode("utf-8"))
-    elif as_json:
+    if as_json:
         print_json([{**chunk.payload, "id": chunk.uuid, "encoded": asdict(chunk.texts)} for chunk in found])
     else:
         for chunk in found:

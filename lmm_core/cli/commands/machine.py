@@ -16,13 +16,13 @@ from ...logging import counted, put, say
 from ...markdown.files import project_root
 from ...settings.names import CONFIG_NAME
 from ..arguments import json_option, project_at
-from ..completion import SHELLS
 from ..reports import print_json
 
 if TYPE_CHECKING:
     from ...models.prompts import KnownPrompt
     from ..doctor import MachineFinding
 
+SHELLS = ("bash", "zsh", "fish")
 PROMPTS = "_prompts"  # ignored by our search for documents and by Quarto
 
 
@@ -216,20 +216,14 @@ def cache(clear: bool, as_json: bool) -> None:
 
 
 @config.command()
-@click.argument("shell", required=False, type=click.Choice(SHELLS))
-@click.option("--install", is_flag=True, help="Write it where the shell looks for it.")
-def completion(shell: str | None, install: bool) -> None:
-    """Print the completion script of a SHELL, or install it.
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print the completion script of a SHELL, to be read by its startup file."""
+    from click.shell_completion import get_completion_class
 
-    By default, SHELL is yours. None of its startup files is changed."""
-    from ..completion import find_shell, hint, install_script, script
+    from .. import cli
 
-    name = shell or find_shell()
-    if not name:
-        raise click.UsageError(f"Name a shell: {', '.join(SHELLS)}.")
-    if not install:
-        put(script(name))
-        return
-    place = install_script(name)
-    say(f"written: {place}", err=True)
-    say(hint(name, place), err=True)
+    found = get_completion_class(shell)
+    assert found is not None, shell
+    completer = found(cli, {}, "lmm", "_LMM_COMPLETE")
+    put(completer.source_template % completer.source_vars())  # `source()` would start bash to check its version

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -14,13 +12,12 @@ import click
 
 from ....crawl import FOLDER
 from ....errors import LmmError
-from ....logging import LoggerBase, printable, say
-from ....markdown.regions import split_fences
+from ....logging import LoggerBase, say
 from ....models.sources import STAND_IN, STAND_IN_NAME
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...reports import ReportPrinter, exit_with_status, print_json, shorten, warn
+from ...reports import ReportPrinter, exit_with_status, print_excerpt, print_json, shorten, warn
 from ...running import run_or_report
 
 if TYPE_CHECKING:
@@ -35,36 +32,7 @@ PROMPT = "? "
 BEST_MATCHES = "Best matches in your notes (no model is configured):"
 
 
-class _CommandWithTypes(click.Command):
-    """A command whose help lists the indexed types of material."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if types := _indexed_types():
-            formatter.write_paragraph()
-            formatter.write_text(printable(f"In this index, {_name_types(types)}"))
-
-
-def _indexed_types() -> list[str]:
-    from ....errors import ConfigError, StoreError
-    from ....indexing.collection import find_types
-    from ....indexing.stores import project_store
-
-    try:
-        project = searched_project()
-        if project.storage.url or not (project.root / project.storage.folder).exists():
-            return []
-        store = project_store(project, reads=True)
-    except (StoreError, ConfigError, click.UsageError):
-        return []
-    try:
-        return sorted(filter(None, find_types(store, project.database.collection_name)))
-    except StoreError:
-        return []
-    finally:
-        store.close()
-
-
-@click.command(cls=_CommandWithTypes)
+@click.command()
 @click.argument("question", required=False)
 @click.option(
     "--type", default="", metavar="TYPE", help="Use only material of a type: exercise, definition, summary, …"
@@ -265,28 +233,3 @@ def _answer_as_json(answer: Answer) -> dict[str, Any]:
 def _source_as_json(source: CitedSource) -> dict[str, Any]:
     found = {**asdict(source), "place": source.place}
     return found if source.page else {key: value for key, value in found.items() if key != "page"}
-
-
-# Print excerpts in a terminal
-
-WIDTH = 84  # characters
-_INDENT = "    "
-_BOLD, _ESCAPE = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*"), re.compile(r"\\([^\w\s])")
-
-
-def print_excerpt(markdown: str) -> None:
-    """Print an excerpt: wrapped prose, verbatim code, words of the question in bold."""
-    for is_code, piece in split_fences(markdown):
-        if is_code:
-            say("".join(f"{_INDENT * 2}{line}\n" for line in piece.strip("\n").split("\n")[1:-1]), nl=False)
-            continue
-        for paragraph in filter(str.strip, piece.split("\n")):
-            for line in textwrap.wrap(paragraph, WIDTH, break_long_words=False, break_on_hyphens=False):
-                _print_line(line)
-
-
-def _print_line(line: str) -> None:
-    say(_INDENT, nl=False)
-    for at, part in enumerate(_BOLD.split(line)):  # odd parts are bold
-        say(_ESCAPE.sub(r"\1", part), nl=False, style="bold" if at % 2 else "")
-    say("")

@@ -13,8 +13,7 @@ from ....logging import counted, one_line, say
 from ....settings.models import Models
 from ....settings.project import Project
 from ...arguments import json_option, searched_project
-from ...excerpts import WIDTH
-from ...reports import ReportPrinter, print_json, shorten, warn
+from ...reports import WIDTH, ReportPrinter, print_json, shorten, warn
 from ...running import with_library
 
 if TYPE_CHECKING:
