@@ -14,16 +14,19 @@ arguments pydantic's ValidationError.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 
-from .arguments import validated
+from .arguments import Arguments, Result, validated
+from .errors import ModelError, StoreError
 from .indexing import collection
-from .indexing.api import Client, Model, aencoder_from, client_from_config, global_client_from_config, reported
+from .indexing.api import Client, Model, aencoder_from, client_from_config, global_client_from_config
 from .indexing.chunks import Chunk
 from .indexing.collection import points_to_blocks
 from .indexing.encoding import Encoder, QdrantEmbeddingModel, encoding_to_qdrantembedding_model
-from .logging import ConsoleLogger, LoggerBase
+from .logging import ConsoleLogger, LoggerBase, report_failure
 from .models.chat import run
 from .store.opening import as_store
 from .store.vector_store import Point, ScoredPoint, Where
@@ -42,72 +45,33 @@ def encoder_from(client: Client, collection_name: str, model: Model) -> Encoder:
 
 
 @validated
-async def ainitialize_collection(
-    client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None
-) -> bool:
-    """Create a collection if it is missing; see `initialize_collection`."""
-    reports = logger or ConsoleLogger()
-
-    async def work() -> bool:
-        encoder = await aencoder_from(client, collection_name, model, reports)
-        await collection.ainitialize_collection(as_store(client), collection_name, encoder)
-        return True
-
-    return await reported(work(), False, reports)
-
-
 def initialize_collection(client: Client, collection_name: str, model: Model, logger: LoggerBase | None = None) -> bool:
     """Create a collection if it is missing. Return True if it can be used.
 
     False, which is reported: it was made otherwise, or the store or the model failed."""
-    return run(ainitialize_collection(client, collection_name, model, logger))
+
+    async def work(encoder: Encoder) -> bool:
+        await collection.ainitialize_collection(as_store(client), collection_name, encoder)
+        return True
+
+    return _with_encoder(work, False, (client, collection_name, model), logger)
 
 
 @validated
-async def aupload(
-    client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
-) -> list[Point]:
-    """Embed chunks, write them and return the points; see `upload`."""
-    reports = logger or ConsoleLogger()
-
-    async def work() -> list[Point]:
-        encoder = await aencoder_from(client, collection_name, model, reports)
-        return await collection.aupload(as_store(client), collection_name, encoder, chunks)
-
-    return await reported(work(), [], reports)
-
-
 def upload(
     client: Client, collection_name: str, model: Model, chunks: Sequence[Chunk], logger: LoggerBase | None = None
 ) -> list[Point]:
     """Embed chunks and write them over those with the same ids.
 
     A missing collection is created. Return the points; none if the store or the model failed, which is reported."""
-    return run(aupload(client, collection_name, model, chunks, logger))
+
+    async def work(encoder: Encoder) -> list[Point]:
+        return await collection.aupload(as_store(client), collection_name, encoder, chunks)
+
+    return _with_encoder(work, [], (client, collection_name, model), logger)
 
 
 @validated
-async def aquery(
-    client: Client,
-    collection_name: str,
-    model: Model,
-    querytext: str,
-    limit: int = 6,
-    payload: bool | list[str] = True,
-    where: Where | None = None,
-    logger: LoggerBase | None = None,
-) -> list[ScoredPoint]:
-    """Return the chunks that match a text best; see `query`."""
-    reports = logger or ConsoleLogger()
-
-    async def work() -> list[ScoredPoint]:
-        encoder = await aencoder_from(client, collection_name, model, reports)
-        points = await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
-        return _with_fields(points, payload)
-
-    return await reported(work(), [], reports)
-
-
 def query(
     client: Client,
     collection_name: str,
@@ -122,34 +86,14 @@ def query(
 
     payload: True for all fields, False for none, or names; where: a filter by fields. The list is empty if the store
     or the model failed, which is reported."""
-    return run(aquery(client, collection_name, model, querytext, limit, payload, where, logger))
+
+    async def work(encoder: Encoder) -> list[ScoredPoint]:
+        return await collection.aquery(as_store(client), collection_name, encoder, querytext, limit, where)
+
+    return _with_fields(_with_encoder(work, [], (client, collection_name, model), logger), payload)
 
 
 @validated
-async def aquery_grouped(
-    client: Client,
-    collection_name: str,
-    companion_name: str,
-    model: Model,
-    querytext: str,
-    limit: int = 4,
-    payload: bool | list[str] = True,
-    where: Where | None = None,
-    logger: LoggerBase | None = None,
-) -> list[ScoredPoint]:
-    """Return the texts around the best chunks; see `query_grouped`."""
-    reports = logger or ConsoleLogger()
-
-    async def work() -> list[ScoredPoint]:
-        store, encoder = as_store(client), await aencoder_from(client, collection_name, model, reports)
-        points = await collection.aquery_grouped(
-            store, collection_name, companion_name, encoder, querytext, limit, where
-        )
-        return _with_fields(points, payload)
-
-    return await reported(work(), [], reports)
-
-
 def query_grouped(
     client: Client,
     collection_name: str,
@@ -164,7 +108,49 @@ def query_grouped(
     """Return the texts of a companion collection around the best chunks, each once, with its best chunk's score.
 
     The arguments are those of `query`."""
-    return run(aquery_grouped(client, collection_name, companion_name, model, querytext, limit, payload, where, logger))
+
+    async def work(encoder: Encoder) -> list[ScoredPoint]:
+        store = as_store(client)
+        return await collection.aquery_grouped(store, collection_name, companion_name, encoder, querytext, limit, where)
+
+    return _with_fields(_with_encoder(work, [], (client, collection_name, model), logger), payload)
+
+
+def _with_encoder(
+    work: Callable[[Encoder], Awaitable[Result]],
+    otherwise: Result,
+    place: tuple[Client, str, Model],
+    logger: LoggerBase | None,
+) -> Result:
+    """Return the result of work with a collection's encoder, or `otherwise` after a reported failure.
+
+    place: client, name and model of the collection"""
+    reports = logger or ConsoleLogger()
+
+    async def encoded() -> Result:
+        return await work(await aencoder_from(*place, reports))
+
+    try:
+        return run(encoded())
+    except (StoreError, ModelError, OSError) as error:
+        report_failure(error, reports)
+        return otherwise
+
+
+def _asynchronous(function: Callable[Arguments, Result]) -> Callable[Arguments, Awaitable[Result]]:
+    """Return a function's asynchronous form, which works in a thread."""
+
+    @wraps(function)
+    async def form(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    return form
+
+
+ainitialize_collection = _asynchronous(initialize_collection)
+aupload = _asynchronous(upload)
+aquery = _asynchronous(query)
+aquery_grouped = _asynchronous(query_grouped)
 
 
 def _with_fields(points: list[ScoredPoint], payload: bool | list[str]) -> list[ScoredPoint]:

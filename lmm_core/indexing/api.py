@@ -6,12 +6,12 @@ Clients, models and configurations are accepted in several forms, encodings also
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from ..arguments import Checked, validated
-from ..errors import LmmError, ModelError, ReportedError, StoreError
+from ..errors import LmmError, ReportedError, StoreError
 from ..logging import ConsoleLogger, LoggerBase, one_line, report_failure
 from ..markdown.blocks import Block
 from ..models.chat import run
@@ -87,15 +87,6 @@ async def aencoder_from(client: Client, collection_name: str, model: Model, logg
         return make_encoder_of(project_from(None), models, identity, wanted)
     project = project_from(wanted)
     return make_encoder(project, models, identity, project.embeddings.encoding)
-
-
-async def reported(work: Coroutine[Any, Any, Result], otherwise: Result, logger: LoggerBase) -> Result:
-    """Return the result of work on a store, or a default after a reported failure."""
-    try:
-        return await work
-    except (StoreError, ModelError, OSError) as error:
-        report_failure(error, logger)
-        return otherwise
 
 
 # Clients
