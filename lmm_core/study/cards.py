@@ -14,13 +14,12 @@ from itertools import takewhile
 from urllib.parse import quote
 
 from ..files.outputs import CSV_HEAD
-from ..indexing.passages import Material, Passage, Section, place, split_questions
+from ..indexing.passages import Material, Passage, Section, merge, place, split_questions
 from ..indexing.statistics import emphasised
 from ..markdown.regions import split_fences
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.stemming import Stemmer
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
-from ..retrieve.merging import merge
 from ..retrieve.plain_text import plain_title
 from ..retrieve.ranking.words import asked_words
 from ..scan.knit import slug

@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_looked_into_for_once_keeps_its_place(monkeypatc
     fill("docs/sub", more=page("elm"))
     index()
     [trees] = [file for file in indexer.crawl(Path("docs")) if file.name == "trees.md"]
-    closed = walk.Skipped("sub/", "may not be read: permission denied")
+    closed = indexer.Skipped("sub/", "may not be read: permission denied")
     monkeypatch.setattr(indexer, "crawl", lambda *arguments, **options: iter([closed, trees]))
     assert index().removed == 0
     assert {payload["source"] for payload in made()["points"].values()} == {"sub/more.md", "trees.md"}
