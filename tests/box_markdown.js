@@ -1,5 +1,5 @@
 // The markdown of the ask box without a page: node box_markdown.js SCRIPTS [seconds] < texts, with the folder of the
-// box's scripts. The texts are a JSON list of [text, whether it is still arriving]. Prints for each, as a line of JSON,
+// box's scripts. The texts are a JSON list. Prints for each, as a line of JSON,
 // what is shown: texts, and elements as [name, what is in it, ...]; a formula is ["$", TeX] or ["$$", TeX], a citation
 // ["cite", number]; there are three sources. With `seconds`: the processor's seconds for each text.
 const { readFileSync } = require("fs");
@@ -35,9 +35,9 @@ const cite = (number) => (number >= 1 && number <= 3 ? new Element("cite", [Stri
 
 function main([scripts, what]) {
   for (const name of ["markdown-it.js", "markdown.js"]) vm.runInThisContext(readFileSync(join(scripts, name), "utf8"), { filename: name });
-  for (const [text, isOpen] of JSON.parse(readFileSync(0, "utf8"))) {
+  for (const text of JSON.parse(readFileSync(0, "utf8"))) {
     const before = process.cpuUsage();
-    const shown = joined(lmmAsk.markdown(text, cite, isOpen));
+    const shown = joined(lmmAsk.markdown(text, cite));
     const { user, system } = process.cpuUsage(before);
     console.log(JSON.stringify(what === "seconds" ? (user + system) / 1e6 : shown));
   }

@@ -185,7 +185,7 @@
     const body = shownAs.get(turn);
     body.setAttribute("aria-busy", turn.state === "open");
     const lead = isBestMatches(turn) && turn.answered ? [el("p", { class: "lmm-ask-quiet" }, t("quoted"))] : [];
-    body.replaceChildren(...lead, ...ask.markdown(turn.answer, (number) => citation(turn, number), turn.state === "open"), ...state(turn), ...sources(turn), ...judging(turn));
+    body.replaceChildren(...lead, ...ask.markdown(turn.answer, (number) => citation(turn, number)), ...state(turn), ...sources(turn), ...judging(turn));
   }
 
   const isRecorded = () => ["questions", "conversations"].includes(own.record);

@@ -1,6 +1,6 @@
-// Formulas: typeset by the page's own MathJax or KaTeX, else as MathML by Temml, which is loaded when
-// the first formula is shown; where that fails, as they are written. What comes from notes and models
-// reaches none of them if it could do more than show a formula, and what they make is looked through.
+// Formulas: typeset as MathML by Temml, which is loaded when the first formula is shown; where that fails, as they are
+// written. What comes from notes and models does not reach it if it could do more than show a formula, and what it makes
+// is looked through.
 (() => {
   "use strict";
   const ask = window.lmmAsk;
@@ -20,14 +20,9 @@
   const MATHML =
     "math semantics annotation mrow mi mn mo ms mtext mspace mfrac msqrt mroot mstyle merror mpadded mphantom menclose " +
     "msub msup msubsup munder mover munderover mmultiscripts mprescripts none mtable mtr mtd mlabeledtr";
-  const SVG = "svg g path rect line use defs text tspan polygon polyline circle ellipse title";
-  const NAMES = {
-    "http://www.w3.org/1998/Math/MathML": new Set(MATHML.split(" ")),
-    "http://www.w3.org/2000/svg": new Set(SVG.split(" ")),
-    "http://www.w3.org/1999/xhtml": { has: (name) => name === "span" || name.startsWith("mjx-") },
-  };
+  const NAMES = new Set(MATHML.split(" "));
 
-  // Whether a formula may be given to those who typeset it.
+  // Whether a formula may be given to Temml.
   function isSafe(tex) {
     if (tex.length > LONGEST || REFUSED.test(tex)) return false;
     let depth = 0;
@@ -41,38 +36,24 @@
   // Take out of a typeset formula what leads away or runs; null if there is more in it than a formula.
   function cleaned(made) {
     for (const one of [made, ...made.querySelectorAll("*")]) {
-      if (!NAMES[one.namespaceURI]?.has(one.localName)) return null;
+      if (one.namespaceURI !== "http://www.w3.org/1998/Math/MathML" || !NAMES.has(one.localName)) return null;
       for (const { name, value } of [...one.attributes]) {
         const leads = /^(?:href|xlink:href|src|action|data)$/i.test(name) && !value.startsWith("#");
-        if (leads || /^on|^(?:tabindex|ctxtmenu_counter)$/i.test(name) || (name === "id" && one.namespaceURI !== "http://www.w3.org/2000/svg")) one.removeAttribute(name);
+        if (leads || /^on|^(?:tabindex|id)$/i.test(name)) one.removeAttribute(name);
       }
     }
     return made;
   }
 
-  // Those who typeset: each gives an element, or throws.
-
-  const hasMathJax = () => Boolean(window.MathJax?.tex2chtml || window.MathJax?.tex2svg);
-  const hasKatex = () => typeof window.katex?.render === "function";
-
-  function byMathJax(tex, isDisplay) {
-    const { MathJax } = window;
-    const made = (MathJax.tex2chtml || MathJax.tex2svg)(tex, { display: isDisplay });
-    if (made.querySelector("mjx-merror, merror, [data-mml-node=merror]")) throw new Error(tex);
-    const sheet = (MathJax.tex2chtml ? MathJax.chtmlStylesheet : MathJax.svgStylesheet)?.(); // with the signs that are new
-    if (sheet && !sheet.isConnected) document.head.append(sheet);
-    return made;
-  }
-
-  function byKatex(tex, isDisplay) {
-    const place = document.createElement("span");
-    window.katex.render(tex, place, { ...LIMITS, displayMode: isDisplay, maxSize: 20 });
-    return place.firstElementChild;
+  // The macros that the page defines for MathJax.
+  function macros() {
+    const defined = Object.entries(window.MathJax?.config?.tex?.macros || window.MathJax?.tex?.macros || {});
+    return Object.fromEntries(defined.map(([name, meaning]) => [`\\${name}`, [].concat(meaning)[0]]));
   }
 
   function byTemml(tex, isDisplay) {
     const place = document.createElement("span");
-    window.temml.render(tex, place, { ...LIMITS, displayMode: isDisplay, maxSize: [20, 200] });
+    window.temml.render(tex, place, { ...LIMITS, macros: macros(), displayMode: isDisplay, maxSize: [20, 200] });
     place.querySelectorAll("msup > mo.tml-prime:last-child").forEach(lower);
     return place.firstElementChild;
   }
@@ -91,27 +72,24 @@
 
   const kept = new Map();
 
-  // The element of a formula, null if it cannot be typeset; a promise while something has to be loaded first.
+  // The element of a formula, null if it cannot be typeset.
   function typeset(tex, isDisplay) {
-    const by = hasMathJax() ? byMathJax : hasKatex() ? byKatex : byTemml;
-    if (by === byTemml && !window.temml) return loadTemml();
-    const key = `${by.name} ${isDisplay} ${tex}`;
-    if (kept.has(key)) return kept.get(key)?.cloneNode(true);
-    if (kept.size >= KEPT) kept.clear();
-    try {
-      kept.set(key, cleaned(by(tex, isDisplay)));
-    } catch (error) {
-      if (error.retry) return error.retry; // MathJax loads what a command needs
-      kept.set(key, null); // not TeX, or more of it than they know
+    const key = `${isDisplay} ${tex}`;
+    if (!kept.has(key)) {
+      if (kept.size >= KEPT) kept.clear();
+      try {
+        kept.set(key, cleaned(byTemml(tex, isDisplay)));
+      } catch {
+        kept.set(key, null); // not TeX, or more of it than Temml knows
+      }
     }
     return kept.get(key)?.cloneNode(true);
   }
 
-  function put(place, tex, isDisplay, again = 5) {
-    const made = typeset(tex, isDisplay);
-    if (made instanceof Promise) {
-      if (again) made.then(() => window.temml || hasMathJax() ? put(place, tex, isDisplay, again - 1) : null, () => null);
-    } else if (made) place.replaceChildren(made);
+  async function put(place, tex, isDisplay) {
+    if (!window.temml) await loadTemml();
+    const made = window.temml && typeset(tex, isDisplay);
+    if (made) place.replaceChildren(made);
   }
 
   // A formula: typeset, and as `plain` says until it is, or where it cannot be.

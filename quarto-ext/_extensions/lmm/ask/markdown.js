@@ -4,7 +4,6 @@
   "use strict";
   const ask = window.lmmAsk;
   const { el } = ask;
-  const HELD = 600; // characters of a formula that arrives, which are not shown; the server holds as many
   const BAR = "\ue000"; // stands for a bar in a formula, which divides no cells
   const UNWANTED = ["code", "html_block", "html_inline", "lheading", "reference", "link", "image", "autolink"];
   const NUMBERS = /\[\^?(\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*)\]/y;
@@ -15,8 +14,6 @@
   const BRACKETS = /\\\[((?:[^\\]|\\[^[\]])+)\\\]/y;
   const PARENTHESES = /\\\(((?:[^\\]|\\[^()])+)\\\)/y;
   const KINDS = [[DISPLAY_DOLLARS, true], [DOLLARS, false], [BRACKETS, true], [PARENTHESES, false]];
-  // Up to the end of the text.
-  const BEGUN = new RegExp(String.raw`^(?:\$\$(?:[^$\\]|\\[^])*\$?|\$(?![\s$]|${MONEY.source})(?:[^$\n\\]|\\[^\n])*|\$|\\[\[\(][^]*)?\\?$`, "u");
   const NAMES = "(?:equation|align|alignat|gather|multline|flalign|eqnarray)\\*?";
   const ON_LINES = [
     [/^\$\$/, /\$\$\s*$/],
@@ -25,15 +22,9 @@
   ];
 
   const parser = window.markdownit("default", { html: false, linkify: false, maxNesting: 20 }).disable(UNWANTED);
-  parser.core.ruler.after("block", "last", noteLast);
   parser.block.ruler.before("fence", "formula", formulaOnLines, { alt: ["paragraph", "reference", "blockquote", "list"] });
   parser.inline.ruler.before("escape", "formula", formula);
   parser.inline.ruler.push("citation", citation);
-
-  // The tokens of the last paragraph, if the text ends in one: a formula in it may still be arriving.
-  function noteLast({ tokens, env }) {
-    env.last = tokens.findLast(({ nesting }) => nesting === 0)?.children;
-  }
 
   function formula(state, silent) {
     const { src, pos } = state;
@@ -46,16 +37,7 @@
       state.pos += found[0].length;
       return true;
     }
-    if (!isBegun(state)) return false;
-    state.pos = state.posMax;
-    return true;
-  }
-
-  // Whether the text from here on is a formula that arrives.
-  function isBegun({ src, pos, env, tokens }) {
-    if (!env.isOpen || env.last !== tokens || src.length - pos >= HELD) return false;
-    const rest = src.slice(pos);
-    return BEGUN.test(rest);
+    return false;
   }
 
   // A formula that stands alone on its lines: what is in it is no list and no quotation.
@@ -66,22 +48,15 @@
     const lines = [line(startLine).replace(begin, "")];
     let next = startLine + 1;
     while (!end.test(lines.at(-1))) {
-      if (next >= endLine) return isArriving(state, startLine, next) && skip(state, next, silent);
-      if (state.isEmpty(next) || (begin.test(line(next)) && !end.test(line(next)))) return false;
+      if (next >= endLine || state.isEmpty(next) || (begin.test(line(next)) && !end.test(line(next)))) return false;
       lines.push(line(next++));
     }
     const whole = lines.join("\n");
     const tex = line(startLine).startsWith("\\begin") ? whole : whole.replace(end, "");
     if (!tex.trim() || /\$\$|(?<!\\)\\\]/.test(tex) || /^[\d\s,;–-]+$/.test(tex)) return false;
-    if (!silent) push(state, tex, state.getLines(startLine, next, state.blkIndent, false), true);
-    return skip(state, next, silent);
-  }
-
-  const isArriving = ({ env, src, bMarks, eMarks }, startLine, next) =>
-    env.isOpen && !src.slice(eMarks[next - 1]).trim() && src.length - bMarks[startLine] < HELD;
-
-  function skip(state, next, silent) {
-    if (!silent) state.line = next;
+    if (silent) return true;
+    push(state, tex, state.getLines(startLine, next, state.blkIndent, false), true);
+    state.line = next;
     return true;
   }
 
@@ -142,9 +117,8 @@
     return made.includes(null) ? [whole] : made;
   }
 
-  // The nodes of a text. cite(number) makes the element of a citation, null for a number that is
-  // none. isOpen: the text is still arriving; a formula without its end is not shown.
-  ask.markdown = (text, cite, isOpen = false) => elements(parser.parse(hideBars(text), { isOpen }), cite);
+  // The nodes of a text. cite(number) makes the element of a citation, null for a number that is none.
+  ask.markdown = (text, cite) => elements(parser.parse(hideBars(text), {}), cite);
 
   // The nodes of a text that is shown as it is written, but for its formulas; at most so many characters of it.
   const WRITTEN = new RegExp(`(?<!\`)(\`+)(?!\`)[^\`\\n]+\\1(?!\`)|${DISPLAY_DOLLARS.source}|${DOLLARS.source}`, "gu");
