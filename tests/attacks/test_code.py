@@ -27,15 +27,11 @@ def _hostile_folder():
 @pytest.mark.parametrize(
     "command",
     [
-        "lmm scan .",
         "lmm rag .",
-        "lmm knit notes.md",
         "lmm index .",
         "lmm ask residual",
-        "lmm search residual",
         "lmm doctor",
         "pandoc -F lmm-rag notes.md -o notes.md",
-        "pandoc -F lmm-knit notes.md -o out.html",
     ],
 )
 def test_no_module_of_the_folder_is_imported(command, pandoc):

@@ -1,9 +1,11 @@
-"""An index after runs that were ended at any moment, while files went back, moved and went away.
+"""An index after runs that were ended at any moment, by a kill, an error or a power cut, while files
+went back, moved and went away.
 
 What counts is the next run that comes to its end: after it the index is the one that is made
-from nothing of the same files. Moments are counted, not timed (`killed_runs`).
+from nothing of the same files. Moments are counted, not timed (`killed_runs`, `power_cuts`).
 """
 
+import json
 import os
 import shutil
 import tempfile
@@ -25,13 +27,13 @@ from lmm_core.retrieve.search import search_points
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.attacks.killed_runs import ENDS, Commands
+from tests.attacks.power_cuts import record
 from tests.commands import text, write
 from tests.crawl.indexed import page
-from tests.indexing import document, without_time
+from tests.indexing import document, lmm, without_time
 from tests.qdrant_server import remove_collections
 
 NAMES = ("a.md", "b.md", "sub/c.md")
-KEPT = "kept.md"
 WORDS = ("alpha", "beta", "gamma", "delta")
 pytestmark = pytest.mark.slow
 MOST = 90  # writes: a run of these documents that is ended by then has not many more
@@ -56,75 +58,86 @@ def commands():
 class Lmm:
     """`lmm index .`"""
 
-    command = ("index", ".")
-    has_options = True
-    made = ".lmm"
-    files = Path()
+    command, options = ("index", "."), ((), ("--prune",), ("--rebuild",))
+    root, folder, files = Path(".lmm"), Path(".lmm/index"), Path()
 
-    def __init__(self, server):
+    def __init__(self, server=""):
         self.server = server
 
     def text(self, words, docid):
         """A document that has a section for each word."""
         return document(*words, header=f"title: T\ndocid: {docid}" if docid else "title: T")
 
-    def state(self):
-        """All that is stored, and what is found."""
+    def stored(self):
+        """All that is stored."""
         project = load_project(None)
-        store, database = project_store(project), project.database
+        database = project.database
+        return points_of(project, database.companion_collection, database.collection_name)
+
+    def found(self, word):
+        """What a search finds."""
+        project = load_project(None)
+        store = project_store(project)
+
+        async def search():
+            return await search_points(await open_library(project, Models(), store), word, 6, None, print)
+
         try:
-            names = (database.collection_name, database.companion_collection, database.collection_name + FILES)
-            stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
-            found = {word: run_async(self.search(store, project, word)) for word in WORDS}
-            return {"stored": stored, "found": found}
+            return run_async(search())
         finally:
             store.close()
-
-    async def search(self, store, project, word):
-        return await search_points(await open_library(project, Models(), store), word, 6, None, print)
 
 
 class Md:
     """`lmm md-index --root docs`"""
 
-    command = ("md-index", "--root", "docs")
-    has_options = False
-    made = ".md_index"
-    files = Path("docs")
+    command, options = ("md-index", "--root", "docs"), ((),)
+    root, folder, files = Path(".md_index"), Path(".md_index/docs"), Path("docs")
 
-    def __init__(self, server):
+    def __init__(self, server=""):
         self.server = server
 
     def text(self, words, docid):
         """A page that has a snippet for each word."""
         return page(*words) + docid
 
-    def state(self):
-        """All that is stored, the files that are made, and what is found."""
-        database = database_at(load_project(None), Path(".md_index"))
-        folder, project = database.folder("docs"), database.project_of("docs")
-        store, collection = project_store(project), project.database.collection_name
-        try:
-            names = (collection, collection + FILES)
-            stored = {name: {point.id: without_time(point.payload) for point in store.scroll(name)} for name in names}
-        finally:
-            store.close()
+    def stored(self):
+        """All that is stored, and the files that are made."""
+        project = database_at(load_project(None), self.root).project_of("docs")
         return {
-            "stored": stored,
-            "snippets": {path.name: path.read_bytes() for path in (folder / SNIPPETS).iterdir()},
-            "catalogue": (database.root / CATALOGUE).read_bytes(),
-            "found": {word: self.search(database, word) for word in WORDS},
+            "points": points_of(project, project.database.collection_name),
+            "snippets": {path.name: path.read_bytes() for path in (self.folder / SNIPPETS).iterdir()},
+            "catalogue": json.loads((self.root / CATALOGUE).read_bytes()),
         }
 
-    def search(self, database, word):
-        async def work():
-            indexes = Indexes(database, Models())
+    def found(self, word):
+        """What a search finds."""
+
+        async def search():
+            indexes = Indexes(database_at(load_project(None), self.root), Models())
             try:
                 return await indexes.search(word, "docs")
             finally:
                 await indexes.close()
 
-        return run_async(work())
+        return run_async(search())
+
+
+def points_of(project, *collections):
+    """All points of collections and of the one of files, but for when they were written."""
+    store = project_store(project)
+    try:
+        return {
+            name: {point.id: without_time(point.payload) for point in store.scroll(name)}
+            for name in (*collections, collections[-1] + FILES)
+        }
+    finally:
+        store.close()
+
+
+def state(kind):
+    """All that is stored, and what is found."""
+    return kind.stored(), {word: kind.found(word) for word in WORDS}
 
 
 @contextmanager
@@ -139,7 +152,7 @@ def project(kind, server):
 
 def remove_index(kind):
     """Begin with nothing."""
-    shutil.rmtree(kind.made, ignore_errors=True)
+    shutil.rmtree(kind.root, ignore_errors=True)
     if kind.server:
         remove_collections(kind.server)
 
@@ -147,10 +160,10 @@ def remove_index(kind):
 def check_as_new(kind, commands):
     """The next complete run gives what is made from nothing."""
     commands.complete(*kind.command)
-    after = kind.state()
+    after = state(kind)
     remove_index(kind)
     commands.complete(*kind.command)
-    assert after == kind.state()
+    assert after == state(kind)
 
 
 # The files
@@ -169,6 +182,17 @@ def contents(folder):
     return {path: text(path) for path in sorted(folder.rglob("*.md")) if ".lmm" not in path.parts}
 
 
+def put_all(folder, files):
+    """Have these files and no others."""
+    for path in contents(folder):
+        path.unlink()
+    for path, content in files.items():
+        put(path, content)
+
+
+# Ended at any write
+
+
 def edit(kind, change, versions):
     """Do something to the files, as it is said."""
     what, name, other, words, docid = change
@@ -181,10 +205,7 @@ def edit(kind, change, versions):
         (kind.files / other).parent.mkdir(exist_ok=True)
         os.replace(path, kind.files / other)
     elif what == "go back":
-        for there in contents(kind.files):
-            there.unlink()
-        for there, content in versions[len(words) % len(versions)].items():
-            put(there, content)
+        put_all(kind.files, versions[len(words) % len(versions)])
 
 
 changes = st.tuples(
@@ -195,62 +216,33 @@ changes = st.tuples(
     st.sampled_from(("", "", "one", "two")),
 )
 runs = st.tuples(
-    st.lists(changes, max_size=3),
-    st.none() | st.integers(0, MOST),
-    st.sampled_from((*ENDS, "kill")),
-    st.sampled_from(((), (), ("--prune",), ("--rebuild",))),
+    st.lists(changes, max_size=3), st.none() | st.integers(0, MOST), st.sampled_from((*ENDS, "kill")), st.integers(0, 3)
 )
-histories = st.lists(runs, min_size=2, max_size=4)
-
-
-def play(kind, commands, history):
-    """Edit files and run the command, ended or not, as a history says; files whose ids are
-    the same by then go."""
-    put(kind.files / KEPT, kind.text(["omega"], ""))
-    versions = [contents(kind.files)]
-    for edits, at, end, options in history:
-        for change in edits:
-            edit(kind, change, versions)
-        versions.append(contents(kind.files))
-        status, said, _ = commands.run(*kind.command, *(options if kind.has_options else ()), at=at, end=end)
-        assert status in (0, 1, -9) or end == "interrupt", said
-    seen = set()
-    for path, content in contents(kind.files).items():
-        docid = next((docid for docid in ("one", "two") if f"docid: {docid}\n" in content), path)
-        path.unlink() if docid in seen else seen.add(docid)
-    check_as_new(kind, commands)
-
-
 few = settings(
     max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
-many = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("kind", [Lmm, Md])
 @few
-@given(history=histories)
+@given(history=st.lists(runs, min_size=2, max_size=4))
 def test_after_any_history_the_index_is_as_new(kind, server, commands, history):
+    """Files are edited and the command is run, ended or not; then files whose ids are the same go."""
     with project(kind, server) as made:
-        play(made, commands, history)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", [Lmm, Md])
-@many
-@given(history=histories)
-def test_after_very_many_histories_the_index_is_as_new(kind, server, commands, history):
-    with project(kind, server) as made:
-        play(made, commands, history)
-
-
-# Examples
-
-
-def texts_found(kind, word):
-    """What a search gives for a word that stands in one part of a file."""
-    return [match.snippet if hasattr(match, "snippet") else match.payload["page_content"]
-            for match in kind.state()["found"][word]]  # fmt: skip
+        put(made.files / "kept.md", made.text(["omega"], ""))
+        versions = [contents(made.files)]
+        for edits, at, end, option in history:
+            for change in edits:
+                edit(made, change, versions)
+            versions.append(contents(made.files))
+            options = made.options[option % len(made.options)]
+            status, said, _ = commands.run(*made.command, *options, at=at, end=end)
+            assert status in (0, 1, -9) or end == "interrupt", said
+        seen = set()
+        for path, content in contents(made.files).items():
+            docid = next((docid for docid in ("one", "two") if f"docid: {docid}\n" in content), path)
+            path.unlink() if docid in seen else seen.add(docid)
+        check_as_new(made, commands)
 
 
 @pytest.mark.parametrize("kind", [Lmm, Md])
@@ -258,14 +250,14 @@ def test_a_file_that_goes_back_after_a_killed_run_is_found_as_it_is(kind, server
     with project(kind, server) as made:
         put(made.files / "notes.md", made.text(["alpha", "beta"], ""))
         commands.complete(*made.command)
-        as_indexed = made.state()
+        as_indexed = state(made)
         put(made.files / "notes.md", made.text(["alpha", "gamma"], ""))
         assert commands.run(*made.command, at=0, count="records")[0] == -9
-        assert texts_found(made, "gamma")
+        assert made.found("gamma")
         put(made.files / "notes.md", made.text(["alpha", "beta"], ""))  # git checkout notes.md
         commands.complete(*made.command)
-        assert texts_found(made, "beta") and not texts_found(made, "gamma")
-        assert made.state() == as_indexed
+        assert made.found("beta") and not made.found("gamma")
+        assert state(made) == as_indexed
 
 
 @pytest.mark.parametrize("kind", [Lmm, Md])
@@ -277,3 +269,49 @@ def test_what_a_killed_run_had_removed_counts_no_longer_when_words_are_weighed(k
         put(made.files / NAMES[0], made.text(["alpha"], ""))
         assert commands.run(*made.command, at=0, count="records")[0] == -9
         check_as_new(made, commands)
+
+
+# Ended by a power cut
+
+
+def files_of(kind, words):
+    """The documents of these names and words. (Those about gamma have an id: they are renamed.)"""
+    return {kind.files / name: kind.text(words, "one" if words == ("gamma",) else "") for name, words in words.items()}
+
+
+BEFORE = {"a.md": ("alpha", "beta"), "b.md": ("gamma",), "gone.md": ("delta",)}
+AFTER = {"a.md": ("alpha", "epsilon"), "renamed.md": ("gamma",), "new.md": ("zeta",)}
+OTHERS = {"a.md": ("omega",)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "options", "later"),
+    [
+        (Lmm(), {}, "--prune", OTHERS),
+        (Lmm(), BEFORE, "--prune", AFTER),
+        (Lmm(), BEFORE, "--prune", BEFORE),
+        (Lmm(), BEFORE, "--prune --rebuild", AFTER),
+        (Md(), {}, "", OTHERS),
+        (Md(), BEFORE, "", AFTER),
+        (Md(), BEFORE, "", BEFORE),
+    ],
+)
+def test_after_a_power_cut_at_any_moment_the_index_is_as_new(kind, before, options, later, monkeypatch, tmp_path):
+    """later: the files when the next run comes, as they were left, put back or others."""
+    command = " ".join(kind.command)
+    next_run = f"{command} --prune" if kind.files == Path() else command
+    write("config.toml", "")
+    put_all(kind.files, files_of(kind, later))
+    lmm(command)
+    as_new = kind.stored()
+    shutil.rmtree(kind.root)
+    if before:
+        put_all(kind.files, files_of(kind, before))
+        lmm(command)
+    put_all(kind.files, files_of(kind, AFTER))
+    recorded = record(monkeypatch, kind.root, kind.folder, tmp_path / "copies", lambda: lmm(f"{command} {options}"))
+    put_all(kind.files, files_of(kind, later))
+    for count, kept in recorded.moments():
+        recorded.leave(count, kept)
+        lmm(next_run)
+        assert kind.stored() == as_new, (recorded.steps[count - 1][:2], {*kept})

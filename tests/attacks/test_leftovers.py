@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.files.writing import is_leftover, replace_file, write_file
+from lmm_core.files.writing import is_leftover, write_file
 from lmm_core.markdown.files import find_markdown, write_markdown
 from tests.commands import write
 
@@ -54,26 +54,21 @@ def leftovers():
     return [name for name in os.listdir() if is_leftover(name)]
 
 
-def hanging_then_killed(name="notes.md"):
-    write(name, "old\n")
-    kill(start(HANGING, name))
+@pytest.mark.parametrize("by", ["writing", "walk"])
+def test_the_next_run_removes_it(by):
+    write("notes.md", "old\n")
+    kill(start(HANGING, "notes.md"))
     assert len(leftovers()) == 1
-
-
-def test_the_next_writing_of_the_file_removes_it():
-    hanging_then_killed()
-    write_markdown(Path("notes.md"), "next\n")
-    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "next\n"
-
-
-def test_the_next_walk_removes_it():
-    hanging_then_killed()
-    assert find_markdown([Path()]) == [Path("notes.md")]
-    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
+    if by == "writing":
+        write_markdown(Path("notes.md"), "next\n")
+    else:
+        assert find_markdown([Path()]) == [Path("notes.md")]
+    assert os.listdir() == ["notes.md"]
+    assert Path("notes.md").read_text() == ("next\n" if by == "writing" else "old\n")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05])
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.02, 0.05])
 def test_killed_at_any_moment(delay):
     """The file is whole, whatever the moment is."""
     write("notes.md", "old\n")
@@ -102,8 +97,7 @@ def test_one_that_is_being_written_stays():
 
 
 NAMES = [
-    ".notes.md.tmp", ".notes.md.abcdefgh.tmp", ".notes.md.lmm-.tmp", ".notes.md.lmm-0123456789abcde.tmp",
-    ".notes.md.lmm-0123456789abcdef.tmp.md", "notes.md.lmm-0123456789abcdef.tmp", ".lmm-0123456789abcdef.tmp",
+    ".notes.md.tmp", ".notes.md.lmm-.tmp", ".notes.md.lmm-0123456789abcde.tmp", ".lmm-0123456789abcdef.tmp",
     ".notes.md.lmm-0123456789ABCDEF.tmp", ".notes.md.lmm-0123456789abcdeg.tmp", ".notes.md.llmd.tmp", "notes.md~",
 ]  # fmt: skip
 
@@ -127,29 +121,6 @@ def test_links_pipes_and_folders_of_such_a_name_stay(tmp_path):
     write_markdown(Path("notes.md"), "text\n")
     find_markdown([Path()])
     assert len(leftovers()) == 3 and victim.read_text() == "mine\n"
-
-
-def test_a_writing_that_fails_leaves_nothing():
-    write("notes.md", "old\n")
-
-    def fail():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        replace_file(Path("notes.md"), b"new\n", fail)
-    assert os.listdir() == ["notes.md"] and Path("notes.md").read_text() == "old\n"
-
-
-def test_many_write_one_file_at_the_same_time():
-    write("notes.md", "old\n")
-    code = WRITER.replace("100_000", "40")
-    writers = [start(code, "notes.md") for _ in range(3)]
-    for _ in range(200):
-        find_markdown([Path()])
-    for writer in writers:
-        writer.communicate(timeout=120)
-    assert [writer.returncode for writer in writers] == [0, 0, 0]
-    assert os.listdir() == ["notes.md"]
 
 
 def test_owner_and_group_stay(monkeypatch):

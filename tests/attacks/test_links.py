@@ -30,21 +30,15 @@ SECRET = f"# Outside\n\nThe password is swordfish, which is written down here in
 
 LINKS = {
     "a file": ("sub/x.md", "{home}/secret.md"),
-    "a file that is no markdown": ("sub/x.md", "{home}/.bashrc"),
     "a folder": ("sub/x", "{home}"),
     "a folder called as a document": ("sub/x.md", "{home}"),
-    "a chain": ("sub/x.md", "y.lnk", "sub/y.lnk", "{home}/secret.md"),
     "a chain through a folder": ("sub/x.md", "../door/secret.md", "door", "{home}"),
     "the folder above": ("sub/x", "../.."),
     "from the root": ("x", "/"),
-    "up and down": ("sub/x.md", "../../home/secret.md"),
 }
-HIDDEN = {"keys": ".env", "git's configuration": ".git/config", "the configuration": "config.toml"}
 COMMANDS = [
-    "scan .", "scan . --json", "rag .", "rag . --check", "rag . --dry-run", "rag . --json", "chat .",
-    "accept .", "reject .", "clear .", "clear --annotations .", "index .", "index . --dry-run", "index . --annotate", "chunks .",
-    "chunks . --json", "cards .", "convert . --to div", "knit . -o ../out", "leak-check page.html .", "rag sub .",
-    "bench .", "md-index --root . --name x", "rag {here}",
+    "scan .", "rag .", "chat .", "reject .", "clear --annotations .", "index . --annotate", "chunks . --json", "cards .",
+    "convert . --to div", "knit . -o ../out", "leak-check page.html .", "bench .", "md-index --root . --name x", "rag {here}",
 ]  # fmt: skip
 
 
@@ -97,7 +91,7 @@ def test_no_command_reads_or_writes_outside(home, command):
     for path in (path for path in Path().rglob("*") if path.is_file() and not path.is_symlink()):
         assert b"swordfish" not in path.read_bytes(), path
     assert "a link out of the folder, to " in done.stderr
-    assert done.stderr.count("x0.md: warning: ") == 1 or "rag sub ." in command
+    assert done.stderr.count("x0.md: warning: ") == 1
 
 
 def test_the_report_for_programs_names_it(home):
@@ -110,13 +104,9 @@ def test_the_report_for_programs_names_it(home):
 
 
 def test_a_link_that_is_named_is_followed(home):
-    link(home, "sub/x.md", "{home}/secret.md")
+    link(home, "sub/x.md", "{home}/secret.md", "book", "{home}")
     assert run("rag sub/x.md --no-questions --no-summaries").exit_code == 0  # ids alone
     assert (home / "secret.md").read_text().startswith("---\n") and Path("sub/x.md").is_symlink()
-
-
-def test_a_folder_that_is_named_may_be_a_link(home):
-    link(home, "book", "{home}")
     assert find_markdown([Path("book")]) == [Path("book/other.qmd"), Path("book/secret.md")]
 
 
@@ -129,23 +119,15 @@ def test_links_in_the_folder(home):
     assert not logger.reports
 
 
-@pytest.mark.parametrize("target", HIDDEN.values(), ids=HIDDEN)
-def test_a_link_to_what_is_no_document_is_not_followed(home, target):
-    write(target, "token = 1\n")
-    link(home, "x.md", target)
+def test_a_link_to_what_is_no_document_or_nowhere_is_not_followed(home):
+    write(".git/config", "token = 1\n")
+    link(home, "a.md", ".git/config", "x.md", "nowhere", "y.md", "y.md", "z", "nowhere")
     logger = ListLogger()
     assert find_markdown([Path()], logger) == [Path("sub/notes.md")]
-    assert [str(one) for one in logger.reports] == [
-        f"x.md: a link to {target}, which is no document: left out; name it by itself to use it"
-    ]
-
-
-def test_links_that_lead_nowhere(home):
-    link(home, "x.md", "nowhere", "y.md", "y.md", "z", "nowhere")
-    logger = ListLogger()
-    assert find_markdown([Path()], logger) == [Path("sub/notes.md")]
-    assert [str(one) for one in logger.reports] == [
-        f"{name}.md: a link that leads nowhere: left out" for name in ("x", "y")
+    assert [str(report) for report in logger.reports] == [
+        "a.md: a link to .git/config, which is no document: left out; name it by itself to use it",
+        "x.md: a link that leads nowhere: left out",
+        "y.md: a link that leads nowhere: left out",
     ]
 
 

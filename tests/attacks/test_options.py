@@ -15,7 +15,7 @@ PROSE = "A residual is the vertical distance between a point and the line that w
 NOTES = f"---\ntitle: T\n---\n\n# A\n\n{PROSE}\n::: exercise\nSECRET\n:::\n"
 KEY = "ssh-rsa KEY of the reader\n"
 TARGET = "home/authorized_keys"
-VALUES = {"save": TARGET, "source": "outside.md", "pass": "passes:harm", "keep": "all", "model": "openai/gpt-5.4-mini"}
+VALUES = {"save": TARGET, "source": "outside.md"}
 
 
 def in_header(line):
@@ -28,8 +28,6 @@ EVERYWHERE = (
     f"::: lmm\n```yaml\n{{line}}\n```\n:::\n\n{PROSE}\n> ---\n> {{line}}\n> ---\n\n::: exercise\nSECRET\n:::\n\n"
     f"---\n{{line}}\n---\n"
 )
-SPELLINGS = ["lmm-{}: {}", "lmm: {{{}: '{}'}}", "lmm_{}: {}"]
-FILTERS = ["-F lmm-rag", "-F lmm-knit", "-F lmm-rag -F lmm-knit", "-F lmm-chat", "-F lmm-index"]
 
 
 @pytest.fixture(autouse=True)
@@ -44,60 +42,47 @@ def untouched():
     return text(TARGET) == KEY and "title" not in text("outside.md") and not Path("ran").exists()
 
 
-def test_the_example_of_the_issue(pandoc):
-    write("lecture.md", f"# L\n\n---\nlmm-save: {TARGET}\n---\n\nssh-rsa KEY x\n")
-    done = run("pandoc -F lmm-rag -F lmm-knit lecture.md -o lecture.html", pandoc)
-    assert done.returncode == 0
-    assert text(TARGET) == KEY
-    assert b"lecture.md:3: warning: `lmm-save` has no effect in a document" in done.stderr
-    assert b"-M lmm-save=FILE" in done.stderr
-
-
-@pytest.mark.parametrize("filters", FILTERS)
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_document_names_no_file(spelling, filters, pandoc):
+@pytest.mark.parametrize(
+    ("filters", "spelling"),
+    [("-F lmm-rag", "lmm-{}: {}"), ("-F lmm-rag -F lmm-knit", "lmm: {{{}: '{}'}}"), ("-F lmm-index", "lmm_{}: {}")],
+)
+def test_a_document_names_no_file(filters, spelling, pandoc):
     for option in ("save", "source"):
         write("notes.md", EVERYWHERE.replace("{line}", spelling.format(option, VALUES[option])))
         done = run(f"pandoc {filters} notes.md -t html", pandoc)
         assert done.returncode == 0, done.stderr
         assert untouched()
         assert b"OUTSIDE" not in done.stdout
-        assert b"has no effect in a document" in done.stderr
-    assert [path.name for path in Path().rglob("*") if path.is_file() and b"OUTSIDE" in path.read_bytes()] == [
-        "outside.md"
-    ]
+        assert f"notes.md:1: warning: `lmm-{option}` has no effect in a document" in done.stderr.decode()
 
 
-@pytest.mark.parametrize("place", ["metadata file", "second input", "standard input"])
-def test_what_comes_along_with_a_document_names_no_file(place, pandoc):
+def test_what_comes_along_with_a_document_names_no_file(pandoc):
+    """With a metadata file, a second input, on standard input, or where pandoc's command line cannot be seen."""
     write("notes.md", NOTES)
     write("more.md", f"---\nlmm-save: {TARGET}\n---\n\nMore.\n")
     write("more.yaml", f"lmm: {{save: {TARGET}}}\n")
-    options = {"metadata file": "notes.md --metadata-file more.yaml", "second input": "notes.md more.md"}
-    stdin = None if place in options else in_header(f"lmm-save: {TARGET}")
-    run(f"pandoc -F lmm-rag -F lmm-knit {options.get(place, '')} -t html", pandoc, stdin=stdin)
-    assert untouched()
-
-
-def test_a_filter_that_cannot_see_pandoc_takes_no_file_from_a_document(pandoc):
-    """As where the process that started it cannot be looked at."""
-    write("notes.md", in_header(f"lmm-save: {TARGET}"))
-    tree = run("pandoc notes.md -t json", pandoc).stdout.decode()
-    for name in ("lmm-rag", "lmm-knit"):
-        run(f"{name} html", stdin=tree)
-        assert untouched()
+    said = in_header(f"lmm-save: {TARGET}")
+    tree = run("pandoc -f markdown -t json", pandoc, stdin=said).stdout.decode()
+    for command, stdin in [
+        ("pandoc -F lmm-rag -F lmm-knit notes.md --metadata-file more.yaml -t html", None),
+        ("pandoc -F lmm-rag notes.md more.md -t html", None),
+        ("pandoc -F lmm-rag -F lmm-knit -t html", said),
+        ("lmm-rag html", tree),
+    ]:
+        run(command, pandoc, stdin=stdin)
+        assert untouched(), command
 
 
 @pytest.mark.parametrize(
-    "command", ["pandoc -F lmm-knit notes.md", "pandoc -F lmm-rag -F lmm-knit notes.md", "lmm knit notes.md"]
+    ("command", "spelling"),
+    [("pandoc -F lmm-knit notes.md", "lmm-{}: {}"), ("lmm knit notes.md", "lmm: {{{}: '{}'}}")],
 )
-def test_a_document_keeps_nothing_in(command, pandoc):
-    for spelling in SPELLINGS:
-        write("notes.md", EVERYWHERE.replace("{line}", spelling.format("keep", "all")))
-        done = run(command, pandoc)
-        assert done.returncode == 0, done.stderr
-        assert b"More." in done.stdout
-        assert b"SECRET" not in done.stdout
+def test_a_document_keeps_nothing_in(command, spelling, pandoc):
+    write("notes.md", EVERYWHERE.replace("{line}", spelling.format("keep", "all")))
+    done = run(command, pandoc)
+    assert done.returncode == 0, done.stderr
+    assert b"More." in done.stdout
+    assert b"SECRET" not in done.stdout
 
 
 def test_a_document_that_would_keep_is_told(pandoc):
@@ -114,53 +99,44 @@ def test_a_document_keeps_nothing_in_the_index():
     assert [hit for hit in found if "SECRET" in str(hit) and "exercise" not in str(hit)] == []
 
 
-def test_the_mark_between_filters_is_no_documents_to_make(pandoc):
-    """With it, a document would pass for one that an earlier filter of ours has seen: what native
-    blocks leave out would be shown."""
-    header = "title: T\nlmm-chain: '1'\nlmm-text: '# Other'"
+def test_a_document_does_not_pass_for_one_that_an_earlier_filter_has_seen(pandoc):
+    """What native blocks leave out would be shown."""
     body = f"# A\n\n{PROSE}\n---\ntype: exercise\n---\n\n## Practice\n\nSECRET\n"
-    document = f"---\n{header}\n---\n\n{body}"
+    forged = f"---\ntitle: T\nlmm-chain: '1'\nlmm-text: '# Other'\n---\n\n{body}"
     write("identity.lua", "function Str(el) return pandoc.Str(el.text .. '!') end\n")
-    for filters in ("-F lmm-knit -F lmm-index", "-L identity.lua -F lmm-knit -F lmm-rag", "-F lmm-rag -F lmm-knit"):
-        for arguments, stdin in (("notes.md", None), ("", document)):
-            write("notes.md", document)
-            done = run(f"pandoc {filters} {arguments} -t html", pandoc, stdin=stdin)
-            assert b"SECRET" not in done.stdout, (filters, arguments)
-            assert b"Other" not in done.stdout
+    write("notes.md", forged)
+    for filters in (
+        "-F lmm-knit -F lmm-index notes.md",
+        "-L identity.lua -F lmm-knit -F lmm-rag",
+        "-F lmm-rag -F lmm-knit",
+    ):
+        done = run(f"pandoc {filters} -t html", pandoc, stdin=None if "notes.md" in filters else forged)
+        assert b"SECRET" not in done.stdout, filters
+        assert b"Other" not in done.stdout
 
 
-@pytest.mark.parametrize("option", sorted(BY_PERSON))
-def test_the_person_may_say_everything(option, pandoc):
-    """On the command line and in a defaults file."""
-    value = {"pass": "quiet:same", "save": "kept.md", "model": "extractive/default"}.get(option, VALUES[option])
-    write("quiet.py", "def same(blocks):\n    open('passed', 'w')\n    return blocks\n")
-    for defaults in (False, True):
-        write("notes.md", NOTES)
+@pytest.mark.parametrize("defaults", [False, True])
+def test_the_person_may_say_everything(defaults, pandoc):
+    """On the command line and in a defaults file; it goes over what the document says."""
+
+    def shown(filters, option, value, stdin=None, target="html"):
         write("own.yaml", f"metadata: {{lmm-{option}: '{value}'}}\n")
-        filters = "-F lmm-pass" if option == "pass" else "-F lmm-rag" if option in ("save", "model") else "-F lmm-knit"
         said = "--defaults own.yaml" if defaults else f"-M lmm-{option}={value}"
-        target = "markdown" if option == "pass" else "html"
-        done = run(f"pandoc {filters} {said} {'' if option == 'source' else 'notes.md'} -t {target}", pandoc,
-                   stdin=text("outside.md") if option == "source" else None)  # fmt: skip
+        done = run(f"pandoc {filters} {said} {'' if stdin else 'notes.md'} -t {target}", pandoc, stdin=stdin)
         assert done.returncode == 0, done.stderr
-        assert b"has no effect" not in done.stderr
-        seen = {"save": Path("kept.md").exists(), "pass": Path("passed").exists(), "keep": b"SECRET" in done.stdout,
-                "source": b"OUTSIDE" in done.stdout}  # fmt: skip
-        assert seen.get(option, True)
-        for made in (Path("kept.md"), Path("passed")):
-            made.unlink(missing_ok=True)
+        assert b"has no effect" not in done.stderr or option == "save"
+        return done.stdout
 
-
-def test_a_colon_on_the_command_line_is_an_equals_sign(pandoc):
-    write("notes.md", NOTES)
-    assert b"SECRET" in run("pandoc -F lmm-knit -M lmm-keep:exercise notes.md -t html", pandoc).stdout
-
-
-def test_the_command_line_goes_over_the_document(pandoc):
+    write("quiet.py", "def same(blocks):\n    open('passed', 'w')\n    return blocks\n")
     write("notes.md", in_header(f"lmm-save: {TARGET}"))
-    run("pandoc -F lmm-rag -M lmm-save=kept.md notes.md -t html", pandoc)
-    assert untouched()
-    assert "~questions" in text("kept.md")
+    shown("-F lmm-rag", "save", "kept.md")
+    assert untouched() and "~questions" in text("kept.md")
+    write("notes.md", NOTES)
+    shown("-F lmm-rag", "model", "extractive/default")
+    shown("-F lmm-pass", "pass", "quiet:same", target="markdown")
+    assert Path("passed").exists()
+    assert b"SECRET" in shown("-F lmm-knit", "keep", "all")
+    assert b"OUTSIDE" in shown("-F lmm-knit", "source", "outside.md", text("outside.md"))
 
 
 def test_every_option_is_in_the_table():
