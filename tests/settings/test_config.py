@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.errors import ConfigError, ModelError, OutputError
-from lmm_core.markdown.visibility import KnitRules
-from lmm_core.models.sources import ModelSource, RequestLimits, known_sources
+from lmm_core.errors import ConfigError, ModelError
+from lmm_core.markdown.visibility import KnitRules, configured_types
+from lmm_core.models.sources import ModelSource, RequestLimits, Sampling, known_sources
 from lmm_core.settings.config import ConfigSettings, explain
 from lmm_core.settings.models import Models
 from lmm_core.settings.names import is_setting
 from lmm_core.settings.project import Project, for_document, load_project, model_name
 from lmm_core.settings.tables import ScanOpts
-from lmm_core.settings.toml_file import default_text, write_default
+from lmm_core.settings.toml_file import default_text
 from lmm_core.store.places import LocalStorage, RemoteSource
 
 
@@ -52,35 +52,34 @@ def problem(text="", **arguments):
 
 # What goes over what
 
-LAYERS = ["default", "environment", "file", "argument"]
 
-
-@pytest.mark.parametrize("highest", range(len(LAYERS)), ids=LAYERS)
 @pytest.mark.parametrize(
     ("section", "key", "values"),
     [
-        ("major", "model", ["default", "ollama/env", "ollama/file", "ollama/code"]),
         ("major", "timeout", [60.0, 1.0, 2.0, 3.0]),
         ("RAG", "titles", [False, True, False, True]),
         ("knit", "keep", [(), ("env",), ("file",), ("code",)]),
-        ("storage", "folder", [".lmm/index", "/elsewhere", "here", "/code"]),
+        ("storage", "folder", [".lmm/index", "/elsewhere", "$HERE/~/%(x)s", "/code"]),
     ],
 )
-def test_settings_from_the_lowest_to_the_highest(section, key, values, highest, monkeypatch):
-    if highest >= 1:
-        text = values[1] if isinstance(values[1], str) else json.dumps(values[1])
-        monkeypatch.setenv(f"LMM_{section}__{key}".upper(), text)
-    if highest >= 2:
-        config(f"[{section}]\n{key} = {json.dumps(values[2])}\n")
-    arguments = {section: {key: values[3]}} if highest >= 3 else {}
-    assert getattr(getattr(ConfigSettings(**arguments), section), key) == values[highest]
+def test_settings_from_the_lowest_to_the_highest(section, key, values, monkeypatch):
+    """Defaults, the environment, the file (in which nothing is replaced), and arguments in code."""
+
+    def read(**arguments):
+        return getattr(getattr(ConfigSettings(**arguments), section), key)
+
+    found = [read()]
+    monkeypatch.setenv(f"LMM_{section}__{key}".upper(), values[1] if key == "folder" else json.dumps(values[1]))
+    found.append(read())
+    config(f"[{section}]\n{key} = {json.dumps(values[2])}\n")
+    found += [read(), read(**{section: {key: values[3]}})]
+    assert found == values
 
 
 @pytest.mark.parametrize(
     ("set_in", "expected"),
     [
         ([], "extractive/default"),
-        (["environment", "file"], "ollama/file"),
         (["environment", "file", "header"], "ollama/header"),
         (["environment", "file", "header", "argument"], "ollama/argument"),
     ],
@@ -96,27 +95,18 @@ def test_models_from_the_lowest_to_the_highest(set_in, expected, monkeypatch):
 
 
 def test_tables_in_code_are_merged_key_by_key():
-    config("[RAG]\nquestions = false\nsummaries = false\n[embeddings]\ndense_model = 'OpenAI/text-embedding-3-small'\n")
-    found = ConfigSettings(RAG={"questions": True}, embeddings={"dense_model": "OpenAI/text-embedding-3-large"})
-    assert found.RAG.questions
-    assert not found.RAG.summaries
-    assert found.embeddings.dense_model == "OpenAI/text-embedding-3-large"
-
-
-def test_a_section_given_as_an_object_is_merged_by_what_was_set_in_it():
-    config("[RAG]\nsummaries = false\n")
-    section = type(ConfigSettings().RAG)(titles=True)
-    found = ConfigSettings(RAG=section).RAG
+    config("[RAG]\nquestions = false\nsummaries = false\n")
+    found = ConfigSettings(RAG={"questions": True}).RAG
+    assert (found.questions, found.summaries) == (True, False)
+    found = ConfigSettings(RAG=type(found)(titles=True)).RAG  # what was set in an object
     assert (found.titles, found.summaries) == (True, False)
 
 
 @pytest.mark.parametrize(
     ("section", "given", "found"),
     [
-        ("RAG", {"questions_threshold": "5"}, {"questions_threshold": 5}),
         ("RAG", {"questions": "false", "titles": "yes"}, {"questions": False, "titles": True}),
         ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
-        ("knit", {"keep": ("topic",)}, {"keep": ("topic",)}),
         ("storage", {"folder": Path("x")}, {"folder": "x"}),
     ],
 )
@@ -131,7 +121,6 @@ def test_values_given_in_code_are_converted(section, given, found):
         (":memory:", (".lmm/file", "", 0, True)),
         (LocalStorage(Path("mine")), ("mine", "", 7, False)),
         (RemoteSource("https://q.example", port=21465, timeout=5.0), (".lmm/file", "https://q.example", 21465, False)),
-        ({"memory": True}, (".lmm/file", "http://file", 7, True)),
     ],
 )
 def test_the_place_of_the_index_is_given_as_to_open_store(place, found):
@@ -174,10 +163,8 @@ def test_settings_of_the_environment_may_be_in_any_case(monkeypatch):
     ("variables", "name"),
     [
         ({"LMM_SOURCE_MAJOR": "ollama"}, "ollama"),
-        ({"LMM_MODEL_MAJOR": "mistral/small"}, "mistral/small"),
         ({"LMM_MODEL_MAJOR": "gpt-5"}, "openai/gpt-5"),
         ({"LMM_SOURCE_MAJOR": "openrouter", "LMM_MODEL_MAJOR": "meta/llama"}, "openrouter/meta/llama"),
-        ({"LMM_SOURCE": "ollama", "LMM_MODEL": "llama3"}, "ollama/llama3"),
         ({"LMM_MAJOR__MODEL": "ollama/a", "LMM_MODEL": "ollama/b"}, "ollama/b"),
         ({"LMM_SOURCE": "default", "LMM_MODEL": "default"}, "default"),
         ({"LMM_SOURCES__LAB__BASE_URL": "http://localhost:1/v1", "LMM_MODEL": "lab/x"}, "lab/x"),
@@ -190,14 +177,8 @@ def test_variables_of_a_role_make_the_name_of_its_model(variables, name, monkeyp
     assert load_project(None).models["major"] == name
 
 
-def test_each_role_has_variables(monkeypatch):
-    for role in ("MAJOR", "MINOR", "AUX", "EMBEDDING"):
-        monkeypatch.setenv(f"LMM_SOURCE_{role}", "ollama")
-        monkeypatch.setenv(f"LMM_MODEL_{role}", role.lower())
-    assert load_project(None).models == {role: f"ollama/{role}" for role in ("major", "minor", "aux", "embedding")}
-
-
 FILE = "[major]\nmodel = 'vllm/file'\n"
+LAB = "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'"
 
 
 @pytest.mark.parametrize(
@@ -207,22 +188,17 @@ FILE = "[major]\nmodel = 'vllm/file'\n"
         ({"SOURCE": "Mistral"}, "", "mistral/mistral-small-latest", "mistral/mistral-small-latest", "…small-latest"),
         ({"SOURCE": "Mistral", "MODEL_MINOR": "tiny"}, "", "mistral/mistral-small-latest", "mistral/tiny", "mistral/tiny"),
         ({"MODEL_MAJOR": "ollama/a", "MODEL_MINOR": "b", "MODEL_AUX": "c"}, "", "ollama/a", "ollama/b", "ollama/c"),
-        ({"SOURCE": "ollama", "MODEL": "a"}, "", "ollama/a", "ollama/a", "ollama/a"),
-        ({"SOURCE": "mistral", "SOURCE_MINOR": "openai", "MODEL_AUX": "c"}, "", "…small-latest", "openai/gpt-5.4-mini", "openai/c"),
-        ({"SOURCE": "mistral", "MODEL_MINOR": "tiny", "SOURCE_AUX": "openai"}, "", "…small-latest", "mistral/tiny", "openai/gpt-5.4-mini"),
         ({"SOURCE": "mistral", "SOURCE_MAJOR": "vllm", "MODEL": "a", "MODEL_MINOR": "b"}, "", "vllm/a", "mistral/b", "mistral/b"),
         ({"MODEL_MINOR": "b"}, "", "extractive/default", "openai/b", "openai/b"),
         # A model that names its source keeps it, unless the role has a source of its own.
-        ({"SOURCE": "openai", "MODEL_MINOR": "Mistral/b"}, "", "openai/gpt-5.4-mini", "mistral/b", "mistral/b"),
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "MODEL_MINOR": "openai/b", "MODEL_AUX": "mistral/c"}, "",
          "openrouter/openai/a", "openai/b", "mistral/c"),
         ({"SOURCE": "openrouter", "MODEL": "openai/a", "SOURCE_MINOR": "openrouter", "MODEL_MINOR": "openai/b"}, "",
          "openrouter/openai/a", "openrouter/openai/b", "openrouter/openai/b"),
         # Names in config.toml go over the environment, and give their source to models without one.
-        ({"MODEL_MINOR": "b"}, FILE, "vllm/file", "vllm/b", "vllm/b"),
         ({"MODEL_AUX": "c"}, FILE + "[minor]\nmodel = 'ollama/b'\n", "vllm/file", "ollama/b", "ollama/c"),
         ({"SOURCE": "mistral"}, FILE, "vllm/file", "mistral/mistral-small-latest", "mistral/mistral-small-latest"),
-        ({"SOURCE": "lab", "MODEL_MINOR": "b"}, "[sources.lab]\nbase_url = 'http://localhost:1/v1'\nchat_model = 'a'", "lab/a", "lab/b", "lab/b"),
+        ({"SOURCE": "lab", "MODEL_MINOR": "b"}, LAB, "lab/a", "lab/b", "lab/b"),
     ],
 )  # fmt: skip
 def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, text, major, minor, aux, monkeypatch):
@@ -239,7 +215,6 @@ def test_a_role_without_a_source_asks_the_source_of_the_role_above(variables, te
     [
         ({"SOURCE": "mistral"}, "none"),
         ({"SOURCE": "mistral", "MODEL_EMBEDDING": "text-embedding-3-large"}, "openai/text-embedding-3-large"),
-        ({"MODEL_EMBEDDING": "mistral/mistral-embed"}, "mistral/mistral-embed"),
         ({"SOURCE_EMBEDDING": "SentenceTransformers", "MODEL_EMBEDDING": "x"}, "fastembed/sentence-transformers/x"),
     ],
 )
@@ -252,40 +227,26 @@ def test_embeddings_have_a_source_of_their_own(variables, name, monkeypatch):
 # Mistakes
 
 
-def test_an_unknown_key_is_named_with_its_file_and_the_known_ones():
-    file = config("[RAG]\nquestion = true\n")
-    assert problem() == (
-        f"{file}:2: unknown key `RAG.question` (known: titles, questions, summaries, questions_threshold, "
-        "summary_threshold; did you mean `questions`?)"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("speling = 'div'", "unknown key `speling`"),
+        ("[RAG]\nquestion = true", "did you mean `questions`?"),
         ("[rag]\nquestions = true", "did you mean `RAG`?"),
         ("spelling = 'both'", "`spelling`: should be 'native', 'div' or 'comment', not 'both'"),
         ("major = 'openai/x'", "`major`: should be a table, [major] and its keys"),
         ("[RAG]\nquestions = 'maybe'", "`RAG.questions`: should be true or false, not 'maybe'"),
         ("[major]\ntimeout = 'soon'", "`major.timeout`: should be a valid number, not 'soon'"),
-        ("[major]\ntimeout = inf", "`major.timeout`: should be a finite number"),
         (
             "[minor]\nmodel = 'opnai/x'",
             "`minor.model`: 'opnai/x': the source 'opnai' is unknown. The sources are openai, mistral",
         ),
         ("[minor]\nmodel = 'gpt-5'", "'gpt-5': did you mean openai/gpt-5? The sources are openai, mistral"),
-        ("[embeddings]\ndense_model = 'x'", "`embeddings.dense_model`: 'x': the source 'x' is unknown"),
         ("[knit]\nkeep = 'topic'", "config.toml:2: `knit.keep`: should be a list, like"),
-        ("[RAG]\ntextid = true", "unknown key `RAG.textid`"),
         ("[split]\nsize = 3000", "`split`: max_size (2000) should be at least size (3000)"),
         ("[sources.lab]\nchat_model = 'm'", "`sources.lab.base_url` is required"),
-        ("[sources.lab]\nbase_url = 'ftp://x'", "`sources.lab.base_url`: should be an address that begins with http"),
-        (
-            "[sources.lab]\nbase_url = 'http://a\\b'",
-            "`sources.lab.base_url`: should be an address that begins with http",
-        ),
-        ("[sources.extractive]\nbase_url = 'http://localhost'", "`sources.extractive`: this name has a meaning"),
+        ("[sources.lab]\nbase_url = 'http://a\\b'", "`sources.lab.base_url`: should be an address that begins with"),
+        ('[storage]\nfolder = "a/../../out"', "`storage.folder`: should lie inside"),
+        ('[storage]\nfolder = "bad\\u0000name"', "`storage.folder`: should lie inside"),
         ("[sources.'a/b']\nbase_url = 'http://localhost'", "`sources.a/b`: a source's name is made of"),
     ],
 )
@@ -300,7 +261,6 @@ def test_a_mistake_in_the_file_is_named(text, said):
     [
         (b"a = 1\nb = = 2\n", "config.toml:2: not TOML: "),
         (b"spelling = 'div'\nx = '\xff'\n", "config.toml:2: not UTF-8"),
-        (b"x = " + b"[" * 50_000, "not TOML"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(text, said):
@@ -327,10 +287,8 @@ def test_a_byte_order_mark_is_read():
     [
         ("LMM_RAG__QUESTIONS", "maybe", "LMM_RAG__QUESTIONS: `RAG.questions`: should be true or false, not 'maybe'"),
         ("LMM_KNIT__KEEP", "topic", 'LMM_KNIT__KEEP: `knit.keep`: should be a list, like ["exercise", "topic"]'),
-        ("LMM_MAJOR__MAX_RETRIES", "true", "`major.max_retries`: should be a valid integer, not 'true'"),
         ("LMM_SOURCE_AUX", "nobody", "LMM_SOURCE_AUX: `aux.model`: 'nobody': the source 'nobody' is unknown"),
         ("LMM_RAG__QUESTION", "1", "LMM_RAG__QUESTION: unknown variable (did you mean LMM_RAG__QUESTIONS?)"),
-        ("LMM_MODEL_MAJR", "x", "LMM_MODEL_MAJR: unknown variable (did you mean LMM_MODEL_MAJOR?)"),
     ],
 )
 def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, monkeypatch):
@@ -342,10 +300,7 @@ def test_a_mistake_in_the_environment_names_the_variable(variable, value, said, 
     ("arguments", "said"),
     [
         ({"rag": {}}, "argument: unknown key `rag`"),
-        ({"RAG": {"question": True}}, "argument: unknown key `RAG.question`"),
-        ({"storage": {"memory": "perhaps"}}, "argument: `storage.memory`: should be true or false, not 'perhaps'"),
         ({"RAG": None}, "argument: `RAG`: should be a table"),
-        ({"storage": "memory"}, "argument: `storage`: should be a table, [storage] and its keys"),
         ({"storage": RemoteSource("1.1.1.127")}, "argument: `storage.url`: should be an address that begins with http"),
     ],
 )
@@ -372,31 +327,21 @@ def test_the_tests_and_inner_runs_have_variables_of_their_own(monkeypatch):
     assert is_setting("lmm_spelling")
 
 
-# A file from somebody else
+# A file from somebody else: where keys go is in tests/attacks/test_keys.py
 
 
-def source(**keys):
-    return "[sources.lab]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items())
-
-
-@pytest.mark.parametrize("key", ["api_key", "token"])
-def test_the_file_holds_no_key(key):
-    said = problem(source(base_url="http://localhost", **{key: "sk-1234"}))
-    assert f"unknown key `sources.lab.{key}`" in said
-    assert "key_variable" in said
-    assert "sk-1234" not in said
-
-
-def test_a_key_in_the_place_of_its_name_is_not_printed():
-    said = problem(source(base_url="https://api.lab.example/v1", key_variable="lab_aBc123"))
-    assert "never the key itself" in said
-    assert "aBc123" not in said
-
-
-def test_a_key_in_the_address_is_not_printed():
-    said = problem(source(base_url="https://me:sk-1234@lab.example/v1"))
-    assert "without user, password" in said
-    assert "sk-1234" not in said
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('base_url = "http://localhost"\napi_key = "sk-1234"', "unknown key `sources.lab.api_key`"),
+        ('base_url = "http://localhost"\nkey_variable = "lab_sk-1234"', "never the key itself"),
+        ('base_url = "https://me:sk-1234@lab.example/v1"', "without user, password"),
+    ],
+)
+def test_a_key_in_the_file_is_not_printed(lines, said):
+    found = problem(f"[sources.lab]\n{lines}\n")
+    assert said in found
+    assert "sk-1234" not in found
 
 
 @pytest.mark.parametrize(
@@ -407,78 +352,6 @@ def test_a_variable_that_may_hold_a_key_is_named_without_its_value(variable, val
     monkeypatch.setenv(variable, value)
     assert any(line.startswith(variable) for line in problems())
     assert value not in "\n".join(problems())
-
-
-def refusal(text, name="lab"):
-    """Why the key of a source, which is set, is not sent, with this file."""
-    config(text)
-    source = load_project(None).sources[name]
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv(source.key_variable, "k3y")
-        return source.refusal
-
-
-@pytest.mark.parametrize("key_variable", ["", 'key_variable = "OPENAI_API_KEY"\n'], ids=["inherited", "named"])
-def test_the_file_cannot_send_a_key_of_openai_elsewhere(key_variable):
-    said = refusal(f'[sources.openai]\nbase_url = "https://evil.example/v1"\n{key_variable}', "openai")
-    assert f"which {Path('config.toml').resolve()} names" in said
-    assert said.endswith('LMM_TRUST="evil.example OPENAI_API_KEY"')
-
-
-def test_the_file_cannot_send_any_key_elsewhere():
-    assert "AWS_SECRET" in refusal(source(base_url="https://evil.example", key_variable="AWS_SECRET"))
-    assert "OPENAI_API_KEY" in refusal(source(base_url="https://evil.example", key_variable="OPENAI_API_KEY"))
-
-
-def test_the_file_cannot_lead_a_key_away_that_the_environment_names(monkeypatch):
-    monkeypatch.setenv("LMM_SOURCES__LAB__BASE_URL", "https://good.example/v1")
-    monkeypatch.setenv("LMM_SOURCES__LAB__KEY_VARIABLE", "MY_API_KEY")
-    assert refusal("[sources.lab]\nchat_model = 'm'\n") == ""
-    assert "MY_API_KEY" in refusal(source(base_url="https://evil.example/v1"))
-    assert "OTHER_KEY" in refusal(source(key_variable="OTHER_KEY"))
-
-
-def test_what_a_file_may_say_of_sources(monkeypatch):
-    config(
-        '[sources.Groq]\nbase_url = "https://api.groq.com/openai/v1"\nkey_variable = "GROQ_API_KEY"\n'
-        '[sources.openai]\nbase_url = "http://localhost:1234/v1"\n'
-        '[sources.mistral]\nbase_url = "https://proxy.example/v1"\nkey_variable = ""\n'
-    )
-    found = load_project(None).sources
-    file = str(Path("config.toml").resolve())
-    assert found["groq"] == ModelSource(
-        "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", file=file, server_file=file
-    )
-    assert found["openai"].key_variable == "OPENAI_API_KEY"
-    assert found["openai"].chat_model == "gpt-5.4-mini"
-    assert found["mistral"].key_variable == ""
-
-
-def test_code_and_environment_may_send_a_key_where_they_like(monkeypatch):
-    there = {"base_url": "https://proxy.example/v1"}
-    given = ConfigSettings(sources={"openai": there}).sources["openai"].as_source("openai")
-    assert (given.key_variable, given.refusal) == ("OPENAI_API_KEY", "")
-    monkeypatch.setenv("LMM_SOURCES__OPENAI__BASE_URL", there["base_url"])
-    found = load_project(None).sources["openai"]
-    assert (found.base_url, found.refusal) == (there["base_url"], "")
-
-
-@pytest.mark.parametrize("folder", ["/elsewhere", "a/../../out", "link/index", "bad\\u0000name"])
-def test_the_index_of_a_file_stays_in_the_project(folder, tmp_path_factory):
-    Path("link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
-    assert "`storage.folder`: should lie inside" in problem(f'[storage]\nfolder = "{folder}"\n')
-
-
-def test_the_index_may_be_elsewhere_by_environment_or_code(monkeypatch):
-    assert ConfigSettings(storage={"folder": "/elsewhere"}).storage.folder == "/elsewhere"
-    monkeypatch.setenv("LMM_STORAGE__FOLDER", "../out")
-    assert ConfigSettings().storage.folder == "../out"
-
-
-def test_nothing_in_the_file_is_replaced(monkeypatch):
-    monkeypatch.setenv("SOMETHING", "x")
-    config('[storage]\nfolder = "$SOMETHING/~/%(x)s"\n')
-    assert ConfigSettings().storage.folder == "$SOMETHING/~/%(x)s"
 
 
 # Explaining, and a file to begin with
@@ -510,15 +383,6 @@ def test_the_default_file_says_the_defaults():
     assert keys | {"spelling"} == {value.key for value in explain(Path("none/config.toml"))}
 
 
-def test_a_default_file_is_written_once():
-    file = write_default(Path())
-    assert file.read_text(encoding="utf-8") == default_text()
-    file.write_text("spelling = 'native'\n")
-    with pytest.raises(OutputError, match=r"config\.toml: already exists"):
-        write_default(Path())
-    assert file.read_text() == "spelling = 'native'\n"
-
-
 # The project
 
 
@@ -544,10 +408,11 @@ def test_a_project_has_what_the_file_says():
     assert project.models["embedding"] == "ollama/e"
 
 
-@pytest.mark.parametrize(("variable", "heavy"), [("", False), ("LMM_INNER", False), ("LMM_SPELLING", True)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("variable", "heavy"), [("LMM_INNER", False), ("LMM_SPELLING", True)])
 def test_pydantic_is_imported_only_where_there_is_something_to_read(variable, heavy):
     code = "import sys; from lmm_core.settings.project import load_project; load_project(None); print('pydantic' in sys.modules)"
-    environment = {**os.environ} | ({variable: "div"} if variable else {})
+    environment = {**os.environ} | {variable: "div"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == str(heavy)
     assert sorted(os.listdir()) == [".git"]
@@ -581,12 +446,6 @@ def test_a_header_that_says_nothing_changes_nothing(model):
     assert for_document(PROJECT, {"model": model}) == PROJECT
 
 
-def test_a_header_may_want_no_annotations_and_calls_summaries_by_both_names():
-    assert not for_document(PROJECT, {"model": {"RAG": []}}).opts.questions
-    for name in ("summary", "summaries"):
-        assert for_document(PROJECT, {"model": {"RAG": [name]}}).opts.summaries
-
-
 def test_a_header_sets_the_options_of_annotations():
     project = Project(Path(), opts=ScanOpts(summaries=False, questions_threshold=7))
     options = {"titles": True, "summary": True, "questions": False, "summary_threshold": 30}
@@ -606,36 +465,16 @@ def test_a_header_has_knit_rules():
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (
-            "openai/x",
-            "`model`: should be a mapping, or a list of mappings, of embedding, major, minor, aux, system, RAG",
-        ),
+        ("openai/x", "`model`: should be a mapping, or a list of mappings, of embedding, major, minor"),
         ({"majr": "openai/x"}, "unknown key `model.majr` (known: embedding, major"),
-        ({"minor": 4}, "`model.minor`: should be source/model, source or default, not 4"),
-        (
-            {"aux": "something tiny"},
-            "`model.aux`: 'something tiny': the source 'something tiny' is unknown. The sources are openai",
-        ),
-        ({"system": ["x"]}, "`model.system`: should be a text"),
+        ({"aux": "something tiny"}, "`model.aux`: 'something tiny': the source 'something tiny' is unknown"),
         ({"RAG": ["keywords"]}, "`model.RAG`: should be a list of questions, summary, summaries, titles"),
-        ({"RAG": False}, "`model.RAG`: should be a list of questions"),
-        (
-            {"RAG": {"question": True}},
-            "`model.RAG`: `question: True`: should be true or false for titles, questions, summaries, ",
-        ),
-        ({"RAG": {"questions": "yes please"}}, "`model.RAG`: `questions: 'yes please'`: should be true or false"),
         ({"RAG": {"summary_threshold": -1}}, "`summary_threshold: -1`: should be"),
     ],
 )
 def test_a_mistake_in_the_header_is_named(model, said):
     with pytest.raises(ConfigError, match=re.escape(said)):
         for_document(PROJECT, {"model": model})
-
-
-def test_all_mistakes_in_the_header_are_named():
-    with pytest.raises(ConfigError) as caught:
-        for_document(PROJECT, {"model": [{"major": 1}, {"x": 1}, "y"]})
-    assert len(str(caught.value).splitlines()) == 3
 
 
 # Which model it is
@@ -645,47 +484,80 @@ def named(role, models=None, **sources):
     return str(model_name(Project(Path(), models={**PROJECT.models, **(models or {})}, sources=sources), role))
 
 
-@pytest.mark.parametrize("role", ["major", "minor", "aux"])
-def test_without_a_key_the_stand_in_works(role):
-    assert named(role) == "extractive/default"
-
-
-def test_without_a_key_nothing_embeds():
-    assert named("embedding") == "none"
-
-
-def test_with_a_key_openai_works(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-5.4-mini"] * 3
-    assert named("embedding") == "none"  # a key is no consent to send all notes
-
-
 @pytest.mark.parametrize(
     ("role", "models", "name"),
     [
         ("major", {"major": "OpenAI"}, "openai/gpt-5.4-mini"),
         ("minor", {"major": "openai/gpt-5"}, "openai/gpt-5.4-mini"),
-        ("minor", {"major": "ollama/llama3"}, "ollama/llama3"),
         ("aux", {"minor": "mistral"}, "mistral/mistral-small-latest"),
         ("embedding", {"embedding": "mistral"}, "mistral/mistral-embed"),
-        ("embedding", {"major": "ollama/x"}, "none"),
         ("embedding", {"embedding": "None"}, "none"),
-        ("embedding", {"embedding": "extractive"}, "none"),
-        (
-            "embedding",
-            {"embedding": "SentenceTransformers/all-MiniLM-L6-v2"},
-            "fastembed/sentence-transformers/all-MiniLM-L6-v2",
-        ),
+        ("embedding", {"embedding": "SentenceTransformers/x"}, "fastembed/sentence-transformers/x"),
     ],
 )
 def test_a_model_that_is_not_named_follows_from_what_is(role, models, name):
     assert named(role, models) == name
 
 
-def test_a_source_without_a_model_of_its_own_wants_a_name():
+def test_without_a_key_the_stand_in_works_and_with_one_openai(monkeypatch):
+    assert [named(role) for role in ("major", "minor", "aux")] == ["extractive/default"] * 3
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert [named(role) for role in ("major", "minor", "aux")] == ["openai/gpt-5.4-mini"] * 3
+    assert named("embedding") == "none"  # a key is no consent to send all notes
+
+
+def test_a_source_has_a_model_of_its_own_or_wants_a_name():
+    assert named("major", {"major": "lab"}, lab=ModelSource("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
     with pytest.raises(ModelError, match="name a model, ollama/MODEL"):
         named("major", {"major": "ollama"})
 
 
-def test_a_configured_source_has_models():
-    assert named("major", {"major": "lab"}, lab=ModelSource("lab", "http://localhost", chat_model="tiny")) == "lab/tiny"
+# The parameters of replies
+
+
+def test_parameters_are_those_of_the_role(monkeypatch):
+    monkeypatch.setenv("LMM_AUX__EXTRA", '{"top_k": 1}')
+    config(
+        "[major]\nmax_tokens = 700\ntemperature = 0.0\nextra = { top_p = 0.9, stop = ['##'] }\n[minor]\ntemperature = 1\n"
+    )
+    sampling = {role: limits.sampling for role, limits in load_project(None).requests.items()}
+    assert sampling["major"] == Sampling(700, 0.0, {"top_p": 0.9, "stop": ["##"]})
+    assert sampling["minor"] == Sampling(0, 1.0)
+    assert sampling["aux"] == Sampling(0, None, {"top_k": 1})
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("temperature = 3", "`major.temperature`: should be less than or equal to 2, not 3"),
+        ("extra = { max_tokens = 1 }", "`major`: extra may hold cache_prompt, "),
+        ("extra = { api_key = 'sk-1' }", "; not api_key"),
+        ("extra = { store = true }", "; not store"),
+        ("extra = { provider = { data_collection = 'allow' } }", "; not provider"),
+    ],
+)
+def test_no_parameter_leads_texts_elsewhere_or_makes_them_dearer(line, said):
+    found = problem(f"[major]\n{line}\n")
+    assert said in found
+    assert "sk-1" not in found
+
+
+def test_roles_with_one_model_share_its_connections_but_not_its_parameters():
+    table = "model = 'ollama/m'\ntemperature = 1\n"
+    config(f"[major]\nmodel = 'ollama/m'\nmax_tokens = 7\n[minor]\n{table}[aux]\n{table}")
+    models, project = Models(), load_project(None)
+    major, minor, aux = (models.asker(project, role) for role in ("major", "minor", "aux"))
+    assert major.model is minor.model
+    assert minor is aux
+    assert (major.sampling.max_tokens, minor.sampling) == (7, Sampling(0, 1.0))
+
+
+# Types that are left out
+
+
+def test_the_configuration_takes_a_type_out_and_a_document_does_not():
+    assert configured_types(["-exercise", "solution"]) == {"topic", "rag-only", "solution"}
+    assert configured_types(["-rag-only", "-topic"]) == {"exercise", "rag-only"}
+    for said in ("-exercise", ["-exercise"]):
+        rules = for_document(PROJECT, {"lmm": {"div-types": said}}).rules
+        assert "exercise" in rules.div_types and "-exercise" not in rules.div_types

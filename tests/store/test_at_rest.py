@@ -77,15 +77,10 @@ def test_the_record_is_on_the_disk_before_the_first_cut(collection, monkeypatch)
 @pytest.mark.parametrize(
     "record",
     [
-        b"",
-        b"[",
         b"[]",
         b"\xff",
-        b'{"shard/whole": 3}',
-        b'{"shard/whole": [400000, "9999999"]}',
         b'{"shard/whole": [400000, true]}',
         b'{"shard/whole": [400000, 1000]}',
-        b'{"shard/whole": [400000, 1e300]}',
         b'{"shard/whole": [400000, 99999999999999999]}',
         b'{"shard/../../outside": [4, 9]}',
         b'{"../outside": [4, 9], "/outside": [4, 9], "shard/gone": [4, 9]}',
@@ -131,9 +126,8 @@ def answers(folder):
     return found
 
 
-def test_a_closed_index_is_as_long_as_its_data(tmp_path):
-    folder = fill(tmp_path / "index")
-    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_000_000
+def size(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, monkeypatch):
@@ -143,7 +137,15 @@ def test_an_index_whose_holes_cannot_be_cut_is_closed_all_the_same(tmp_path, mon
     with monkeypatch.context() as patched:
         patched.setattr(edge_store, "cut_holes", fail)
         folder = fill(tmp_path / "index")
-    assert answers(folder) == answers(fill(tmp_path / "other"))
+    assert size(folder) > 1_000_000 > size(fill(tmp_path / "other"))
+    assert answers(folder) == answers(tmp_path / "other")
+    store = open_store(LocalStorage(folder))
+    with monkeypatch.context() as patched:
+        patched.setattr(edge_store, "put_back_holes", fail)
+        with pytest.raises(StoreError, match=r"'notes' in .* cannot be opened: No space left on device"):
+            store.count("notes")
+    assert store.count("notes") == 30
+    store.close()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="what is open cannot be removed")
@@ -160,36 +162,6 @@ def test_an_index_that_was_removed_while_it_was_open_does_not_touch_the_one_in_i
     old.close()
     assert {path: path.stat().st_size for path in folder.rglob("*")} == lengths
     new.close()
-
-
-def test_an_index_whose_holes_cannot_be_put_back_is_not_called_damaged(tmp_path, monkeypatch):
-    folder = fill(tmp_path / "index")
-
-    def fail(path):
-        raise OSError(28, "No space left on device")
-
-    store = open_store(LocalStorage(folder))
-    with monkeypatch.context() as patched:
-        patched.setattr(edge_store, "put_back_holes", fail)
-        with pytest.raises(StoreError, match=r"'notes' in .* cannot be opened: No space left on device"):
-            store.count("notes")
-    assert store.count("notes") == 30
-    store.close()
-
-
-def test_a_small_collection_costs_no_indexes_of_its_payload(tmp_path):
-    """Each would cost some 35 syncs."""
-    store = open_store(LocalStorage(fill(tmp_path / "index")))
-    assert store.count("notes") == 30
-    assert store._shards["notes"].info().payload_schema == {}
-    store.close()
-
-
-def test_small_and_large_collections_say_the_same(tmp_path, monkeypatch):
-    """A small one has no indexes of its payload."""
-    small = answers(fill(tmp_path / "small", 400))
-    monkeypatch.setattr(edge_store, "SMALL", 100)
-    assert answers(fill(tmp_path / "large", 400)) == small
 
 
 def test_a_collection_that_grows_gets_its_indexes(tmp_path, monkeypatch):

@@ -78,6 +78,7 @@ def test_the_disk_has_the_points_and_the_name_of_their_file_before_the_collectio
 # The store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("synced", ["", "store.sync('files')"])
 def test_a_store_that_was_not_closed_has_what_was_written_ahead(tmp_path, synced):
     noted = made(tmp_path / "index")
@@ -102,20 +103,6 @@ os._exit(7)
         assert not noted.exists()
 
 
-def test_a_store_that_is_closed_has_what_was_written_last(tmp_path):
-    noted = made(tmp_path / "index")
-    store = open_store(LocalStorage(tmp_path / "index"))
-    store.write_ahead("files", [record(1, "begun")])
-    store.upsert("files", [record(1, "done")])
-    store.sync("files")
-    assert states(store) == ["done", "old"]
-    store.close()
-    assert not noted.exists()
-    store = open_store(LocalStorage(tmp_path / "index"))
-    assert states(store) == ["done", "old"]
-    store.close()
-
-
 def test_points_that_the_engine_does_not_take_say_what_to_do(tmp_path):
     noted = made(tmp_path / "index")
     noted.write_text(f'[["{key(1)}", {{"state": NaN}}]]')
@@ -123,17 +110,4 @@ def test_points_that_the_engine_does_not_take_say_what_to_do(tmp_path):
     for _ in range(2):
         with pytest.raises(Exception, match=r"'files' .* is damaged \(.*\)\. Remove .*files and index again"):
             states(store)
-    store.close()
-
-
-def test_a_collection_is_gone_from_the_disk_before_its_files(tmp_path, monkeypatch):
-    noted, names = made(tmp_path / "index"), []
-    noted.write_bytes(b"")
-    store = open_store(LocalStorage(tmp_path / "index"))
-    monkeypatch.setattr(
-        "lmm_core.store.folder.collection_record.sync_folder",
-        lambda synced: names.extend(path.name for path in synced.iterdir()),
-    )
-    store.drop("files")
-    assert "shard" in names and "collection.json" not in names and not noted.parent.exists()
     store.close()
