@@ -4,23 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.errors import TrustError
 from lmm_core.models.addresses import address_of, read_host
-from lmm_core.models.trust import (
-    Pair,
-    key_refusal,
-    read_trust_variable,
-)
+from lmm_core.models.trust import Pair, key_refusal, read_pair, read_trust_variable
 
 
 @pytest.mark.parametrize(
     ("text", "host"),
     [
         ("API.Groq.com", "api.groq.com"),
-        ("api.groq.com.", "api.groq.com"),
-        ("api.groq.com:443", "api.groq.com"),
         ("api.groq.com:08443", "api.groq.com:8443"),
         ("qdrant_db:6333", "qdrant_db:6333"),
-        ("10.0.0.7", "10.0.0.7"),
         ("[2001:0DB8::0:1]:443", "[2001:db8::1]"),
         ("xn--bcher-kva.example", "xn--bcher-kva.example"),
     ],
@@ -31,24 +25,40 @@ def test_a_host_has_one_spelling(text, host):
     assert read_host(host) == host
 
 
-def test_the_usual_port_is_the_schemes():
-    assert address_of("http://a.example:443").host == "a.example:443"
-    assert address_of("http://a.example:80").host == "a.example"
-
-
 def test_the_variable_of_the_environment(monkeypatch):
     assert read_trust_variable() == []
     monkeypatch.setenv("LMM_TRUST", "a.example A, b.example:81 B,")
     assert read_trust_variable() == [Pair("a.example", "A"), Pair("b.example:81", "B")]
 
 
-def test_what_the_person_says_needs_no_trust():
-    assert key_refusal("https://a.example", "A", file="") == ""
-    assert key_refusal("http://anything at all", "A", file="") == ""
+@pytest.mark.parametrize(
+    ("host", "variable"),
+    [
+        ("https://lab.example", "X"),
+        ("me@lab.example", "X"),
+        ("*.example", "X"),
+        ("lab.example:99999", "X"),
+        ("127.1", "X"),
+        ("a\nb", "X"),
+        ("lab.example", "sk-1234"),
+        ("lab.example", "x"),
+    ],
+)
+def test_hosts_and_variables_are_checked(host, variable, monkeypatch):
+    monkeypatch.setenv("LMM_TRUST", f"a.example A, {host} {variable}")
+    with pytest.raises(TrustError, match="LMM_TRUST, pair 2") as named:
+        read_trust_variable()
+    assert "sk-1234" not in str(named.value)
+
+
+def test_letters_that_look_alike_are_shown_as_what_they_are():
+    with pytest.raises(TrustError, match=r"xn--pi-6kc\.openai\.com"):
+        read_pair("аpi.openai.com", "OPENAI_API_KEY")  # a Cyrillic а
 
 
 def test_what_a_file_says_needs_it(monkeypatch):
     file = str(Path("config.toml").absolute())
+    assert key_refusal("http://anything at all", "A", file="") == ""  # the person says it
     assert key_refusal("https://a.example/v1", "A", file, home={"a.example"}) == ""
     assert key_refusal("http://a.example/v1", "A", file, home={"a.example"}).endswith("use https://")
     assert key_refusal("https://a.example/v1", "A", file).endswith('LMM_TRUST="a.example A"')

@@ -31,14 +31,9 @@ def summed_up(text, *titles, **others):
 @given(markdown(), st.lists(any_text, max_size=3), st.sampled_from(["", "en", "de-AT", "fr", "es", "it", "xx"]))
 def test_summaries_and_questions_have_their_limits(text, summaries, language):
     annotation = said(text, ("T", text[:60]), tuple(summaries), language)
+    assert not re.search(r"[\n\r\x00-\x08\ue000\ue001]", annotation.summary + "".join(annotation.questions))
     assert len(annotation.summary) <= SUMMARY_CHARACTERS
     assert len(annotation.questions) <= MOST_QUESTIONS
-
-
-@given(any_text)
-def test_it_says_one_line(text):
-    annotation = said(text, (text,))
-    assert not re.search(r"[\n\r\x00-\x08\ue000\ue001]", annotation.summary + "".join(annotation.questions))
 
 
 @pytest.mark.parametrize("text", ["<!--" * 20_000, "A b " * 20_000, "x\n: y\n" * 15_000])
@@ -61,8 +56,6 @@ DISTANCE = "a distance between a point and the line."
     ("text", "term"),
     [
         (f"A *residual* is {DISTANCE}", "residual"),
-        (f"A residual is {DISTANCE}", "residual"),
-        ("**Residuals** are the distances between points and the line.", "Residuals"),
         ("Residual\n:   The distance between a point and the line.", "Residual"),
         ("Mean\n:   The sum.\n\n*Median*\n:   The value in the middle.\n", "Mean, Median"),
     ],
@@ -74,13 +67,10 @@ def test_a_definition_is_asked_for(text, term):
 @pytest.mark.parametrize(
     "text",
     [
-        f"Some words stand here first. A residual is {DISTANCE}",
         "A *residual* is easy to compute.",
         "The problem is the variance of the estimates.",
         "| A *residual* is a distance |\n|---|\n",
-        "- A *residual* is a distance between a point and the line.",
         "::: exercise\nA *residual* is a distance between a point and the line.\n:::",
-        "12    0.35 h\n\n: A caption of a table.",
     ],
 )
 def test_what_is_no_definition_is_not_asked_for(text):
@@ -99,23 +89,16 @@ def test_a_part_of_type_definition_defines_its_title_or_its_first_bold_words():
     assert asked(text, "Leverage") == []
 
 
-@pytest.mark.parametrize("title", ["What is a mean?", "Warum gerade der Median?", "为什么使用中位数？"])
-def test_a_title_that_asks_is_a_question(title):
-    assert asked(LONG, title)[0] == title
-
-
-@pytest.mark.parametrize("title", ["Why?", "Questions?", "Mean or median?", "How large are they?"])
-def test_a_title_that_is_no_whole_question_is_none(title):
-    assert asked(LONG, title) == []
+@pytest.mark.parametrize(
+    ("title", "is_question"),
+    [("What is a mean?", True), ("为什么使用中位数？", True), ("Why?", False), ("Mean or median?", False)],
+)
+def test_a_title_that_asks_is_a_question(title, is_question):
+    assert asked(LONG, title)[:1] == ([title] if is_question else [])
 
 
 def test_an_exercise_answers_nothing():
     assert said(f"A *residual* is {DISTANCE}", ("What is a mean?",), types=("exercise",)).questions == []
-
-
-def test_no_question_is_asked_twice():
-    text = "A *mean* is a number that sums up. A *mean* is a number of a sample."
-    assert asked(text, "What is a mean?") == ["What is a mean?"]
 
 
 @pytest.mark.parametrize(
@@ -141,30 +124,18 @@ def test_a_summary_is_the_first_sentence_if_it_is_about_the_title():
     assert summed_up(LONG, "Gardens") == ""
 
 
-def test_links_and_markup_are_reduced_to_their_words():
-    text = "The [mean](#mean) of a **sample** is the sum of its `values`."
-    assert summed_up(text, "Mean") == "The mean of a sample is the sum of its values."
-
-
 @pytest.mark.parametrize(
     "sentence",
     [
         "This mean is the sum of all the values of a sample.",
         "Mean: the sum of the following values of a sample:",
         "The mean of a sample was proposed by @fisher1935 a century ago.",
-        "The mean of a sample is shown in ![the figure](mean.svg) for you.",
-        "The mean of a sample is described on <https://example.org> in full.",
-        "What is the mean of a sample of twelve values?",
         "> The mean of a sample is the sum of its values.",
         "The mean of a sample is $\\bar{x}$, the sum of its values.",
     ],
 )
 def test_a_sentence_that_needs_what_is_left_out_is_no_summary(sentence):
     assert summed_up(sentence, "Mean") == ""
-
-
-def test_the_texts_of_subsections_sum_up_nothing():
-    assert summed_up(LONG, "The mean", lead="") == ""
 
 
 @pytest.mark.parametrize("sentence", ["It is.", "and so on.", "Therefore, it is.", "In R, it is.", "Das ist es."])
@@ -180,17 +151,11 @@ def test_a_sentence_may_lean_on_the_one_before_it(sentence):
     ("markdown", "prose"),
     [
         ("*a* **b** _c_ `d`", "a b c d"),
-        ("a [link](http://x) and [b][c]", "a link and b"),
         ("a ![image](x.png){width=1} b", "a b"),
         ("a[^1] b\n\n[^1]: note", "a b"),
-        ("- one\n- two", "one\ntwo"),
-        ("a <!-- b --> c", "a c"),
         ("```\ncode\n```\n\nprose", "prose"),
         ("snake_case and 2 * 3 * 4", "snake_case and 2 * 3 * 4"),
-        ("`__init__` and `a*b*c`", "__init__ and a*b*c"),
         (r"\*not\* emphasis", "*not* emphasis"),
-        ("::: note\nprose\n:::", "prose"),
-        ("a\r\nb", "a b"),
         ("{{< include x >}}\n\nprose", "prose"),
     ],
 )
@@ -203,7 +168,3 @@ def test_abbreviations_end_no_sentence():
         "We use e.g. The mean of Dr. Smith here.",
         "It is good to have it.",
     ]
-
-
-def test_labels_are_no_sentences_where_there_are_sentences():
-    assert whole_sentences("Some label without an end\nThis is a whole sentence.") == ["This is a whole sentence."]

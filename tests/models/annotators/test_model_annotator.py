@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmm_core.errors import ModelError
-from lmm_core.models.annotators.annotator import Annotation, Annotator, AnnotatorSection
+from lmm_core.models.annotators.annotator import Annotation, AnnotatorSection
 from lmm_core.models.annotators.model_annotator import ModelAnnotator, make_request
 from lmm_core.models.cache import Cache
 from lmm_core.models.chat import Asker
@@ -26,7 +26,6 @@ ROOT = Path(__file__).parents[3]
 BOTH = ("questions", "summary")
 # What YAML calls printable, on one line.
 ONE_LINE = re.compile("[ -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
-every_text = st.text(st.characters(codec=None))
 
 
 # Requests
@@ -38,42 +37,12 @@ def asked(text="A mean is a sum.", titles=("Book", "Means"), summaries=(), langu
     return [message.content for message in request.messages]
 
 
-def test_a_section_is_shown_with_its_titles_and_its_text():
-    assert asked()[1] == "Section: Book > Means\n\n<text>\nA mean is a sum.\n</text>"
-
-
-def test_a_section_is_shown_with_the_summaries_of_its_subsections():
-    shown = asked("", summaries=("On means.", "On medians."))[1]
-    assert shown.endswith("<text>\n\n</text>\n\n<subsections>\n- On means.\n- On medians.\n</subsections>")
-
-
-@pytest.mark.parametrize(
-    ("language", "told"),
-    [
-        ("", "Write in the language of the text."),
-        ("de-AT", "Write in German (de-AT)."),
-        ("fr", "Write in French (fr)."),
-    ],
-)
-def test_the_model_is_told_in_which_language_to_write(language, told):
-    assert told in asked(language=language)[0]
-
-
-@pytest.mark.parametrize("text", ["{language} {0} {", "}} {{ %s %(a)d"])
-def test_braces_and_format_signs_survive(text):
-    system, user = asked(text, (text,), (text,))
-    assert user == f"Section: {text}\n\n<text>\n{text}\n</text>\n\n<subsections>\n- {text}\n</subsections>"
+@pytest.mark.parametrize("text", ["A mean is a sum.", "{language} {0} {", "}} {{ %s %(a)d"])
+def test_a_section_is_shown_as_it_is_with_its_titles_and_subsections(text):
+    system, user = asked(text, ("Book", text), (text,))
+    assert user == f"Section: Book > {text}\n\n<text>\n{text}\n</text>\n\n<subsections>\n- {text}\n</subsections>"
     assert system == asked()[0]
-
-
-@given(markdown())
-def test_any_text_is_shown_as_it_is(text):
-    assert f"<text>\n{text}\n</text>" in asked(text)[1]
-
-
-@pytest.mark.parametrize("wanted", [["questions"], ["summary"], ["questions", "summary"]])
-def test_the_schema_holds_what_is_wanted(wanted):
-    assert make_request(AnnotatorSection(("T",), "text"), wanted).schema["required"] == wanted
+    assert "Write in German (de-AT)." in asked(language="de-AT")[0]
 
 
 # Replies
@@ -83,37 +52,18 @@ def test_the_schema_holds_what_is_wanted(wanted):
     "reply",
     [
         '{"summary": "On means."}',
-        '\ufeff \n{"summary": "On means."}\n',
         '```json\n{"summary": "On means."}\n```',
-        'Here you are:\n\n{"summary": "On means."}\n\nIs there more?',
         'The set {1, 2} and $\\bar{x}$: {"summary": "On means."}',
         '```json\n{\n  "summary": "On\nmeans."\n}\n```',
-        '{"summary": "On means.",}',
         'Here {you} are: {"summary": "On means.", "questions": ["a", "b", ], }',
         '{"summary": "On means."} {"summary": "another"}',
     ],
 )
 def test_the_object_is_found_in(reply):
     assert find_object(reply)["summary"].split() == ["On", "means."]
-
-
-def test_formulas_may_have_single_backslashes():
-    assert find_object(r'{"summary": "The mean \mu, \underline{x} and \\sigma \u00e9."}')["summary"] == (
-        r"The mean \mu, \underline{x} and \sigma é."
+    assert find_object(r'{"summary": "The mean \mu, \underline{x} and \\sigma."}')["summary"] == (
+        r"The mean \mu, \underline{x} and \sigma."
     )
-
-
-@pytest.mark.parametrize("reply", ["", "On means.", "[]", "{"])
-def test_a_reply_that_is_no_object(reply):
-    with pytest.raises(ModelError):
-        find_object(reply)
-
-
-def test_what_the_model_said_instead_is_shown_on_one_line():
-    with pytest.raises(ModelError) as error:
-        find_object("I am\nsorry, \x1b[31mbut " + "x" * 5000)
-    assert str(error.value).startswith("the reply is not JSON: 'I am sorry, but xxx")
-    assert len(str(error.value)) < 100
 
 
 @pytest.mark.parametrize(
@@ -121,8 +71,6 @@ def test_what_the_model_said_instead_is_shown_on_one_line():
     [
         ("one\ntwo\r\nthree\rfour", "one two three four"),
         ("nul\0bell\x07escape\x1b[0m", "nul bell escape"),
-        ("nel\x85line\u2028paragraph\u2029end", "nel line paragraph end"),
-        ("\ufeffbom", "bom"),
         ("lone \ud800 surrogate", "lone ? surrogate"),
         ("no characters: \ufffe\uffff.", "no characters: ."),
     ],
@@ -131,17 +79,10 @@ def test_one_line(text, line):
     assert one_line(text) == line
 
 
-@given(every_text)
-def test_a_line_stays_as_it_is(text):
-    assert one_line(one_line(text)) == one_line(text)
-
-
 @given(st.text() | st.text('{}[]",:\\ aé0\n-e.<think>/') | markdown())
 @example("[" * 100_000)
-@example("{" * 10_000)
 @example('{"a":[' * 10_000 + "}")
 @example('{"a": ' + "9" * 10_000 + "}")
-@example('{"a": NaN, "b": -Infinity}')
 @example("{ " * 50_000 + '{"a": 1}')
 @example("{'a': 1}")
 def test_any_reply_holds_an_object_or_is_an_error(text):
@@ -149,7 +90,7 @@ def test_any_reply_holds_an_object_or_is_an_error(text):
         try:
             assert isinstance(find_object(text), dict)
         except ModelError as error:
-            assert len(str(error)) < 400
+            assert len(str(error)) < 400 and one_line(str(error)) == str(error)
 
 
 # The annotator
@@ -179,49 +120,15 @@ def annotation(annotator, section, wanted=BOTH, instead=""):
     return asyncio.run(work())
 
 
-def test_it_is_an_annotator(server):
-    annotator = annotator_of(server)
-    assert isinstance(annotator, Annotator)
-    assert (annotator.name, annotator.stopped) == ("test/m", None)
-
-
-def test_one_request_returns_questions_and_summary(server):
-    found = annotation(annotator_of(server), AnnotatorSection(("T",), "A mean is a sum."))
-    assert found.questions[0].startswith("What of A mean is a sum.")
-    assert found.summary.startswith("Summary of A mean is a sum.")
-    assert server.count == 1
-
-
-def test_the_same_section_costs_nothing_the_second_time(server, tmp_path):
-    annotator = annotator_of(server, Cache(tmp_path))
-    section = AnnotatorSection(("T",), "A mean is a sum.")
-    assert annotation(annotator, section) == annotation(annotator, section)
-    assert server.count == 1
+def test_one_request_returns_questions_and_summary(server, tmp_path):
+    annotator, section = annotator_of(server, Cache(tmp_path)), AnnotatorSection(("T",), "A mean is a sum.")
+    for _ in range(2):
+        found = annotation(annotator, section)
+        assert found.questions[0].startswith("What of A mean is a sum.")
+        assert found.summary.startswith("Summary of A mean is a sum.")
+        assert server.count == 1
     annotation(annotator, section, instead="that summary")
     assert server.count == 2
-
-
-@pytest.mark.parametrize("reply", ["", "no", '{"summary": "only"}'])
-def test_a_reply_of_no_use_is_an_error_and_not_kept(server, tmp_path, reply):
-    server.reply = reply
-    annotator = annotator_of(server, Cache(tmp_path))
-    with pytest.raises(ModelError):
-        annotation(annotator, AnnotatorSection(("T",), "text"))
-    assert annotator.stopped is None
-    assert Cache(tmp_path).size().replies == 0
-
-
-def test_a_refused_key_stops_it(server):
-    server.key = "another"
-    annotator = annotator_of(server)
-    with pytest.raises(ModelError):
-        annotation(annotator, AnnotatorSection(("T",), "text"))
-    assert annotator.stopped.stop
-
-
-def test_a_server_without_schemas_annotates_as_well(server):
-    server.schemas = False
-    assert annotation(annotator_of(server), AnnotatorSection(("T",), "A mean is a sum.")).summary
 
 
 def test_the_cost_is_known_before_anything_is_sent(server):
@@ -260,28 +167,29 @@ def test_what_is_refused_twice_is_told_and_the_rest_kept(server):
     replies(server, '{"questions": ["What is a mean?", "7"], "summary": "summary"}', '{"summary": "1"}')
     found = annotation(annotator_of(server), MEANS)
     assert (found.questions, found.summary) == (["What is a mean?"], "")
-    assert {key: str(error) for key, error in found.refused.items()} == {
-        "summary": "test/m: summary: '1' is not a whole sentence"
-    }
+    assert str(found.refused["summary"]) == "test/m: summary: '1' is not a whole sentence"
     assert found.remarks == ("1 of 2 questions left out: '7' is not a question",)
 
 
-def test_nothing_good_in_two_replies_is_an_error(server, tmp_path):
-    replies(server, '{"questions": ["1", "2", "3"], "summary": "summary"}')
-    with pytest.raises(ModelError) as error:
-        annotation(annotator_of(server, Cache(tmp_path)), MEANS)
-    assert str(error.value) == ("test/m: questions: '1' is not a question; summary: 'summary' is not a whole sentence")
-    assert server.count == 2
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("no", "test/m: the reply is not JSON: 'no'"),
+        (
+            '{"questions": ["1"], "summary": "summary"}',
+            "questions: '1' is not a question; summary: 'summary' is not a whole",
+        ),
+        (json.dumps({"questions": ["\x1b[31m" + "red " * 200], "summary": ""}), "questions: 'red red"),
+    ],
+)
+def test_nothing_good_in_two_replies_is_an_error_and_not_kept(server, tmp_path, reply, said):
+    replies(server, reply)
+    annotator = annotator_of(server, Cache(tmp_path))
+    with pytest.raises(ModelError, match=said) as error:
+        annotation(annotator, MEANS)
+    assert "\x1b" not in str(error.value) and len(str(error.value)) < 300
+    assert annotator.stopped is None
     assert Cache(tmp_path).size().replies == 0
-
-
-def test_what_a_model_said_is_told_printable_and_short(server):
-    replies(server, json.dumps({"questions": ["\x1b[31m" + "red " * 200], "summary": ""}))
-    with pytest.raises(ModelError) as error:
-        annotation(annotator_of(server), MEANS)
-    assert "'red red" in str(error.value)
-    assert "\x1b" not in str(error.value)
-    assert len(str(error.value)) < 300
 
 
 def test_a_reply_that_repeats_itself_until_it_is_cut_off_is_said_to(server):

@@ -1,10 +1,6 @@
 """BM25 vectors: weighted as those of fastembed, without fastembed, of words of any script."""
 
-import pickle
 import re
-import subprocess
-import sys
-import time
 import unicodedata
 from pathlib import Path
 
@@ -16,7 +12,7 @@ from lmm_core.errors import ModelError
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.embedders.embedder import Sparse
 from lmm_core.models.languages import stemming
-from lmm_core.models.languages.stemming import LANGUAGES, LISTS, SPELLINGS, WITH_STOP_WORDS, language_code, stop_words
+from lmm_core.models.languages.stemming import LISTS, SPELLINGS, language_code, stop_words
 from tests.real_files import markdown_files
 
 ROOT = Path(__file__).parents[3]
@@ -24,8 +20,6 @@ TEXTS = [
     "The mean is not robust; the median's robustness is well-known (see §3).",
     "Der Mittelwert ist nicht robust: größere Ausreißer verschieben ihn, daß es kracht.",
     "La moyenne n'est pas robuste; aujourd'hui l'écart-type non plus.",
-    "Dov'è l'errore standard? Perché la varianza è grande, dell'altro no.",
-    "¿Por qué la media no es robusta? Porque un valor extremo la desplaza.",
     "x_1 = __init__ _ ‿ ١٢٣ ΑΣ' ὈΔΥΣΣΕΎΣ İstanbul ﬁne straße Ⅷ 日本語 a\u0301b",
     "w" * 40 + " " + "v" * 41,
     "the of and",
@@ -69,14 +63,6 @@ def test_plain_words_are_weighted_as_by_fastembed(reference, real_place):
         )
 
 
-@pytest.mark.parametrize("text", ["Käfer im Café", "Việt Nam", "한국어"])
-def test_an_accent_may_be_a_sign_of_its_own(text):
-    apart = unicodedata.normalize("NFD", text)
-    assert apart != text
-    assert Bm25Encoder("de").encode([apart]) == Bm25Encoder("de").encode([text])
-    assert Bm25Encoder("de").encode_query(apart) == Bm25Encoder("de").encode_query(text)
-
-
 @given(st.lists(st.text(max_size=60), max_size=5), st.sampled_from(["", "de", "fr", "it", "es", "xx"]))
 def test_any_text_has_a_vector_of_its_own(texts, language):
     encoder = Bm25Encoder(language)
@@ -94,9 +80,7 @@ def test_any_text_has_a_vector_of_its_own(texts, language):
         ("", "en"),
         ("en-GB", "en"),
         ("DE_ch.UTF-8", "de"),
-        ("french", "fr"),
         ("nb", "no"),
-        ("zh-Hant", "zh"),
     ],
 )
 def test_languages_go_by_their_code(lang, code):
@@ -105,22 +89,24 @@ def test_languages_go_by_their_code(lang, code):
     assert Bm25Encoder(lang).name == "bm25"
 
 
-def test_words_of_one_stem_find_each_other():
-    encoder = Bm25Encoder("de")
-    assert encoder.encode_query("die Mittelwerte") == encoder.encode_query("Mittelwert")
-    assert encoder.encode_query("der die das") == Sparse([], [])
-
-
 @pytest.mark.parametrize(
     ("lang", "one", "other"),
     [
+        ("de", "die Mittelwerte", "Mittelwert"),
         ("ru", "дисперсии выборкой", "дисперсия выборки"),
-        ("tr", "dağılımların", "dağılım"),
         ("el", "μεταβλητές", "μεταβλητή"),
+        ("de", unicodedata.normalize("NFD", "Käfer im Café"), "Käfer im Café"),
+        ("en", "it's, don’t", ""),
+        ("fr", "l’un d'un", ""),
     ],
 )
-def test_many_languages_have_stems(lang, one, other):
+def test_words_of_one_stem_find_each_other(lang, one, other):
     assert Bm25Encoder(lang).encode_query(one) == Bm25Encoder(lang).encode_query(other)
+
+
+def test_a_single_letter_is_a_word_like_others():
+    for text in ("two-sample *t* test", "the 't' statistic"):
+        assert set(Bm25Encoder().encode_query("t").indices) < set(Bm25Encoder().encode([text])[0].indices)
 
 
 def test_each_text_is_stemmed_in_its_language_and_a_query_in_all():
@@ -138,63 +124,9 @@ def test_scripts_without_blanks_are_searched_by_pairs_of_signs():
     assert not set(Bm25Encoder().encode_query("分散").indices) & set(text.indices)
 
 
-@pytest.mark.parametrize("text", ["two-sample *t* test", "$t$", "the 't' statistic", "Student's t"])
-def test_a_single_letter_is_a_word_like_others(text):
-    assert set(Bm25Encoder().encode_query("t").indices) < set(Bm25Encoder().encode([text + " x"])[0].indices)
-
-
-@pytest.mark.parametrize(
-    ("lang", "text"), [("en", "it's"), ("en", "don’t"), ("en", "can't"), ("fr", "l’un"), ("fr", "d'un")]
-)
-def test_letters_of_contractions_are_none(lang, text):
-    assert Bm25Encoder(lang).encode_query(text) == Sparse([], [])
-
-
 def test_a_list_that_is_missing_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(stemming, "LISTS", tmp_path)
     stop_words.cache_clear()
     with pytest.raises(ModelError, match=r"german\.txt"):
         Bm25Encoder("de")
     stop_words.cache_clear()
-
-
-@pytest.mark.parametrize("language", [LANGUAGES[code] for code in WITH_STOP_WORDS])
-def test_lists_hold_words_as_texts_are_read(language):
-    """A line holds one word, in lower case and without the signs at which texts are split."""
-    data = (LISTS / f"{language}.txt").read_bytes()
-    lines = data.decode("utf-8").split("\n")
-    assert lines.pop() == ""
-    assert len(lines) == len(set(lines)) > 90
-    assert all(line.isalpha() and line == line.lower() for line in lines)
-
-
-def test_the_english_list_is_the_usual_one_without_the_letters_of_contractions():
-    usual = ROOT.parent / "shared" / "models" / "bm25" / "english.txt"
-    if not usual.is_file():
-        pytest.skip("no models beside the repository")
-    assert set(usual.read_text(encoding="utf-8").split()) - stop_words("en") == {"s", "t"}
-
-
-def test_another_process_makes_one_encoder_of_a_language():
-    first, second = (pickle.loads(pickle.dumps(Bm25Encoder("german"))) for _ in range(2))
-    assert first is second
-    assert first.language == "de"
-    assert first.encode(["Die Häuser"]) == Bm25Encoder("de").encode(["Die Häuser"])
-
-
-def test_neither_fastembed_nor_numpy_is_imported():
-    code = (
-        "import sys; from lmm_core.models.embedders.bm25 import Bm25Encoder; Bm25Encoder('de').encode(['ein Text'])\n"
-        "print([name for name in ('fastembed', 'numpy', 'onnxruntime') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
-def test_encoding_is_no_part_of_the_wait(real_place):
-    """2,500 chunks a second are asked for; a busy machine gets half of it."""
-    text = "".join(path.read_text(encoding="utf-8") for path in markdown_files(real_place))
-    chunks = [text[start : start + 1000] for start in range(0, min(len(text), 2_000_000), 1000)]
-    began = time.process_time()
-    Bm25Encoder("en").encode(chunks)
-    assert len(chunks) / (time.process_time() - began) > 1250

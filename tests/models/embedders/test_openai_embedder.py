@@ -37,21 +37,9 @@ def test_each_text_gets_its_vector_in_order():
     assert isinstance(embedder, Embedder)
 
 
-def test_nothing_to_embed_asks_nothing():
-    with EmbeddingServer() as server:
-        assert embed(server, [])[0] == []
-    assert server.requests == []
-
-
 def test_a_server_that_loses_texts_is_an_error():
     with EmbeddingServer(lose=1) as server, pytest.raises(ModelError, match="1 vectors for 2 texts"):
         embed(server, ["a", "b"])
-
-
-def test_a_refused_key_stops():
-    with EmbeddingServer(status=401) as server, pytest.raises(ModelError) as caught:
-        embed(server, ["a"])
-    assert caught.value.stop
 
 
 @given(st.lists(st.text(max_size=30), max_size=20), st.integers(1, 5), st.integers(1, 50))

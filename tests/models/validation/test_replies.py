@@ -87,16 +87,10 @@ def kept(*questions, section=RESIDUALS):
     ("language", "titles", "text", "question"),
     [
         ("zh", "残差", "残差是观测值与模型预测值之差。残差应围绕零随机分布。", "什么是残差？"),
-        ("zh", "残差", "残差是观测值与模型预测值之差。残差应围绕零随机分布。", "残差是否围绕零分布吗"),
-        ("ja", "残差", "残差とは、観測値とモデルの予測値との差である。", "残差とは何ですか。"),
-        ("ko", "잔차", "잔차는 관측값과 모형의 예측값의 차이이다.", "잔차란 무엇인가?"),
         ("th", "ค่าคลาดเคลื่อน", "ค่าคลาดเคลื่อนคือผลต่างระหว่างค่าที่สังเกตได้กับค่าที่แบบจำลองทำนาย", "ค่าคลาดเคลื่อนคืออะไร"),
         ("ar", "البواقي", "الباقي هو الفرق بين القيمة المشاهدة والقيمة التي يتنبأ بها النموذج.", "كيف نحسب الفرق بين القيم؟"),
         ("el", "Υπόλοιπα", "Το υπόλοιπο είναι η διαφορά ανάμεσα στην τιμή και σε αυτήν που προβλέπει το μοντέλο.", "Τι είναι το υπόλοιπο;"),
-        ("hi", "अवशेष", "अवशेष प्रेक्षित मान और अनुमानित मान के बीच का अंतर है।", "अवशेष क्या है?"),
         ("es", "Los residuos", "Un residuo es la diferencia entre el valor observado y el predicho.", "¿Qué es un residuo?"),
-        ("nl", "Residuen", "Een residu is het verschil tussen een waarde en de voorspelling.", "Wat is een residu?"),
-        ("tr", "Artıklar", "Artık, gözlenen değer ile tahmin edilen değer arasındaki farktır.", "Artık nedir?"),
         ("de", "Residuals", "A residual is the difference between a value and its prediction.", "Was ist ein Residuum?"),
         ("", "", "The mean is the sum of the values by their number.", "What is the mean?"),
     ],
@@ -105,44 +99,40 @@ def test_questions_in_other_languages_and_scripts(language, titles, text, questi
     assert kept(question, section=AnnotatorSection((titles,), text, (), language)) == [question]
 
 
-def test_each_question_stands_once():
-    assert kept("What is a residual?", "what is a  residual ?", "What is a residual?!") == ["What is a residual?"]
-
-
 # The forms in which replies come
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("given", "read"),
     [
-        '{"questions": ["What is a residual?", "Why should residuals scatter?"]}',
-        '{"questions": ["1. What is a residual?", "2. Why should residuals scatter?"]}',
-        '{"questions": ["Question 1: What is a residual?", "Q2: Why should residuals scatter?"]}',
-        '{"Questions": ["What is a residual?", "Why should residuals scatter?"]}',
+        (
+            ["1. What is a residual?", "2. Why should residuals scatter?"],
+            ["What is a residual?", "Why should residuals scatter?"],
+        ),
+        (
+            ["Question 1: What is a residual?", "Q2: Why should it scatter?"],
+            ["What is a residual?", "Why should it scatter?"],
+        ),
+        (["1. Residual: what is it?"], ["Residual: what is it?"]),
+        (["What is a residual?", "what is a  residual ?", "What is a residual?!"], ["What is a residual?"]),
+        (["What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07"], ["What is a residual?"]),
     ],
 )
-def test_a_list_of_questions_is_read(reply):
-    found = check_reply(reply, RESIDUALS, ["questions"])
-    assert found.questions == ["What is a residual?", "Why should residuals scatter?"]
+def test_questions_are_read_without_numbers_and_once(given, read):
+    found = check_reply(json.dumps({"Questions": given}), RESIDUALS, ["questions"])
+    assert found.questions == read
     assert not found.refused
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        '{"summary": "A residual is an observed value minus its prediction."}',
-        '{"summary": "Summary: A residual is an observed value minus its prediction."}',
-        '{"summary": "**Summary:** A residual is an observed value minus its prediction."}',
-    ],
-)
-def test_a_summary_is_read(reply):
-    assert check_reply(reply, RESIDUALS, ["summary"]).summary == "A residual is an observed value minus its prediction."
 
 
 def test_an_ordinal_is_no_number_of_a_list():
     section = AnnotatorSection(("Geschichte",), "Der 1. Weltkrieg begann 1914.", (), "de")
-    question = "1. Weltkrieg: wann begann er?"
-    assert check_reply(json.dumps({"questions": [question]}), section, ["questions"]).questions == [question]
+    assert kept("1. Weltkrieg: wann begann er?", section=section) == ["1. Weltkrieg: wann begann er?"]
+
+
+@pytest.mark.parametrize("label", ["", "Summary: ", "**Summary:** "])
+def test_a_summary_is_read(label):
+    said = "A residual is an observed value minus its prediction."
+    assert checked(summary=label + said).summary == said
 
 
 def test_the_good_ones_of_a_reply_are_kept_and_the_others_told():
@@ -173,14 +163,10 @@ def test_whatever_passes_is_a_line_and_nothing_but_our_errors_is_raised(text, wa
 
 @pytest.mark.parametrize(
     "unit",
-    ["a", "? ", "1. ", "residual ", "{", "残", "Q 1 : ", "<|", '{"questions": ["'],
+    ["? ", "1. ", "residual ", "残", "Q 1 : ", '{"questions": ["'],
 )  # fmt: skip
 def test_a_long_reply_takes_no_longer(unit):
     text = unit * (50_000 // len(unit))
     with at_most(seconds=4):
         for reply in (text, json.dumps({"questions": [text[:4_900]] * 12, "summary": text[:4_900]})):
             check_reply(reply, RESIDUALS, BOTH)
-
-
-def test_escapes_of_terminals_are_no_part_of_a_question():
-    assert kept("What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07") == ["What is a residual?"]
