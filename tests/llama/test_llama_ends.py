@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import time
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from tests.commands import text, write
 from tests.effort import PATIENCE
 from tests.indexing import lmm
-from tests.llama.courses import MODEL, NOTES, QUESTION, configure, let_go_on, start
+from tests.llama.courses import NOTES, QUESTION, configure, let_go_on, start
 from tests.llama.test_llama_rag import assert_fit_for_students, failures
 from tests.llama_server import SOON
 from tests.strategies import outside_metadata
@@ -57,28 +56,17 @@ def test_ctrl_c_in_the_middle_of_an_answer(server):
     assert server.is_idle_within(SOON)
 
 
-def test_ctrl_c_in_the_middle_of_a_chat(server):
-    configure(server, max_tokens=1200)
-    write("notes.md", QUESTION)
-    process = start("chat", "notes.md")
-    wait_until(lambda: server.is_busy)
-    process.send_signal(signal.SIGINT)
-    _, err = ended(process)
-    assert (process.returncode, text("notes.md")) == (130, QUESTION)
-    assert "Traceback" not in err
-    assert server.is_idle_within(SOON)
-
-
-def test_ctrl_c_in_the_middle_of_annotating(server):
+@pytest.mark.parametrize(("command", "before"), [("chat", QUESTION), ("rag", NOTES)])
+def test_ctrl_c_in_the_middle_of_work_on_a_file(server, command, before):
     configure(server, max_tokens=500)
-    write("notes.md", NOTES)
-    process = start("rag", "notes.md")
+    write("notes.md", before)
+    process = start(command, "notes.md")
     wait_until(lambda: server.is_busy)
     process.send_signal(signal.SIGINT)
     _, err = ended(process)
     assert process.returncode == 130
     assert "Traceback" not in err
-    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
+    assert outside_metadata(text("notes.md")) == outside_metadata(before)
     assert server.is_idle_within(SOON)
 
 
@@ -105,48 +93,7 @@ def test_the_server_dies_in_the_middle_of_an_answer(own_server):
     assert "Traceback" not in err
 
 
-def test_the_server_dies_while_it_annotates(own_server):
-    configure(own_server, max_tokens=500)
-    write("notes.md", NOTES)
-    process = start("rag", "notes.md")
-    wait_until(lambda: own_server.is_busy)
-    own_server.kill()
-    _, err = ended(process)
-    assert process.returncode == 1
-    assert "sections not annotated: llamacpp/" in err and "cannot be reached. Is the server running?" in err
-    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
-
-
-class Nowhere:
-    """The address of a server that is not there."""
-
-    def __init__(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.url = f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
-
-
-@pytest.mark.parametrize("command", ["rag notes.md", "chat notes.md", "ask 'What is a residual?'"])
-def test_a_server_that_is_not_up_yet(command):
-    nowhere = Nowhere()
-    configure(nowhere)
-    write("notes.md", QUESTION)
-    lmm("index notes.md -q")
-    _, err = lmm(command, status=1)
-    assert f"{nowhere.url} cannot be reached. Is the server running?" in err
-
-
-# Time
-
-
-def test_a_time_out_while_the_model_computes(server):
-    configure(server, max_tokens=900, timeout=0.5)
-    write("notes.md", NOTES)
-    _, err = lmm("rag notes.md", status=1)
-    assert failures(err, "notes.md")
-    assert "the server has not answered within 0.5 s: allow it more (timeout in config.toml)" in err
-    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
-    assert server.is_idle_within(SOON)
+# Two at once
 
 
 def test_two_runs_at_once_on_a_server_that_answers_one_at_a_time(server):
@@ -161,12 +108,3 @@ def test_two_runs_at_once_on_a_server_that_answers_one_at_a_time(server):
         assert process.returncode == bool(failures(err.decode(), name))
         assert outside_metadata(text(name)) == outside_metadata(NOTES)
         assert_fit_for_students(text(name))
-
-
-# What doctor sees
-
-
-def test_the_doctor_finds_the_server(server):
-    configure(server)
-    out, _ = lmm("doctor --online")
-    assert MODEL in out
