@@ -119,7 +119,9 @@ def test_a_reply_that_no_file_can_hold_is_kept_all_the_same(server, cache):
 
 
 def break_file(path):
-    Cache(path.parent).keep_reply(b"k", "reply")
+    cache = Cache(path.parent)
+    cache.keep_reply(b"k", "reply")
+    cache.close()
     path.write_bytes(path.read_bytes()[:100] + os.urandom(8000))
 
 
@@ -195,8 +197,9 @@ def test_the_replies_used_longest_ago_go(tmp_path):
     assert again.size().replies > 30
     assert all(again.find_reply(key) for key in (b"199", b"last"))
     assert again.find_reply(b"0") is None
-    again.keep_reply(b"larger than the whole cache", "x" * 6_000)
-    assert again.size().bytes == 0
+    smallest = Cache(tmp_path, most_bytes=100)
+    smallest.keep_reply(b"larger than the whole cache", "x" * 1_000)
+    assert smallest.size().bytes == 0
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,10 @@ def test_no_answer_in_time():
             body_with({"role": "assistant", "content": [{"type": "thinking", "text": "Hm."}]}),
             "the model's reply was empty",
         ),
-        (body_with({"role": "assistant", "content": "Hm.</think>"}), "the model's reply was empty: it holds thoughts"),
+        (
+            body_with({"role": "assistant", "content": "Hm.</think>"}),
+            "the model's reply was empty: it sent nothing but its thoughts",
+        ),
         (b'{"choices": [{"message": {"content": {"text": "a"}}}]}', "the model's reply was empty"),
     ],
 )

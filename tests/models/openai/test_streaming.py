@@ -49,7 +49,7 @@ def test_a_server_that_cannot_stream_still_answers(stream, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "sent", "said", "seen"),
     [
-        ({"fault": lambda body, number: "break"}, LONG, "broke off in the middle", "One "),
+        ({"fault": lambda body, number: "break"}, LONG, "broke off in the middle", None),
         ({"fault": lambda body, number: "stall"}, LONG, "nothing more of the answer came in time", "One "),
         ({"pause": 1}, LONG, r"the server has not answered within 0\.3 s: allow it more", ""),
         ({}, "<think>Hm.</think>\n", "openai/m: the model's reply was empty", ""),
@@ -60,7 +60,8 @@ def test_a_stream_without_an_end_or_a_text_is_an_error(options, sent, said, seen
     shown = []
     with ModelServer(sent, **options) as server, pytest.raises(ModelError, match=said):
         ask(server, monkeypatch, shown, timeout=0.3)
-    assert ("".join(shown), server.count) == (seen, 1)
+    assert server.count == 1
+    assert LONG.startswith("".join(shown)) if seen is None else "".join(shown) == seen
 
 
 def test_a_stream_that_just_stops_is_no_answer(monkeypatch):

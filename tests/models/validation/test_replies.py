@@ -113,7 +113,6 @@ def test_questions_in_other_languages_and_scripts(language, titles, text, questi
             ["Question 1: What is a residual?", "Q2: Why should it scatter?"],
             ["What is a residual?", "Why should it scatter?"],
         ),
-        (["1. Residual: what is it?"], ["Residual: what is it?"]),
         (["What is a residual?", "what is a  residual ?", "What is a residual?!"], ["What is a residual?"]),
         (["What is a \x1b[31mresidual\x1b[0m?\x1b]0;title\x07"], ["What is a residual?"]),
     ],
