@@ -21,7 +21,7 @@ from typing import Any
 
 from ..errors import ConfigError, CrawlError, FolderError, StoreError
 from ..files.marked import check_inside, hide_from_git, make_marked, own_place, write_own
-from ..indexing.encoding import differing, is_earlier, is_later
+from ..indexing.encoding import describe_differences, is_earlier, is_later
 from ..indexing.passages import SUMMARY, Passage, read_passage
 from ..markdown.files import write_markdown
 from ..models.names import DEFAULT
@@ -53,22 +53,16 @@ def checked_index_name(name: str) -> str:
 def why_unlike(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     """Return a message if an index has another version or other models, else ""."""
     if is_later(known):
-        return f"the index {name!r} was made by a later version of LM markdown: update this one"
-    names = {"encoding": "encoding", "embedding": "embedding model", "sparse": "word model"}
-    others = [
-        f"{names[key]} {known.get(key) or 'none'}, now {wanted.get(key) or 'none'}"
-        for key in differing(known, wanted)
-        if key in names
-    ]
-    if others:
+        return f"The index {name!r} was made by a later version of LM markdown. Update this one."
+    if differences := describe_differences(known, wanted):
         return (
-            f"the index {name!r} was made otherwise ({'; '.join(others)}): configure what it was made with "
-            "([embeddings] in config.toml), or index its folder under another name"
+            f"The index {name!r} was made otherwise ({differences}). Configure what it was made with ([embeddings] in "
+            "config.toml), or index its folder under another name."
         )
     if is_earlier(known):
         return (
-            f"the index {name!r} was made by an earlier version of LM markdown: run `lmm md-index` on its folder, "
-            "which makes it anew"
+            f"The index {name!r} was made by an earlier version of LM markdown. Run `lmm md-index` on its folder, "
+            "which makes it anew."
         )
     return ""
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CrawlError, FolderError
-from ..files.walk import Skipped, WalkedFile
+from ..files.walk import SUFFIXES, Skipped, WalkedFile
 from ..indexing.encoding import (
     DENSE,
     EncodingModel,
-    differing,
+    describe_differences,
     encoding_to_qdrantembedding_model,
     has_dense,
     is_later,
@@ -29,7 +29,7 @@ from ..indexing.encoding import (
 from ..indexing.records import read_records, state_of
 from ..indexing.refresh import Refresh
 from ..indexing.stores import project_store
-from ..logging import ListLogger, LoggerBase
+from ..logging import ListLogger, LoggerBase, Report
 from ..markdown.blocks import HeadingBlock, header_content
 from ..markdown.files import MarkdownFile
 from ..markdown.parse import parse_markdown_text
@@ -52,8 +52,7 @@ class Indexed:
     files, snippets: in the index
     read: new or changed files
     written, dropped: snippets
-    skipped: unreadable files and the like
-    large: files to split, with advice"""
+    skipped: unreadable files and the like"""
 
     name: str
     description: str
@@ -65,7 +64,6 @@ class Indexed:
     dropped: int = 0
     snippets: int = 0
     skipped: list[Skipped] = field(default_factory=list)
-    large: list[Skipped] = field(default_factory=list)
 
 
 async def index_folder(
@@ -121,22 +119,15 @@ def default_name(root: Path) -> str:
 def read_description(root: Path) -> str:
     """Return the title or first heading of a folder's README, or ""."""
     for path in sorted(root.glob("*")):
-        if path.stem.lower() == "readme" and path.suffix.lower() in (".md", ".markdown", ".mdown", ".qmd"):
+        is_readme = path.stem.lower() == "readme" and path.suffix.lower() in SUFFIXES
+        if is_readme and path.is_file() and not path.is_symlink():
             try:
-                blocks = parse_markdown_text(_beginning(path, root))
+                blocks = parse_markdown_text(path.read_text(encoding="utf-8")[:README])
             except (OSError, UnicodeDecodeError):
                 continue
             title = " ".join(str(header_content(blocks).get("title") or "").split())
             return title or next((block.title for block in blocks if isinstance(block, HeadingBlock)), "")
     return ""
-
-
-def _beginning(path: Path, root: Path) -> str:
-    """Return the beginning of a regular file in a folder, else ""."""
-    if not (path.is_file() and path.resolve().is_relative_to(root.resolve())):
-        return ""
-    with path.open(encoding="utf-8") as file:
-        return file.read(README)
 
 
 def _check_folder(database: Database, root: Path, name: str) -> None:
@@ -190,7 +181,9 @@ class _Run:
         identity_stored = await asyncio.to_thread(self.store.metadata, self.collection)
         self.encoder = make_encoder(self.project, self.models, identity_stored or {}, self.project.embeddings.encoding)
         identity = self.encoder.identity()
-        if identity_stored is not None and (is_later(identity_stored) or differing(identity_stored, identity)):
+        if identity_stored is not None and (
+            is_later(identity_stored) or describe_differences(identity_stored, identity)
+        ):
             raise CrawlError(why_unlike(self.name, identity_stored, identity))
         documents = await asyncio.to_thread(self._read, ignore)
         refresh = Refresh(
@@ -222,7 +215,7 @@ class _Run:
                 documents.append(MarkdownFile(file.path, text, b""))
                 if len(text) > LARGE:
                     advice = f"the file has {len(text) / MIB:.1f} MiB: split it, so that its parts can be found"
-                    self.done.large.append(Skipped(file.name, advice))
+                    self.logger.report(Report("warning", advice, str(file.path)))
         self.present = {file.path for file in documents}
         self.present |= {self.root / skipped.doc_path for skipped in self.done.skipped if skipped.torn}
         return documents

@@ -26,7 +26,6 @@ from ..store.vector_store import Where
 from .catalogue import ALL, SHORTLIST, CatalogueEntry, Database, shortlist, why_unlike
 
 CANDIDATES = 50  # per index; more for more results
-DEEPER = 16  # multiplier if most are copies of the same texts
 SHOWN, MOST_SHOWN = 500, 8_000  # characters of a snippet: default and maximum; whole ones are shorter
 
 _SOURCE = re.compile(r"(?P<path>.+)#L(?P<first>[0-9]{1,9})-L(?P<last>[0-9]{1,9})", re.S)
@@ -60,17 +59,10 @@ class Indexes:
         query = query.encode("utf-8", "replace").decode("utf-8")
         entries = await self._shortlist(query, await asyncio.to_thread(self._wanted, index))
         async with self._open(entries, index == ALL) as libraries:
-            spans = await self._spans(libraries, query, max(CANDIDATES, 4 * k), k)
+            candidates = max(CANDIDATES, 4 * k)
+            warn = self.models.warn
+            spans = await search_spans(libraries, query, candidates, None, warn, under_summary) if libraries else []
         return [_hit(span, spans, shown) for span in _without_copies(spans, k)]
-
-    async def _spans(self, libraries: Sequence[Library], query: str, candidates: int, k: int) -> list[Span]:
-        """Return the spans of all libraries together, best first."""
-        if not libraries:
-            return []
-        spans = await search_spans(libraries, query, candidates, None, self.models.warn, under_summary)
-        if len(_without_copies(spans, k)) < k and len(best_spans(spans)) >= candidates:  # most are copies
-            return await search_spans(libraries, query, DEEPER * candidates, None, self.models.warn, under_summary)
-        return spans
 
     async def read(self, source: str, index: str) -> list[Passage]:
         """Return the whole snippets on some lines of an indexed file, in order. Raise CrawlError, also without any.

@@ -111,7 +111,7 @@ def _inside(working: Path, root: str) -> Path:
 
 
 def _as_result(done: Indexed) -> Result:
-    skipped = [one_line(f"{file.doc_path}: {file.reason}", NOTE) for file in [*done.skipped, *done.large]]
+    skipped = [one_line(f"{file.doc_path}: {file.reason}", NOTE) for file in done.skipped]
     return {
         "index": done.name,
         "description": one_line(done.description),

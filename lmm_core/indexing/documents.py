@@ -232,11 +232,8 @@ def encode_document(file: MarkdownFile, project: Project, encoder: Encoder, logg
     report_mistakes(blocks, own.rules if own else None, FOR_INDEX, located)
     if own is None:
         return None
-    docid, source = docid_of(file.path), source_of(file.path, project)
     try:
-        return blocklist_encode(
-            blocks, own, located, encoding=encoder.encoding, docid=docid, source=source, embedder=encoder.embedder
-        )
+        return _encode_blocks(blocks, own, file.path, located, encoder)
     except ConfigError as error:
         located.error(str(error), 1)
         return None
@@ -259,11 +256,15 @@ def encode_file(path: Path, project: Project, logger: LoggerBase, encoder: Encod
     own = project_of(blocks, project, located)
     if own is None:
         return []
+    return _encode_blocks(blocks, own, path, located, encoder).chunks
+
+
+def _encode_blocks(
+    blocks: Sequence[Block], project: Project, path: Path, logger: LoggerBase, encoder: Encoder | None
+) -> Encoded:
     encoding, embedder = (encoder.encoding, encoder.embedder) if encoder is not None else (None, None)
     docid, source = docid_of(path), source_of(path, project)
-    return blocklist_encode(
-        blocks, own, located, encoding=encoding, docid=docid, source=source, embedder=embedder
-    ).chunks
+    return blocklist_encode(blocks, project, logger, encoding=encoding, docid=docid, source=source, embedder=embedder)
 
 
 def encode_files(

@@ -220,13 +220,14 @@ def _version(known: Mapping[str, Any]) -> int:
     return version if isinstance(version, int) else 0
 
 
-def differing(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Return the choices (encoding, models) in which a collection differs.
+def describe_differences(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Return the choices (encoding, models) in which a collection differs, "" for none.
 
     Ignores earlier names of sparse vectors, and a missing encoding."""
     ignored = {"version", "sparse"} if is_earlier(known) else {"version"}
     ignored |= set() if known.get("encoding") else {"encoding"}
-    return [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
+    differing = [key for key, value in wanted.items() if key not in ignored and known.get(key) != value]
+    return "; ".join(f"{key} {known.get(key) or 'none'}, now {wanted[key] or 'none'}" for key in differing)
 
 
 def compare_identity(name: str, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -251,10 +252,9 @@ def compare_choices(name: str, known: Mapping[str, Any], wanted: Mapping[str, An
             f"The collection {name!r} was made by a later version of LM markdown. Update this one, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )
-    if other := differing(known, wanted):
-        said = "; ".join(f"{key} {known.get(key) or 'none'}, now {wanted[key] or 'none'}" for key in other)
+    if differences := describe_differences(known, wanted):
         raise IndexChangedError(
-            f"The collection {name!r} was made otherwise ({said}). Use what it was made with, name another "
+            f"The collection {name!r} was made otherwise ({differences}). Use what it was made with, name another "
             "collection ([database] collection_name), or run `lmm index --rebuild` to make it anew."
         )
 

@@ -13,7 +13,8 @@ import asyncio
 import hashlib
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
@@ -67,14 +68,7 @@ class Counts:
     same: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.written + other.written,
-            self.moved + other.moved,
-            self.removed + other.removed,
-            self.unchanged + other.unchanged,
-            self.documents + other.documents,
-            self.same + other.same,
-        )
+        return Counts(*map(add, astuple(self), astuple(other)))
 
     def describe(self, dry_run: bool = False) -> str:
         """Describe a run, or a dry run."""

@@ -117,7 +117,7 @@ def test_the_configured_embedding_model_is_used_and_another_one_refused(monkeypa
         assert done["written"] == 1 and server.count == asked + 2
         write("config.toml", '[embeddings]\ndense_model = "openai/large"\n')
         for command in ("md-index --root docs", "md-search --query oak --index docs"):
-            assert "embedding model openai/small, now openai/large" in lmm(command, status=1)[1]
+            assert "embedding openai/small, now openai/large" in lmm(command, status=1)[1]
     assert not [path for path in Path(".md_index").rglob("*") if path.is_file() and b"sk-loopback" in path.read_bytes()]
 
 

@@ -180,10 +180,10 @@ def test_an_index_of_another_embedding_model_is_reported(hybrid):
     index(database=hybrid)
     other = with_model("openai/other")
     with pytest.raises(
-        CrawlError, match=r"'docs' was made otherwise \(embedding model openai/colours, now openai/other\): conf"
+        CrawlError, match=r"'docs' was made otherwise \(embedding openai/colours, now openai/other\)\. Conf"
     ):
         search("crimson", "docs", database=other)
-    with pytest.raises(CrawlError, match="embedding model openai/colours, now openai/other"):
+    with pytest.raises(CrawlError, match="embedding openai/colours, now openai/other"):
         index(database=other)
 
 

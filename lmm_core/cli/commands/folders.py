@@ -57,8 +57,6 @@ def md_index(
         sys.exit(1)
     for one in done.skipped:
         logger.report(Report("warning", f"skipped: {one.reason}", str(root / one.doc_path)))
-    for one in done.large:
-        logger.report(Report("warning", one.reason, str(root / one.doc_path)))
     seconds = time.monotonic() - began
     if as_json:
         print_json({**asdict(done), "seconds": round(seconds, 2)})

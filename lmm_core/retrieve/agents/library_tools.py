@@ -81,7 +81,6 @@ async def outline(
     library: Library,
     document: DocumentName = "",
     level: Annotated[int, {"description": "How deep: 0 for documents alone.", "minimum": 0, "maximum": 12}] = 2,
-    text: Annotated[bool, {"description": "Whether the text right under each heading is given, too."}] = False,
     part: Part = 1,
 ) -> Result:
     """List documents and their sections in reading order, with their names, titles, places
@@ -89,7 +88,7 @@ async def outline(
     material = await library.material()
     roots = [find_document(document, material)] if document.strip() else material.documents
     sections = [section for root in roots for section in root.walk() if section.depth <= level]
-    entries = [_section_entry(section) | (_own_text(section) if text else {}) for section in sections]
+    entries = list(map(_section_entry, sections))
     return {**in_parts("sections", entries, part), "types": dict(sorted(material.types.items()))}
 
 
@@ -215,12 +214,6 @@ def _hit_entry(passage: Passage, span: Span) -> Result:
         "text": span.text,
         **cut,
     }
-
-
-def _own_text(section: Section) -> Result:
-    text = section_text(section, whole=False)
-    cut = {"cut": f"read {section.name} gives the rest"} if len(text) > SHOWN else {}
-    return {"text": text[:SHOWN], **cut}
 
 
 def _read(section: Section, material: Material, whole: bool = True, part: int = 1) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, get_args, get_type_hints
 
 from ...errors import LmmError, ToolError
@@ -41,12 +41,6 @@ class Tool:
         """The name, description and parameters."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
-    @cached_property
-    def openai(self) -> Schema:
-        """The tool for OpenAI's strict mode: all parameters are required, null stands for the default."""
-        function = {**self.schema, "parameters": _strict(self.parameters), "strict": True}
-        return {"type": "function", "function": function}
-
 
 class Tools:
     """The tools of an agent: those on a library, and added ones."""
@@ -78,8 +72,8 @@ class Tools:
         return [tool.schema for tool in self._tools.values()]
 
     def openai(self) -> list[Schema]:
-        """Return the tools as function tools of OpenAI; see `Tool.openai`."""
-        return [tool.openai for tool in self._tools.values()]
+        """Return the tools as function tools of OpenAI."""
+        return [{"type": "function", "function": schema} for schema in self.schemas()]
 
     async def call(self, name: str, arguments: dict[str, Any] | None = None) -> Result:
         """Return the result of a tool as JSON values, without invisible characters. Raise ToolError."""
@@ -147,27 +141,6 @@ def _parameters(function: Function, bound: int) -> Schema:
             properties[name]["default"] = parameter.default
     required = [name for name, schema in properties.items() if "default" not in schema]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _strict(parameters: Schema) -> Schema:
-    """Return a schema in the subset of OpenAI's strict mode."""
-    properties = {
-        name: {
-            "type": schema["type"] if name in parameters["required"] else [schema["type"], "null"],
-            "description": _described(schema),
-        }
-        for name, schema in parameters["properties"].items()
-    }
-    return {**parameters, "properties": properties, "required": list(properties)}
-
-
-def _described(schema: Schema) -> str:
-    """Return a parameter's description with limits and default."""
-    limits = [f"from {schema['minimum']}"] if "minimum" in schema else []
-    limits += [f"to {schema['maximum']}"] if "maximum" in schema else []
-    limits += [f"null for {json.dumps(schema['default'])}"] if "default" in schema else []
-    description = schema.get("description", "")
-    return f"{description} ({', '.join(limits)})".strip() if limits else description
 
 
 def _checked(tool: Tool, arguments: Any) -> dict[str, Any]:
