@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
 
 from ..indexing.passages import Key, Passage
 from ..indexing.statistics import emphasised
@@ -13,7 +13,7 @@ from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.words import find_words
 from .context import CitedSource
 from .items import may_be_shown
-from .plain_text import escape, in_unicode, plain_text
+from .plain_text import escape, in_unicode, link_labels, plain_text
 from .ranking.weights import LEAST_SHARE
 from .search import Retrieval
 
@@ -24,7 +24,7 @@ CODE_LINES = 12  # after a sentence
 _ENDED = re.compile(r"[.!?…。！？][\"'”’»)」』）]*\Z")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _WIDE_GAP = re.compile(r"(?<=[。！？]) |(?<=[。！？][”’」』）]) ")  # Chinese and Japanese set no blank after a sentence
-_WORD = re.compile(r"\w[\w'’-]*")
+_WORD = re.compile(r"\w(?:[\w'’-]*\w)?")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ def best_matches(found: Retrieval) -> tuple[CitedSource, ...]:
     if not best or (not found.type and found.lexical.share(found.text, best[0]) < LEAST_SHARE):
         return ()
     excerpts = _Excerpts(found)
-    return tuple(excerpts.source(number, passages[0]) for number, passages in enumerate(best[:SECTIONS], 1))
+    shown = filter(None, (excerpts.first(passages) for passages in best))
+    return tuple(replace(source, number=number) for number, source in enumerate(islice(shown, SECTIONS), 1))
 
 
 class _Excerpts:
@@ -57,21 +58,36 @@ class _Excerpts:
         self.meant = set().union(*self.asked)
         self.references = {label: f"“{title}”" for label, title in found.material.titles.items()}
 
-    def source(self, number: int, passage: Passage) -> CitedSource:
-        """Return an excerpt of a passage as a source."""
-        text = self._whole(passage) if self.found.type else self._excerpt(passage)
+        self._links: dict[str, set[str]] = {}  # labels, by document
+
+    def first(self, passages: Sequence[Passage]) -> CitedSource | None:
+        """Return an excerpt of the first passage with text as a source, None for images alone and the like."""
+        text_of = self._whole if self.found.type else self._excerpt
+        texts = ((passage, text_of(passage)) for passage in passages)
+        return next((self._source(passage, text) for passage, text in texts if text), None)
+
+    @staticmethod
+    def _source(passage: Passage, text: str) -> CitedSource:
         return CitedSource(
-            number, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
+            0, passage.titles, passage.docid, passage.source, passage.anchor, passage.path, passage.line_start,
             passage.line_end, passage.types, passage.depth, text, (passage.id,), passage.page,
         )  # fmt: skip
 
     def _parts(self, passage: Passage) -> list[_Part]:
-        lines = in_unicode(plain_text(passage.text, self.references)).split("\n")
+        lines = in_unicode(plain_text(passage.text, self.references, self._links_of(passage))).split("\n")
         parts = []
         for sign, group in groupby(filter(str.strip, lines), key=_sign_of):
             own = list(group)
             parts += [_Part(True, tuple(own))] if sign else [_Part(False, tuple(split_sentences(line))) for line in own]
         return parts
+
+    def _links_of(self, passage: Passage) -> set[str]:
+        """Return the labels of the links that a passage's document defines."""
+        if passage.docid not in self._links:
+            document = self.found.material.sections.get((passage.docid, ""))
+            passages = document.all_passages() if document else [passage]
+            self._links[passage.docid] = set().union(*(link_labels(other.text) for other in passages))
+        return self._links[passage.docid]
 
     def _whole(self, passage: Passage) -> str:
         return "\n\n".join(self._shown(part, passage.language) for part in self._parts(passage))

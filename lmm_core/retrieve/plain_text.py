@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ..logging import printable
 from ..markdown.formulas import readable_math
@@ -14,12 +14,16 @@ from ..scan.references import LEFT_OUT, is_cross_reference
 from .items import join_blank_lines, without_fences
 
 _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*\n?", re.M)
+_FENCE_OPEN = re.compile(r"[ \t]*(`{3,}|~{3,})")
 CELL_OPTION = re.compile(r"^[ \t]*(?:#|//|--|%%?)\|[ \t]?(.*)\n?", re.M)
 _LINE = re.compile(r"^(?=[^\n])", re.M)
 _COLUMNS = re.compile(r"[ \t]*-{2,}(?:[ \t]+-{2,})+[ \t]*")  # the rule of a simple table
 _GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 _RAW = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*\{=")
 _SOFT_BREAK = re.compile(r"(?=[ \t\n])(?<=\S)[ \t]*\n(?=[^\s\-*+>|:#\[]|[*_]{1,2}\w)(?!\d+[.)])")
+_ITEM_BREAK = re.compile(  # in an item, before an indented line that continues it
+    r"(^[ ]{0,12}(?:[-*+]|\d{1,3}[.)])[ \t]+[^\n]*(?:\n[ ]{2,}(?![-*+|:>#][ \t]|\d+[.)])\S[^\n]*)+)", re.M
+)
 # Invisible parts: rules and separators, marks of captions, link definitions, citations, shortcodes, footnote marks,
 # raw text. (First their possible beginnings, for speed.)
 _NOT_READ = re.compile(
@@ -38,6 +42,10 @@ _SHOWN = re.compile(
     rf"|(?<=[)>]){_ATTRIBUTES}|\{{\{{<.*?>\}}\}}|\^\[(?P<note>(?:`[^`\n]*`|[^\[\]`]|\[[^\[\]]*\])*)\]|(?P<entity>&(?:\#\d{{1,7}}|\#[xX][0-9a-fA-F]{{1,6}}|[A-Za-z]\w{{1,31}});)"
 )
 _ADMONITION = re.compile(r'^ *(?:(?:!!!|\?\?\?\+?)[ ]+[\w-]+(?:[ ]+[\w-]+)*|===[+!]?)(?:[ ]+"([^"\n]*)")?[ \t]*$', re.M)
+_INCLUDED = re.compile(  # files that mdBook includes
+    r"^[ \t]*(?<!\\)\{\{#(?:include|rustdoc_include|playground|playpen|title)[ ][^{}\n]*\}\}[ \t]*(?:\n|\Z)", re.M
+)
+_BULLET = re.compile(r"^([ \t]*)[*+](?=[ \t]+\S)", re.M)
 _ICON = re.compile(r":[a-z]+(?:-[a-z0-9]+)+:(?:\{[^{}\n]*\})?[ ]?")  # of Material for MkDocs and others
 _NO_WORDS = re.compile(r"!\[\](?:\[[^\[\]\n]*\]|\([^()\n]*\))(?:\{[^{}\n]*\})?|^\{:[^{}\n]*\}[ \t]*\n?", re.M)
 _DEFINED = re.compile(r"^[ \t]*\[([^\[\]\n^]+)\]:[ \t]*\S", re.M)  # a link's label
@@ -73,21 +81,25 @@ _SIGNS = f"{_BEGIN}{_INLINE}{_DISPLAYED}{_END}"
 _MARKED = re.compile(f"{_BEGIN}([^{_SIGNS}]*)[{_INLINE}{_DISPLAYED}][^{_SIGNS}]*{_END}")
 
 
-def plain_text(markdown: str, words: Mapping[str, str] | None = None) -> str:
+def plain_text(markdown: str, words: Mapping[str, str] | None = None, links: Collection[str] = ()) -> str:
     """Return markdown as plain text, without fences, attributes, citations, link targets and markup.
 
-    Formulas are in Unicode and TeX (see `in_unicode`); code is indented by four spaces. words: rendered texts of
-    labels."""
+    Formulas are in Unicode and TeX (see `in_unicode`); code is indented by four spaces.
+
+    words: rendered texts of labels
+    links: labels of links that the document defines elsewhere (`link_labels`)"""
     if not markdown:
         return ""
-    pieces = split_fences(without_fences(_without_admonitions(_without_signs(markdown))))
+    text = _without_admonitions(_without_signs(markdown))
+    text = _INCLUDED.sub("", text) if "{{#" in text else text
+    pieces = split_fences(without_fences(text))
     unquoted = "".join(piece if is_code else _QUOTED.sub("", piece) for is_code, piece in pieces)
     parts = []
     for is_code, piece in split_fences(unquoted):
         if is_code:
             parts.append("" if _RAW.match(piece) else _LINE.sub("    ", _FENCE.sub("", CELL_OPTION.sub("", piece))))
         else:
-            parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}))) + "\n")
+            parts.append("\n".join(map(plain_title, _plain_lines(piece, words or {}, links))) + "\n")
     return join_blank_lines("".join(parts)).strip("\n").rstrip()
 
 
@@ -113,25 +125,46 @@ def _without_signs(text: str) -> str:
 
 
 def _without_admonitions(text: str) -> str:
-    """Replace admonitions and tabs (Python-Markdown) by title lines and dedented text."""
-    lines, margins = list[str](), list[int]()  # of open admonitions
-    for line in text.split("\n") if _ADMONITION.search(text) else [text]:
+    """Replace admonitions and tabs (Python-Markdown) by title lines and dedented text; code keeps them.
+
+    An indented beginning is the rest of an admonition."""
+    if not _ADMONITION.search(text):
+        return text
+    lines, fence = list[str](), ""  # fence: of open code
+    margins = [0] if text.startswith("    ") else []  # of open admonitions
+    for line in text.split("\n"):
         margin = len(line) - len(line.lstrip(" "))
-        while line.strip() and margins and margin < margins[-1] + 4:
+        while line.strip() and margins and not fence and margin < margins[-1] + 4:
             margins.pop()
         text_of_line = line[4 * len(margins) :]
-        if head := _ADMONITION.fullmatch(line):
+        opening = _FENCE_OPEN.match(text_of_line)
+        if fence or opening:
+            fence = _open_fence(fence, text_of_line, opening)
+        elif head := _ADMONITION.fullmatch(line):
             margins.append(margin)
             text_of_line = f"{text_of_line[: len(text_of_line) - len(text_of_line.lstrip())]}{head[1] or ''}\n"
         lines.append(text_of_line)
     return "\n".join(lines)
 
 
-def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
+def _open_fence(fence: str, line: str, opening: re.Match[str] | None) -> str:
+    """Return the fence that is open after a line, "" for none. fence: open before it; opening: the line's fence."""
+    if not fence:
+        return opening[1] if opening else ""
+    is_close = opening is not None and line.strip() == opening[1] and opening[1].startswith(fence)
+    return "" if is_close else fence
+
+
+def link_labels(markdown: str) -> set[str]:
+    """Return the labels that a text defines as links, without case."""
+    return {label.casefold() for label in _DEFINED.findall(markdown)} if "]:" in markdown else set()
+
+
+def _plain_lines(text: str, words: Mapping[str, str], links: Collection[str]) -> list[str]:
     """Return a text's lines without code blocks, with soft line breaks joined."""
     text = _FORMULA.sub(lambda found: " ".join(found[0].split()), text)
     text = "\n\n".join(map(_with_rows, text.split("\n\n")))
-    labels = {label.casefold() for label in _DEFINED.findall(text)} if "]:" in text else set()
+    labels = link_labels(text).union(links)
     text = _as_shown(_NOT_READ.sub("", _NO_WORDS.sub("", text)))
     text = _ICON.sub("", text) if "-" in text else text
     if labels:
@@ -139,7 +172,8 @@ def _plain_lines(text: str, words: Mapping[str, str]) -> list[str]:
     text = _LINK.sub(lambda found: found[1] or found[2], text) if "[" in text else text
     text = _with_words(_AUTOLINK.sub(r"\1", text), words)
     text = _HARD_BREAK.sub("\n\n", _HEADING.sub(r"\1\n\n", text))
-    return _SOFT_BREAK.sub(" ", text).split("\n")
+    text = _ITEM_BREAK.sub(lambda item: re.sub(r"[ \t]*\n[ ]+", " ", item[1]), text)
+    return _SOFT_BREAK.sub(" ", _BULLET.sub(r"\1-", text)).split("\n")
 
 
 def _as_shown(text: str) -> str:

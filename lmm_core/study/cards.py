@@ -20,7 +20,7 @@ from ..markdown.regions import split_fences
 from ..models.annotators.prose import leans, split_sentences
 from ..models.languages.stemming import Stemmer
 from ..retrieve.items import DEFINITION, EXERCISE, TypedPart, find_typed_parts, type_of, without_fences
-from ..retrieve.plain_text import plain_title
+from ..retrieve.plain_text import CELL_OPTION, plain_title
 from ..retrieve.ranking.words import asked_words
 from ..scan.knit import slug
 
@@ -33,7 +33,7 @@ _FORMULA = re.compile(r"\$\$.*?\$\$(?:\{[^}\n]*\})?", re.S)
 _NOTE = re.compile(r"\[\^[^\]\n]+\](?::.*)?|<!--.*?-->", re.S)
 # Links within the course and attributes of spans, useless on a card
 _LINK = re.compile(r"(?<!!)\[([^\]\n@]+)\](?:\((?!https?:)[^)\n]*\)|\[[^\]\n]*\]|\{[^}\n]*\})")
-_OPTIONS = re.compile(r"^(?P<fence>[`~]{3,}) *\{(?P<language>\w+)[^}\n]*\}|^#\|.*\n", re.M)
+_CELL = re.compile(r"^([`~]{3,}) *\{(\w+)[^}\n]*\}", re.M)
 
 
 def short_answer(question: str, passages: Sequence[Passage], language: str, summary: str) -> str:
@@ -94,7 +94,8 @@ def _within(parts: Sequence[str], between: str) -> str:
 
 def without_options(markdown: str) -> str:
     """Return text without chunk options: ```` ```{r, echo=FALSE} ```` becomes ```` ```r ````."""
-    return _OPTIONS.sub(lambda match: f"{match['fence']}{match['language']}" if match["fence"] else "", markdown)
+    pieces = split_fences(_CELL.sub(r"\1\2", markdown))
+    return "".join(CELL_OPTION.sub("", piece) if is_code else piece for is_code, piece in pieces)
 
 
 # Cards

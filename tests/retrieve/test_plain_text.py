@@ -3,7 +3,7 @@
 import pytest
 
 from lmm_core.quarto.ask_box.rows import read_page
-from lmm_core.retrieve.plain_text import in_unicode, plain_line, plain_text
+from lmm_core.retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
 
 PAGE = """<p>As <a href="a.html#sec-mean" class="quarto-xref"><span>Section 2.1</span></a> says, <span class="citation"
 data-cites="gelman2007">Gelman and Hill (<a href="#ref" role="doc-biblioref">2007</a>)</span> and others <span
@@ -24,6 +24,11 @@ def test_the_words_of_a_page():
         ("Write `@sec-mean` or a@gelman2007.", "Write @sec-mean or a@gelman2007."),
         ("By @unknown1999.", "By Unknown (1999)."),
         ("The mean $\\mu$ costs 5$ or 6$.", "The mean μ costs 5$ or 6$."),
+        ("* One that\n  goes on\n  and on.\n+ Two.", "- One that goes on and on.\n- Two."),
+        ("``` md\n!!! note\n\n    Text.\n```", "    !!! note\n\n        Text."),
+        ('??? tip "Do"\n\n    ``` md\n    !!! note\n    ```\n    Text.', "Do\n\n    !!! note\nText."),
+        ("    The rest\n    of it.\n\n!!! note\n\n    Text.", "The rest of it.\n\nText."),
+        ("```rust\n{{#include ../src/main.rs:here}}\n```\nIt runs `{{#if x}}`.", "It runs {{#if x}}."),
     ],
 )
 def test_a_text_with_the_words_of_its_page(source, read):
@@ -40,3 +45,8 @@ def test_formulas_are_in_the_data_in_unicode_and_in_tex():
     assert plain_line(r"The *mean* $\mu$ {#sec-mean}") == "The mean \ue000μ\ue001\\mu\ue003"
     assert plain_line(r"Is `a$b$` *what* $\mu$ is?") == "Is a$b$ what \ue000μ\ue001\\mu\ue003 is?"
     assert in_unicode(plain_line("\ue000a\ue001b\ue003 $x_1$")) == "ab x₁"  # signs in the notes are none of ours
+
+
+def test_a_link_of_a_document_is_known_by_its_label():
+    labels = link_labels("See.\n\n  [The package]: https://example.org\n[^1]: A note.\n")
+    assert plain_text("In [the package] and [sic].", links=labels) == "In the package and [sic]."

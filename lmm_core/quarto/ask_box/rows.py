@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from ...indexing.statistics import emphasised
 from ...logging import LoggerBase, in_file
 from ...markdown.files import read_markdown
 from ...retrieve.items import DEFINITION, lead_of, type_of, without_fences
-from ...retrieve.plain_text import in_unicode, plain_line, plain_text
+from ...retrieve.plain_text import in_unicode, link_labels, plain_line, plain_text
 from ...settings.project import Project
 from ...study.outline import reading_minutes
 from ..html import element_text, parse_html
@@ -64,10 +64,11 @@ def section_rows(document: Section, page: PageText) -> Iterator[list[Any]]:
     """Yield a row per section.
 
     Columns: document number, depth, title, identifier, reading minutes, summary, questions, passages."""
+    links = set().union(*(link_labels(passage.text) for passage in document.all_passages()))
     for section in document.walk():
         title = plain_line(section.titles[-1]) if section.titles else ""
         minutes = round(reading_minutes(section.passages), 1)
-        passages = [row for passage in section.passages if (row := _passage(passage, page.words))]
+        passages = [row for passage in section.passages if (row := _passage(passage, page.words, links))]
         questions = list(map(plain_line, section.questions))
         summary = plain_text(section.summary, page.words)
         yield [0, section.depth, title, _existing(section, page.ids), minutes, summary, questions, passages]
@@ -83,8 +84,8 @@ def _existing(section: Section, ids: frozenset[str]) -> str:
     return ""
 
 
-def _passage(passage: Passage, words: Mapping[str, str]) -> Any:
-    text, type = plain_text(passage.text, words), type_of(passage)
+def _passage(passage: Passage, words: Mapping[str, str], links: Collection[str]) -> Any:
+    text, type = plain_text(passage.text, words, links), type_of(passage)
     term = plain_line(lead_of(without_fences(passage.text))) if type == DEFINITION else ""
     row = [text, type, term, in_unicode(plain_text(" ".join(emphasised(passage.text)), words)) if text else ""]
     while len(row) > 1 and not row[-1]:
