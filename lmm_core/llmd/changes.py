@@ -69,9 +69,9 @@ def plan(llmd: Llmd, texts: Mapping[str, str], reply: ParsedReply) -> ChangePlan
 
 def _warnings(reply: ParsedReply, changes: Sequence[FileChange]) -> Iterator[Problem]:
     if changes and not reply.changelog:
-        yield Problem(reply.files[0].line, "the reply changes code and has no CHANGELOG block")
+        yield Problem(reply.files[0].line, "the reply changes code without a CHANGELOG block")
     if reply.changelog and not reply.files and not reply.missions:
-        yield Problem(reply.changelog[0].line, "the reply has a CHANGELOG block and changes nothing else")
+        yield Problem(reply.changelog[0].line, "the reply changes nothing but the changelog")
 
 
 def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[str, str | None]) -> None:
@@ -83,13 +83,13 @@ def _attempt(problems: list[Problem], replacement: Replacement, new_texts: dict[
 
 def _replaced(text: str | None, replacement: Replacement) -> str | None:
     if UNWRITABLE.search("".join(replacement.replace)):
-        raise LlmdError("the new text holds characters that a text file cannot have (NUL or a lone surrogate)")
+        raise LlmdError("the new text has characters that a text file cannot have (NUL or a lone surrogate)")
     if text is None and any(line.strip() for line in replacement.search):
-        raise LlmdError("there is no such file (an empty SEARCH makes a new one)")
+        raise LlmdError("there is no such file: to make it, leave SEARCH empty")
     if not text and not any(line.strip() for line in replacement.search):
         return "".join(f"{line}\n" for line in replacement.replace)
     if not replacement.search:
-        raise LlmdError("the file already exists, but an empty SEARCH makes a new one")
+        raise LlmdError("the file already exists: put the lines to replace into SEARCH")
     return _replace_lines(text or "", replacement)
 
 
@@ -102,22 +102,23 @@ def _replace_lines(text: str, replacement: Replacement) -> str | None:
         raise LlmdError(_missed(bare, replacement))
     if len(places) > 1:
         numbers = ", ".join(str(at + 1) for at in places)
-        raise LlmdError(f"the SEARCH text occurs more than once (lines {numbers}): include more lines around it")
+        raise LlmdError(f"the SEARCH text occurs in lines {numbers}: add more lines around it")
     at, end = places[0], places[0] + len(replacement.search)
     if not replacement.replace and len(lines) == len(replacement.search):
         return None
-    new = _merge_lines(replacement, bare[at:end])
-    return bom + "".join([*lines[:at], *_with_ends(new, lines[at:end], lines), *lines[end:]])
+    usual_end = next(filter(None, map(_end_of, [*lines[at:end], *lines])), "\n")
+    return bom + "".join([*lines[:at], *_merge_lines(replacement, lines[at:end], usual_end), *lines[end:]])
 
 
-def _merge_lines(replacement: Replacement, old: Sequence[str]) -> list[str]:
-    if tuple(old) == replacement.search:
-        return list(replacement.replace)
-    lines: list[str] = []
+def _merge_lines(replacement: Replacement, old: Sequence[str], usual_end: str) -> list[str]:
+    """Return the new lines: those that stay keep their bytes, the others get the file's usual line end."""
+    merged: list[str] = []
     compared = difflib.SequenceMatcher(None, replacement.search, replacement.replace, autojunk=False)
     for kind, first, end, new_first, new_end in compared.get_opcodes():
-        lines += old[first:end] if kind == "equal" else replacement.replace[new_first:new_end]
-    return lines
+        new = [line + usual_end for line in replacement.replace[new_first:new_end]]
+        merged += old[first:end] if kind == "equal" else new
+    ended = [line if line.endswith("\n") else line + usual_end for line in merged[:-1]]
+    return [*ended, *(_bare(line) + _end_of(old[-1]) for line in merged[-1:])]
 
 
 def _normalized(lines: Sequence[str]) -> list[str]:
@@ -129,11 +130,8 @@ def _bare(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r") if line.endswith("\n") else line
 
 
-def _with_ends(new: Sequence[str], old: Sequence[str], lines: Sequence[str]) -> list[str]:
-    ends = [line[len(_bare(line)) :] for line in old]
-    usual = next((end for line in [*old, *lines] if (end := line[len(_bare(line)) :])), "\n")
-    ended = [line + (ends[at] if at < len(ends) and ends[at] else usual) for at, line in enumerate(new[:-1])]
-    return [*ended, *(line + ends[-1] for line in new[-1:])]
+def _end_of(line: str) -> str:
+    return line[len(_bare(line)) :]
 
 
 def _find(lines: Sequence[str], search: Sequence[str]) -> list[int]:
@@ -156,10 +154,10 @@ def _matches(lines: Sequence[str], search: Sequence[str], at: int) -> bool:
 
 def _missed(lines: Sequence[str], replacement: Replacement) -> str:
     if replacement.replace and _find(lines, replacement.replace):
-        return "the SEARCH text is not in the file, but the new text is: was the reply applied before?"
+        return "the SEARCH text is not in the file, but the new text is. Was the reply applied before?"
     at = _closest(lines, replacement.search)
     if at is None:
-        return "the SEARCH text is not in the file, and nothing similar either"
+        return "the SEARCH text is not in the file, nor is anything similar"
     difference = _diff(lines[at : at + len(replacement.search)], replacement.search)
     return f"the SEARCH text is not in the file. The closest text is in line {at + 1}:\n{difference}"
 
@@ -191,7 +189,8 @@ def _mission(problems: list[Problem], llmd: Llmd, missions: Sequence[Replacement
         there, wanted = before.split("\n"), search.split("\n")
         if _normalized(there) != _normalized(wanted):
             difference = _diff(there, wanted)
-            problems.append(Problem(replacement.line, f"SEARCH_MISSION has to be the whole mission:\n{difference}"))
+            message = f"SEARCH_MISSION differs from the mission: repeat all of it\n{difference}"
+            problems.append(Problem(replacement.line, message))
         elif not new:
             problems.append(Problem(replacement.line, "the new mission is empty"))
         mission = new

@@ -19,7 +19,7 @@ from ..settings.models import Models
 from ..settings.project import load_project
 from .document import Llmd, ThreadEntry, parse_llmd, unanswered
 from .editing import UNWRITABLE, append_entry, append_reply
-from .opening import open_document
+from .project import open_document
 
 _ATTEMPTS = 5  # to write a reply despite concurrent changes
 
@@ -33,14 +33,15 @@ async def chat(path: Path, models: Models, logger: LoggerBase, screen: Screen | 
     for problem in opened.llmd.problems:
         logger.warning(problem.message, problem.line)
     if entry is None:
-        logger.info("no entry waits for an answer; write your request after the last **Human:**")
+        logger.info("No entry needs an answer. Write your request after the last **Human:**.")
         return False
     try:
         asker = models.asker(project := load_project(opened.path), "major")
         request, left_out = make_request(opened.llmd, entry, project.requests["major"].context_tokens)
         if left_out:
             logger.warning(
-                f"too long for the model, which was not shown {_name_entries(left_out)} (context_tokens)", entry.line
+                f"the conversation is too long for the model (context_tokens): {_name_entries(left_out)} not sent",
+                entry.line,
             )
         reply = (await ask_model(asker, request, entry.human, screen)).replace("\r\n", "\n").strip()
         reply = UNWRITABLE.sub("\ufffd", reply)
@@ -65,8 +66,8 @@ def make_request(llmd: Llmd, entry: ThreadEntry, tokens: int) -> tuple[Request, 
     available -= count_tokens(_request(llmd, [entry], []).text)
     if available < 0:
         raise ModelError(
-            f"even without the conversation, the document is {-available} tokens too long for the model "
-            f"(context_tokens: {tokens}); take files out of its code context"
+            f"the document without its conversation is {-available} tokens too long for the model "
+            f"(context_tokens = {tokens}): take files out of its code context"
         )
     first = next(at for at in range(len(sizes) + 1) if sum(sizes[at:]) <= available)
     return _request(llmd, [*earlier[first:], entry], earlier[:first]), earlier[:first]

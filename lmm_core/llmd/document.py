@@ -20,36 +20,103 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import NamedTuple
 
 from ..errors import LlmdError
-from ..markdown.blocks import Problem, blank, newline_of, trim_blank_lines
+from ..markdown.blocks import BOM, Problem, blank, newline_of, split_heading, trim_blank_lines
 from ..markdown.regions import Regions
-from .headings import (
-    CHANGELOG,
-    CODE,
-    ENTRY,
-    INSTRUCTIONS,
-    META,
-    MISSION,
-    PROJECT,
-    SECTIONS,
-    THREAD,
-    TOOLS,
-    Heading,
-    Line,
-    read_headings,
-    read_lines,
-    section_of,
-)
+
+PROJECT = "Project:"
+META = "Meta: LLMD (Large Language Model Markdown Format)"
+INSTRUCTIONS = "Instructions"
+TOOLS = "Tools"
+MISSION = "Mission"
+CODE = "Code Context"
+CHANGELOG = "Changelog"
+THREAD = "Conversation Thread"
+SECTIONS = (META, MISSION, CODE, CHANGELOG, THREAD)
+
+ENTRY = re.compile(r"Entry(?:[ \t]+([0-9]{1,9}))?[.:]?", re.I)
+_HEADING = re.compile(r"(#{1,6})(?:[ \t][^\n]*)?\r?(?:\n|\Z)")
+
+
+class Line(NamedTuple):
+    """Offsets of a line or a whole region (code, comment, HTML, div)."""
+
+    start: int
+    end: int
+    is_region: bool
+
+
+class Heading(NamedTuple):
+    """A heading with its line's offsets."""
+
+    level: int
+    title: str
+    start: int
+    end: int
+
+
+def read_lines(text: str, regions: Regions) -> Iterator[Line]:
+    """Yield the lines of a text, regions as one."""
+    pos = len(BOM) if text.startswith(BOM) else 0
+    while pos < len(text):
+        end = regions.line_end(pos)
+        region = regions.first(pos, end)
+        after = regions.line_end(region[1] - 1) if region else end
+        yield Line(pos, after, region is not None)
+        pos = after
+
+
+def read_headings(text: str, lines: Sequence[Line]) -> list[Heading]:
+    """Return the format's headings.
+
+    A heading directly below text counts only if the document's first two lines are headings."""
+    starts = [_HEADING.match(text, line.start) is not None and not line.is_region for line in lines]
+    is_tight = starts[:2] == [True, True]
+    headings: list[Heading] = []
+    section = ""
+    for at, line in enumerate(lines):
+        before = lines[at - 1] if at else line
+        can_start = not at or is_tight or starts[at - 1] or before.is_region or blank(text[before.start : before.end])
+        if not starts[at] or not can_start:
+            continue
+        source = text[line.start : line.end]
+        heading = Heading(len(source) - len(source.lstrip("#")), split_heading(source)[0], line.start, line.end)
+        if at == 0 or _counts(heading, section):
+            headings.append(heading)
+            section = section_of(heading.title) if heading.level == 2 else section
+    return headings
+
+
+def section_of(title: str) -> str:
+    """Return the section with a title, or ""."""
+    plain = " ".join(title.split()).casefold()
+    if plain == "meta" or plain.startswith("meta:"):
+        return META
+    return next((name for name in SECTIONS if name.casefold() == plain), "")
+
+
+def _counts(heading: Heading, section: str) -> bool:
+    if section == THREAD:
+        return heading.level == 3 and ENTRY.fullmatch(heading.title) is not None
+    if heading.level == 2:
+        return section_of(heading.title) != ""
+    return heading.level == 3 and (
+        section == CODE or (section == META and heading.title in (INSTRUCTIONS, TOOLS))
+    )  # fmt: skip
+
+
+# Document
+
 
 # Marks of an entry; an ambiguous reply is enclosed in a code fence `reply`
 MARK = re.compile(r"\*\*(?:(?P<human>Human)|Assistant):\*\*")
 _REPLY_FENCE = re.compile(r"(`{3,})reply\r?")
 FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\r?\n")
-_UNREAD = re.compile(rf"###[ \t]+(?:{ENTRY.pattern})[ \t]*\r?(?=\n|\Z)", re.I)
 _BULLET = re.compile(r"[ ]?[-*+](?:[ \t]+|[ \t]*\r?(?=\n|\Z))")
 
 
@@ -157,7 +224,7 @@ class _DocumentReader:
         self.lines = list(read_lines(text, regions))
         self.headings = read_headings(text, self.lines)
         for start, what in regions.unclosed.items():
-            self._problem(start, f"a {what} starts here and is not closed: it is read as text")
+            self._problem(start, f"this {what} is not closed, so it is read as text")
 
     def read(self) -> Llmd:
         name = self._name()
@@ -179,7 +246,7 @@ class _DocumentReader:
         first = self.headings[0] if self.headings else None
         title = first.title if first and first.level == 1 else ""
         if not title.startswith(PROJECT):
-            self._problem(0, "the first line has to be `# Project: NAME`")
+            self._problem(0, "the first line is not `# Project: NAME`")
         return title.removeprefix(PROJECT).strip()
 
     def _sections(self) -> dict[str, tuple[Heading, int]]:
@@ -188,11 +255,11 @@ class _DocumentReader:
         sections: dict[str, tuple[Heading, int]] = {}
         for title, heading, end in zip(titles, heads, self._ends(heads, len(self.text)), strict=True):
             if title in sections:
-                self._problem(heading.start, f"there is a second section `## {title}`; the first one counts")
+                self._problem(heading.start, f"this is a second `## {title}`; only the first counts")
             sections.setdefault(title, (heading, end))
         for (before, title), heading in zip(pairwise(titles), heads[1:], strict=True):
             if SECTIONS.index(title) < SECTIONS.index(before):
-                self._problem(heading.start, f"`## {title}` has to come before `## {before}`")
+                self._problem(heading.start, f"`## {title}` comes after `## {before}`: move it before")
         for title in SECTIONS:
             if title not in sections:
                 self._missing("##", title)
@@ -201,10 +268,8 @@ class _DocumentReader:
     def _missing(self, signs: str, title: str) -> None:
         name = "Meta" if title == META else title
         meant = re.compile(rf"^[ \t]*{signs}[ \t]*{name}\b", re.M | re.I).search(self.text)
-        start = meant.start() if meant else 0
-        why = f": line {self._line(start)} does not count (it comes before the thread, after a blank line)"
-        hint = why if meant else ""
-        self._problem(start, f"there is no heading `{signs} {title}`{hint}")
+        hint = ". This one has no blank line before it, or comes after the thread" if meant else ""
+        self._problem(meant.start() if meant else 0, f"there is no heading `{signs} {title}`{hint}")
 
     def _meta(self, section: Heading, end: int) -> tuple[LlmdPart | None, LlmdPart | None, LlmdPart | None]:
         heads = self._below(section, end)
@@ -243,9 +308,9 @@ class _DocumentReader:
             path = _path(heading.title)
             file = self._file(path, heading, stop)
             if not path:
-                self._problem(heading.start, "this file has no name")
+                self._problem(heading.start, "this file has no path")
             elif path in files:
-                self._problem(heading.start, f"there is a second `### {path}`; the first one counts")
+                self._problem(heading.start, f"this is a second `### {path}`; only the first counts")
             elif file:
                 files[path] = file
         return files
@@ -254,10 +319,10 @@ class _DocumentReader:
         lines = self._lines(heading.end, end)
         fences = [line for line in lines if line.is_region and FENCE.match(self.text, line.start)]
         if not fences:
-            self._problem(heading.start, f"`### {path}` has no code fence, or one that is not closed")
+            self._problem(heading.start, f"`### {path}` has no closed code fence")
             return None
         if len(fences) > 1:
-            self._problem(heading.start, f"`### {path}` has more than one code fence; the first one counts")
+            self._problem(heading.start, f"`### {path}` has several code fences; only the first counts")
         source = self.text[fences[0].start : fences[0].end].rstrip("\r\n")
         language, content = read_fence(source)
         start = fences[0].start
@@ -274,7 +339,7 @@ class _DocumentReader:
         starts = [line.start for line in self._lines(section.end, end) if _BULLET.match(self.text, line.start)]
         if not blank(self.text[section.end : starts[0] if starts else end]):
             start = self._skip_blank(section.end, end)
-            self._problem(start, "the changelog begins with something that is no list item")
+            self._problem(start, "the changelog does not begin with a list item")
         return tuple(self._item(start, stop) for start, stop in pairwise([*starts, end]))
 
     def _item(self, start: int, stop: int) -> LlmdPart:
@@ -288,14 +353,14 @@ class _DocumentReader:
         heads = self._below(section, end)
         first = self._skip_blank(section.end, heads[0].start if heads else end)
         if first < (heads[0].start if heads else end):
-            self._problem(first, "a text that belongs to no entry: begin with `### Entry 1`")
+            self._problem(first, "this text belongs to no entry: begin one with `### Entry 1`")
         entries = tuple(self._entry(*pair) for pair in zip(heads, self._ends(heads, end), strict=True))
         last = 0
         for entry in entries:
             if not entry.number:
-                self._problem(entry.start, f"this entry has no number; write `### Entry {last + 1}`")
+                self._problem(entry.start, f"this entry has no number: write `### Entry {last + 1}`")
             elif entry.number <= last:
-                self._problem(entry.start, f"entry {entry.number} comes after entry {last}: numbers have to rise")
+                self._problem(entry.start, f"entry {entry.number} comes after entry {last}: number it {last + 1}")
             last = max(last, entry.number)
         return entries
 
@@ -305,7 +370,7 @@ class _DocumentReader:
         marks = [mark for line in self._lines(heading.end, end) if (mark := MARK.match(self.text, line.start))]
         human = next((mark for mark in marks if mark["human"]), None)
         reply = next((mark for mark in marks if not mark["human"]), None)
-        self._check_marks(number, heading, end, marks)
+        self._check_marks(number, heading, marks)
         reply_at = reply.start() if reply else end
         close = next((mark.start() for mark in marks if mark.start() > reply_at), end)
         newline = newline_of(self.text)
@@ -318,15 +383,15 @@ class _DocumentReader:
             number, request or "", assistant, self._line(heading.start), line, heading.start, reply_at, close
         )  # fmt: skip
 
-    def _check_marks(self, number: int, heading: Heading, end: int, marks: Sequence[re.Match[str]]) -> None:
+    def _check_marks(self, number: int, heading: Heading, marks: Sequence[re.Match[str]]) -> None:
         kinds = ["Human" if mark["human"] else "Assistant" for mark in marks]
-        if kinds in (["Human"], ["Human", "Assistant"]):
-            return
-        has = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
-        unread = [line.start for line in self._lines(heading.end, end) if _UNREAD.match(self.text, line.start)]
-        hint = f" (line {self._line(unread[0])} does not count: it needs a blank line before it)" if unread else ""
-        wanted = "one `**Human:**` and then at most one `**Assistant:**`"
-        self._problem(heading.start, f"entry {number}: {wanted}; here: {has}{hint}")
+        if kinds not in (["Human"], ["Human", "Assistant"]):
+            present = ", ".join(f"`**{kind}:**`" for kind in kinds) or "neither"
+            self._problem(
+                heading.start,
+                f"entry {number} has {present}: write one `**Human:**`, then at most one `**Assistant:**`, and a blank "
+                "line before the next entry",
+            )
 
     # Places
 

@@ -12,28 +12,27 @@ from ..errors import LlmdError
 from ..markdown.blocks import BOM, blank, ends_blank, newline_of, trim_blank_lines
 from ..markdown.regions import Regions
 from .document import (
+    CHANGELOG,
+    CODE,
     FENCE,
+    INSTRUCTIONS,
+    META,
+    MISSION,
+    PROJECT,
+    THREAD,
+    TOOLS,
     CodeFile,
     Llmd,
     ThreadEntry,
     as_shown,
     parse_llmd,
+    read_lines,
 )
-from .headings import CHANGELOG, CODE, INSTRUCTIONS, META, MISSION, PROJECT, THREAD, TOOLS, read_lines
 
 UNWRITABLE = re.compile("[\0\ud800-\udfff]")  # impossible in a text file
 # Replies that may start on the line of their mark: no list, a single paragraph or one followed by a blank line
 _INLINE = re.compile(r"(?!(?:[0-9]+|[A-Za-z])[.)]\s)[\w\"'(][^\n]*(?:\n[ \t]*(?:\n|\Z)|\Z)")
 _OPENER = re.compile(r"[ ]{0,3}(?:<[A-Za-z?!]|\\begin\{)")
-
-_LANGUAGES = {
-    "bash": "bash", "c": "c", "cc": "cpp", "cpp": "cpp", "cs": "cs", "css": "css", "go": "go", "h": "c", "hpp": "cpp",
-    "htm": "html", "html": "html", "java": "java", "js": "javascript", "json": "json", "jsx": "javascript",
-    "kt": "kotlin", "lua": "lua", "md": "markdown", "php": "php", "pl": "perl", "py": "python", "pyi": "python",
-    "qmd": "markdown", "r": "r", "rb": "ruby", "rs": "rust", "rst": "rst", "sh": "bash", "sql": "sql",
-    "swift": "swift", "tex": "latex", "toml": "toml", "ts": "typescript", "tsx": "typescript", "xml": "xml",
-    "yaml": "yaml", "yml": "yaml",
-}  # fmt: skip
 
 
 def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str = "") -> Llmd:
@@ -45,7 +44,7 @@ def make_llmd(name: str, about: str, instructions: str, tools: str, mission: str
     ]  # fmt: skip
     llmd = parse_llmd("".join(f"{part}\n\n" for head in heads for part in head if part).removesuffix("\n"))
     if llmd.name != name:
-        raise LlmdError(f"the name {name!r} cannot be used in a heading (does it hold line ends, {{…}} or #?)")
+        raise LlmdError(f"the name {name!r} cannot be used in a heading: leave out line ends, {{…}} and #")
     return llmd
 
 
@@ -55,11 +54,9 @@ def set_mission(llmd: Llmd, mission: str) -> Llmd:
         raise LlmdError(f"the document has no `## {MISSION}`")
     text = plain_mission(mission)
     if not stands_alone(text):
-        raise LlmdError("the mission holds an edit, or leaves something open (a code fence, a comment, a tag)")
+        raise LlmdError("the mission leaves something open (a code fence, a comment, a tag): close it")
     edited = _splice(llmd, llmd.mission.start, llmd.mission.end, text)
-    return _checked(
-        llmd, edited, {"mission": text}, "the mission would be read as more than a mission: does it hold a heading?"
-    )
+    return _checked(llmd, edited, {"mission": text}, "the mission has a heading of the format: take it out")
 
 
 def plain_mission(text: str) -> str:
@@ -75,7 +72,7 @@ def set_file(llmd: Llmd, path: str, content: str) -> Llmd:
     edited = _splice(llmd, old.start, old.end, _fence(llmd, old, shown)) if old else _add_file(llmd, path, shown)
     language = old.language if old else _language(path)
     files = {**{name: (file.language, file.content) for name, file in llmd.files.items()}, path: (language, shown)}
-    return _checked(llmd, edited, {"files": files}, f"{path}: its name or text cannot stand in the code context")
+    return _checked(llmd, edited, {"files": files}, f"{path}: its name or text does not fit into the code context")
 
 
 def _fence(llmd: Llmd, old: CodeFile, shown: str) -> str:
@@ -97,17 +94,19 @@ def _add_file(llmd: Llmd, path: str, shown: str) -> str:
 
 
 def _language(path: str) -> str:
-    return _LANGUAGES.get(path.rpartition(".")[2].lower(), "") if "." in path else ""
+    """Return a file's language: the ending of its name."""
+    ending = path.rpartition(".")[2].lower() if "." in path else ""
+    return ending if re.fullmatch(r"\w+", ending) else ""
 
 
 def remove_file(llmd: Llmd, path: str) -> Llmd:
     """Return the document without a file. Raise LlmdError if it is not there."""
     if path not in llmd.files:
-        raise LlmdError(f"{path}: this file is not in the code context")
+        raise LlmdError(f"{path}: the file is not in the code context")
     old = llmd.files[path]
     edited = llmd.text[: old.section] + llmd.text[old.section_end :]
     files = {name: (file.language, file.content) for name, file in llmd.files.items() if name != path}
-    return _checked(llmd, edited, {"files": files}, f"{path}: cannot be taken out of the code context")
+    return _checked(llmd, edited, {"files": files}, f"{path}: the file cannot be taken out of the code context")
 
 
 def add_changelog(llmd: Llmd, text: str) -> Llmd:
@@ -118,7 +117,7 @@ def add_changelog(llmd: Llmd, text: str) -> Llmd:
     entry = "\n".join(lines)
     if not entry:
         raise LlmdError("the changelog entry has no text")
-    why = "the changelog entry would be read as more than an item: does it hold a heading, or leave something open?"
+    why = "the changelog entry has a heading, or leaves something open: write plain text"
     if not stands_alone(entry):
         raise LlmdError(why)
     changelog = [*(item.text for item in llmd.changelog), entry]
@@ -141,9 +140,9 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
     The reply is verbatim if that changes nothing else, otherwise in a code fence `reply`, which surrounding white space
     forces. Raise LlmdError if the entry needs no reply, or if unclosed markup before it interferes."""
     if UNWRITABLE.search(reply):
-        raise LlmdError(f"entry {entry.number}: the reply holds characters that a text file cannot hold")
+        raise LlmdError(f"entry {entry.number}: the reply has characters that a text file cannot have")
     if entry.assistant is not None or entry not in llmd.entries:
-        raise LlmdError(f"entry {entry.number} waits for no reply")
+        raise LlmdError(f"entry {entry.number} has a reply already")
     at, before = llmd.entries.index(entry), _content_of(llmd)
     entries = [(other.number, other.human, other.assistant) for other in llmd.entries]
     entries[at] = (entry.number, entry.human, reply)
@@ -153,7 +152,7 @@ def append_reply(llmd: Llmd, entry: ThreadEntry, reply: str) -> Llmd:
         answered = parse_llmd(_put(llmd, entry.reply_at, end, spelling))
         if _content_of(answered) == before | {"entries": entries}:
             return answered
-    raise LlmdError(f"entry {entry.number}: something before it is left open (a code fence, a comment, metadata)")
+    raise LlmdError(f"entry {entry.number}: a code fence, a comment or metadata before it is not closed: close it")
 
 
 def _spellings(reply: str, newline: str) -> Iterator[str]:
@@ -172,7 +171,7 @@ def append_entry(llmd: Llmd) -> Llmd:
     newline = newline_of(llmd.text)
     edited = _put(llmd, len(llmd.text), len(llmd.text), f"### Entry {number}{newline * 2}**Human:** ")
     entries = [*_content_of(llmd)["entries"], (number, "", None)]
-    return _checked(llmd, edited, {"entries": entries}, "something in the last entry is left open")
+    return _checked(llmd, edited, {"entries": entries}, "the last entry leaves something open: close it")
 
 
 # Insertion

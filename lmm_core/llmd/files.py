@@ -16,39 +16,37 @@ from ..files.names import DEVICES
 from ..files.recovery import torn_problem
 from ..files.writing import is_leftover
 
-OWN = {".git": "git's own", "git~1": "git's own", ".lmm": "kept by lmm", "lmm~1": "kept by lmm"}
+OWN = {".git": "git", "git~1": "git", ".lmm": "lmm", "lmm~1": "lmm"}
 
 
 def name_problem(path: str) -> str:
     """Return why a path is not a valid name for a file on all systems, or ""."""
     if not path.strip():
-        return "no path"
+        return "the path is empty"
     if odd := [sign for sign in path if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp")]:
-        return f"a path with an invisible character (U+{ord(odd[0]):04X})"
+        return f"the path has an invisible character (U+{ord(odd[0]):04X})"
     if path.startswith("/") or path[1:2] == ":":
-        return "an absolute path"
+        return "the path is absolute: start it from the project"
     if "\\" in path or ":" in path:
-        return "a path with `\\` or `:`; separate folders by `/`"
+        return "the path has `\\` or `:`: separate folders by `/`"
     parts = path.split("/")
     if ".." in parts:
-        return "leads out of the project (`..`)"
+        return "the path leads out of the project (`..`)"
     if "" in parts or "." in parts:
-        return "not a plain path: without `.`, and with single `/`"
+        return "the path has `.` or `//`: write it without"
     return next((problem for part in parts if (problem := _part_problem(part))), "")
 
 
 def _part_problem(part: str) -> str:
     plain = unicodedata.normalize("NFKC", part).casefold().rstrip(". ")
     if plain in OWN:
-        return f"`{part}` is {OWN[plain]}"
+        return f"`{part}` belongs to {OWN[plain]}"
     if is_leftover(plain):
-        return f"`{part}` is a name for lmm's temporary files"
+        return f"`{part}` is a name of lmm's temporary files"
     if part.endswith((".", " ")):
-        return "a name that ends in a dot or a blank"
+        return f"`{part}` ends with a dot or a blank"
     if plain.split(".")[0].rstrip() in DEVICES:
         return f"`{part}` is a device on Windows"
-    if len(part.encode("utf-8")) > 200:
-        return "a name of more than 200 bytes"
     return ""
 
 
@@ -72,7 +70,7 @@ class Files:
         try:
             place = Path(os.path.realpath(self.root / path))
         except UnicodeEncodeError:
-            raise LlmdError(f"{path}: no name for a file here ({sys.getfilesystemencoding()})") from None
+            raise LlmdError(f"{path}: this system cannot write the name ({sys.getfilesystemencoding()})") from None
         if problem := self._problem(path, place):
             raise LlmdError(f"{path}: {problem}")
         return place
@@ -95,19 +93,19 @@ class Files:
 
     def _problem(self, path: str, place: Path) -> str:
         if not place.is_relative_to(self.root):
-            return f"a link that leads out of the project, to {place}"
+            return f"this is a link out of the project, to {place}"
         real = place.relative_to(self.root).as_posix()
         if real != path and (problem := name_problem(real)):
-            return f"a link to {real}: {problem}"
+            return f"this is a link to {real}: {problem}"
         if place == self.document or is_same_file(place, self.document):
-            return "this is the document itself, which cannot be in its own code context"
+            return "this is the document itself"
         return self._rule_problem(path, real) or _kind_problem(self.root / path, place)
 
     def _rule_problem(self, path: str, real: str) -> str:
         if path not in self.paths and not self._is_allowed(path):
-            return f"not in the document's code context (--allow '{path}' would allow it)"
+            return f"the file is not in the code context: add it there, or allow it with --allow '{path}'"
         try:
-            return "ignored by git" if is_ignored(self.root, path) or is_ignored(self.root, real) else ""
+            return "git ignores the file" if is_ignored(self.root, path) or is_ignored(self.root, real) else ""
         except OSError as error:
             return f"a .gitignore cannot be read: {error.strerror}"
 
@@ -125,12 +123,12 @@ def _kind_problem(place: Path, real: Path) -> str:
     try:
         mode = real.stat().st_mode
     except FileNotFoundError:
-        return "a link that leads nowhere" if place.is_symlink() else ""
+        return "this is a broken link" if place.is_symlink() else ""
     except OSError as error:
         return error.strerror or str(error)
     if stat.S_ISDIR(mode):
-        return "a folder"
-    return "" if stat.S_ISREG(mode) else "not a regular file"
+        return "this is a folder"
+    return "" if stat.S_ISREG(mode) else "this is not a regular file"
 
 
 def is_same_file(place: Path, other: Path) -> bool:
@@ -159,12 +157,12 @@ def read_bytes(place: Path) -> bytes | None:
 def as_text(path: str, data: bytes) -> str:
     """Decode UTF-8. Raise LlmdError for binary data and other encodings."""
     if b"\0" in data:
-        raise LlmdError(f"{path}: a binary file")
+        raise LlmdError(f"{path}: the file is binary")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise LlmdError(f"{path}: not UTF-8 (line {line}): save it as UTF-8") from None
+        raise LlmdError(f"{path}: line {line} is not UTF-8: save the file as UTF-8") from None
 
 
 def as_data(path: str, text: str) -> bytes:
@@ -172,6 +170,6 @@ def as_data(path: str, text: str) -> bytes:
     try:
         data = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise LlmdError(f"{path}: its new text is not UTF-8") from None
+        raise LlmdError(f"{path}: the new text cannot be written as UTF-8") from None
     as_text(path, data)
     return data

@@ -51,12 +51,12 @@ class Applied:
     changes: tuple[JournalChange, ...]
 
 
-def change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
+def journal_change(root: Path, place: Path, old: bytes | None, new: bytes | None) -> JournalChange:
     """Return the change of a file. Raise LlmdError if it is read-only."""
     path = place.relative_to(root).as_posix()
     mode = _mode(place) if old is not None else None
     if mode is not None and not mode & 0o222:
-        raise LlmdError(f"{path}: the file is read-only")
+        raise LlmdError(f"{path}: the file is read-only: make it writable")
     return JournalChange(path, old, new, mode)
 
 
@@ -83,14 +83,14 @@ class Journal:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise LlmdError(
-                f"{self.folder}: the texts from before cannot be kept there ({error.strerror}), so nothing was "
-                "changed; set XDG_CACHE_HOME to a folder that can be written"
+                f"{self.folder}: cannot be written ({error.strerror}), so nothing was changed: set XDG_CACHE_HOME to "
+                "another folder"
             ) from None
         lock = FolderLock(self.folder)
         try:
             lock.take()
         except StoreError:
-            raise LlmdError(f"{self.root}: another run is changing files here; try again when it has ended") from None
+            raise LlmdError(f"{self.root}: another run is changing files here: try again when it has ended") from None
         try:
             yield
         finally:
@@ -100,12 +100,12 @@ class Journal:
         """Make all changes, or none on failure. Raise OSError, and LlmdError if a file changed on disk."""
         for change in changes:
             if self._state(change) != "old" and change.old != change.new:
-                raise LlmdError(f"{change.path}: changed on disk meanwhile; nothing was applied: run again")
+                raise LlmdError(f"{change.path}: changed on disk meanwhile, so nothing was applied: run again")
         _write(Applied(document, entry, reply, tuple(changes)), self.open)
         try:
             for change in changes:
                 if self._state(change) == "other":  # through an earlier change
-                    raise LlmdError(f"{change.path}: cannot be written beside the other changes")
+                    raise LlmdError(f"{change.path}: the reply changes it in two ways, so nothing was applied")
                 self._put(change, change.new)
         except (OSError, LlmdError):
             self._undo()
@@ -114,7 +114,11 @@ class Journal:
 
     def recover(self) -> str:
         """Roll back a killed run. Return a message for the user, or "". Raise LlmdError and OSError."""
-        return (self._undo() or "a run was stopped on its way: all is as before it") if self.open.exists() else ""
+        return (
+            (self._undo() or "The last run was interrupted. All files are as they were before it.")
+            if self.open.exists()
+            else ""
+        )
 
     def last(self, document: str) -> Applied | None:
         """Return a document's last changes unless undone, or None. Raise LlmdError if unreadable."""
@@ -137,7 +141,7 @@ class Journal:
 
         Raise LlmdError if a file changed since, and OSError, after which the next run continues."""
         if changed := self.changed_since(applied):
-            raise LlmdError(f"{changed[0][0]}: changed since; nothing was undone")
+            raise LlmdError(f"{changed[0][0]}: changed since, so nothing was undone")
         _write(replace(applied, changes=tuple(map(self._with_end, applied.changes))), self.done)
         self._rename(self.done, self.open)
         self._undo()
@@ -164,7 +168,7 @@ class Journal:
             return ""
         file = self.folder / f"changes-{time.time_ns()}.left"
         self._rename(self.open, file)
-        return f"not applied: {', '.join(conflicts)} changed meanwhile (what was there before is kept in {file})"
+        return f"{', '.join(conflicts)} changed meanwhile and stayed so. What was there before is in {file}."
 
     def _state(self, change: JournalChange) -> Literal["old", "new", "other"]:
         place = self._place(change.path)
@@ -190,7 +194,7 @@ class Journal:
     def _place(self, path: str) -> Path:
         place = self.root / path
         if Path(os.path.realpath(place)) != place:
-            raise LlmdError(f"{path}: has become a link since, so it is not touched; see {self.folder}")
+            raise LlmdError(f"{path}: has become a link, and was not changed: see {self.folder}")
         return place
 
     def _rename(self, file: Path, name: Path) -> None:
@@ -209,7 +213,7 @@ def _read(file: Path) -> Applied:
         changes = tuple(map(_read_change, record["changes"]))
         return Applied(record["document"], record["entry"], record["reply"], changes)
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise LlmdError(f"{file}: cannot be read ({error}): move it away to go on without it") from None
+        raise LlmdError(f"{file}: cannot be read ({error}): to go on without it, move it away") from None
 
 
 def _read_change(record: dict[str, Any]) -> JournalChange:

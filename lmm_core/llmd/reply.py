@@ -11,15 +11,12 @@
 have 5 to 9 signs at the start of a line. The path is on the line before, optionally in backticks or bold and with a
 colon; if the block is fenced, also before the fence or in its first line.
 
-Blocks may contain text that looks like a mark. So a block ends with the first end mark of equal length, else of any
-length. Of several divider lines, the one of equal length counts; for the specification's six signs the one with
-seven, unless another has six. Otherwise the block is malformed."""
+Blocks may contain text that looks like a mark, if the block's own three marks have another number of signs. The
+specification has six signs around a divider of seven."""
 
 from __future__ import annotations
 
-import html
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,16 +25,11 @@ from ..models.replies import unwrap
 
 _NAMES = "SEARCH_MISSION|REPLACE_MISSION|SEARCH|REPLACE|CHANGELOG"
 _MARK = re.compile(rf"(?P<signs><{{5,9}}|>{{5,9}}) (?P<name>{_NAMES})[ \t]*")
-# Malformed marks: many signs at the start of a line, or a name behind signs
-_ALMOST = re.compile(
-    rf"\s*+(?:[<>]{{4,}}+.*|[<>]{{3}}\W*+(?:{_NAMES})\b.*)"
-    rf"|[^\w<>]*(?:>[^\w<>]+)*(?:[<>]{{2,}}+\W*+(?:{_NAMES})|[<>]{{4,}}+\W*+(?i:{_NAMES}))\W*"
-)
-_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # zero width
+_NAME = re.compile(rf"(?:{_NAMES})\b")
 _DIVIDER = re.compile(r"={5,9}[ \t]*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)")
-_DECORATED = re.compile(r"(?:\*\*)?(?P<ticks>`+)(?P<path>[^`]+)(?P=ticks)(?:\*\*)?|\*\*(?P<bold>[^*`]+)\*\*")
 _LABEL = re.compile(r"(?:#{2,6}[ \t]+)?(?:\*\*)?(?:file(?:name)?|path)(?:\*\*)?:(?:\*\*)?[ \t]*|#{2,6}[ \t]+", re.I)
+_TICKED = re.compile(r"(`+)([^`]+)\1")
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _ENDS = {"SEARCH": "REPLACE", "SEARCH_MISSION": "REPLACE_MISSION", "CHANGELOG": "CHANGELOG"}
 
@@ -87,16 +79,12 @@ class _Malformed(Exception):
 
 
 def parse_reply(text: str, asked: str = "") -> ParsedReply:
-    """Parse a reply without failing; errors are in `problems`. asked: see `without_thoughts`."""
-    return _ReplyReader([line.removesuffix("\r") for line in without_thoughts(text, asked).split("\n")]).read()
-
-
-def without_thoughts(reply: str, asked: str = "") -> str:
-    """Return a reply without the model's reasoning, keeping line numbers.
+    """Parse a reply without failing; errors are in `problems`.
 
     asked: the request; its tags may be the reply's subject"""
-    answer = unwrap(reply, asked)
-    return "\n" * reply.count("\n", 0, max(0, reply.rfind(answer))) + answer
+    answer = unwrap(text, asked)
+    thoughts = "\n" * text.count("\n", 0, max(0, text.rfind(answer)))  # keep the numbers of lines
+    return _ReplyReader([line.removesuffix("\r") for line in f"{thoughts}{answer}".split("\n")]).read()
 
 
 class _ReplyReader:
@@ -119,23 +107,24 @@ class _ReplyReader:
         return ParsedReply(tuple(self.files), tuple(self.missions), tuple(self.changelog), tuple(self.problems))
 
     def _line(self, at: int) -> int:
+        """Read a line, or the block that it opens. Return the next line's number."""
         line = self.lines[at].rstrip()
-        mark, behind = _MARK.fullmatch(line), at + 1
+        mark, following = _MARK.fullmatch(line), at + 1
         try:
             if mark and mark["signs"][0] == "<" and mark["name"] in _ENDS:
-                behind = self._end(at, mark) + 1
-                self._block(at, behind - 1, mark)
+                following = self._end(at, mark) + 1
+                self._block(at, following - 1, mark)
             elif mark:
                 raise _Malformed(at, f"`{line}` ends no block")
-            elif _ALMOST.fullmatch(_HIDDEN.sub("", unicodedata.normalize("NFKC", html.unescape(line)))):
-                how = "a mark is 5 to 9 signs, a blank and its name in capitals, and has a line of its own"
-                raise _Malformed(at, f"`{line.strip()}`: {how}")
+            elif _is_nearly_mark(line):
+                wanted = "write 5 to 9 signs, a blank and the name in capitals, on a line of its own"
+                raise _Malformed(at, f"`{line.strip()}` is not a mark: {wanted}")
             elif fence := _FENCE.fullmatch(line):
                 self._count_fence(at, fence)
         except _Malformed as error:
             self.problems.append(error.problem)
-        self.done = behind if mark else self.done
-        return behind
+        self.done = following if mark else self.done
+        return following
 
     def _count_fence(self, at: int, fence: re.Match[str]) -> None:
         if not self.fence:
@@ -144,23 +133,14 @@ class _ReplyReader:
             self.fence, self.opened = "", -1
 
     def _end(self, at: int, mark: re.Match[str]) -> int:
-        """Return the line of the end mark for a block opened at `at`."""
-        signs, name = len(mark["signs"]), _ENDS[mark["name"]]
-        nearest, is_next_open = -1, False
-        for line in range(at + 1, len(self.lines)):
-            other = _MARK.fullmatch(self.lines[line])
-            if other and other["signs"][0] == ">" and other["name"] == name:
-                if len(other["signs"]) == signs:
-                    return line
-                if nearest < 0 and not is_next_open:
-                    nearest = line
-            elif other and other["signs"] == mark["signs"]:
+        """Return the line of the end mark with as many signs, before another block begins with as many."""
+        end = f"{'>' * len(mark['signs'])} {_ENDS[mark['name']]}"
+        for number, line in enumerate(self.lines[at + 1 :], at + 1):
+            if line.rstrip() == end:
+                return number
+            if (other := _MARK.fullmatch(line)) and other["signs"] == mark["signs"]:
                 break
-            elif other and other["signs"][0] == "<":
-                is_next_open = True  # a later end of another length belongs to that block
-        if nearest < 0:
-            raise _Malformed(at, f"`{mark[0].strip()}` is not closed by a line `>>>>>> {name}`")
-        return nearest
+        raise _Malformed(at, f"`{mark[0].strip()}` has no end: add the line `{end}`")
 
     def _block(self, at: int, end: int, mark: re.Match[str]) -> None:
         if mark["name"] == "CHANGELOG":
@@ -177,18 +157,17 @@ class _ReplyReader:
             self.missions.append(Replacement("", search, new, at + 1))
 
     def _divider(self, at: int, end: int, signs: int) -> int:
-        dividers = [line for line in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[line])]
+        dividers = [number for number in range(at + 1, end) if _DIVIDER.fullmatch(self.lines[number])]
         if not dividers:
-            raise _Malformed(at, "the block has no line `=======` between the text to search and its replacement")
-        lengths = [len(self.lines[line].rstrip()) for line in dividers]
-        wanted = 7 if signs == 6 else signs
-        if len(dividers) == 1:
-            return dividers[0]
-        if lengths.count(wanted) == 1 and not (signs == 6 and 6 in lengths):
-            return dividers[lengths.index(wanted)]
-        numbers = ", ".join(str(line + 1) for line in dividers)
-        raise _Malformed(at, f"which of the lines {numbers} divides the block? Write its three marks with another "
-                             "number of signs (the same for all, 5 to 9) than any in the text has")  # fmt: skip
+            raise _Malformed(at, "the block has no line `=======` between the old text and the new one")
+        lengths = (6, 7) if signs == 6 else (signs,)
+        fitting = [number for number in dividers if len(self.lines[number].rstrip()) in lengths] or dividers
+        if len(fitting) > 1:
+            numbers = ", ".join(str(number + 1) for number in fitting)
+            raise _Malformed(
+                at, f"lines {numbers} may all divide this block: write its three marks with another number of signs"
+            )
+        return fitting[0]
 
     # Paths
 
@@ -200,12 +179,18 @@ class _ReplyReader:
             before = self._before(before)
         path = _plain(path) or (_read_path(self.lines[before]) if before is not None else "")
         if not path:
-            has = f": `{self.lines[before].strip()[:60]}` is none" if before is not None else ""
-            raise _Malformed(at, f"no path of a file in the line before the block{has} (one with blanks in backticks)")
+            raise _Malformed(at, "this block has no path: write it on the line before (in backticks, if it has blanks)")
         return path
 
     def _before(self, at: int) -> int | None:
-        return next((line for line in range(at - 1, self.done - 1, -1) if self.lines[line].strip()), None)
+        return next((number for number in range(at - 1, self.done - 1, -1) if self.lines[number].strip()), None)
+
+
+def _is_nearly_mark(line: str) -> bool:
+    """Return True for many signs at the start of a line, or a mark's name behind some."""
+    rest = line.lstrip(" \t*`<>")
+    signs = sum(sign in "<>" for sign in line[: len(line) - len(rest)])
+    return signs > 3 or (signs > 1 and _NAME.match(rest) is not None)
 
 
 def _items(text: str) -> list[str]:
@@ -216,17 +201,14 @@ def _items(text: str) -> list[str]:
 
 
 def _read_path(line: str) -> str:
+    """Return the path on a line, "" if there is none."""
     label = _LABEL.match(line := line.strip())
-    line = line[label.end() if label else 0 :].removesuffix(":").rstrip()
-    decorated = _DECORATED.fullmatch(line)
-    if decorated and decorated["path"]:
-        return _plain(decorated["path"].strip())
-    path = decorated["bold"].strip().removesuffix(":") if decorated else line
-    if label:
-        path = path.removesuffix("**")
-        if not re.search(r"[./]", path):  # a single-word heading
-            return ""
-    return "" if re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~")) else _plain(path)
+    path = line[label.end() if label else 0 :].removesuffix(":").strip("*").removesuffix(":").rstrip()
+    if ticked := _TICKED.fullmatch(path):
+        return _plain(ticked[2].strip())
+    is_heading = label is not None and not re.search(r"[./]", path)
+    is_text = re.search(r"\s|`|\*\*", path) or path.startswith(("<", ">", "#", "=", "~~~"))
+    return "" if is_heading or is_text else _plain(path)
 
 
 def _plain(path: str) -> str:

@@ -113,13 +113,9 @@ def server_of(url: str) -> str:
 
 def is_loopback(url: str) -> bool:
     try:
-        host = (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
+        return address_of(url).here
+    except TrustError:
         return False
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 # Connection settings in the environment

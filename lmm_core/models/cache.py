@@ -162,6 +162,24 @@ class Cache:
         return self._connection
 
 
+class CacheUser:
+    """A model with a cache. If the cache is unusable, it warns once and goes on without.
+
+    warn: called with the message"""
+
+    cache: Cache | None
+    warn: Callable[[str], None]
+
+    def use_cache(self, work: Callable[[Cache], Result], otherwise: Result) -> Result:
+        """Return the result of work with the cache, or `otherwise` without one."""
+        try:
+            return work(self.cache) if self.cache else otherwise
+        except CacheError as error:
+            self.cache = None
+            self.warn(f"The cache is not used: {error}")
+            return otherwise
+
+
 def request_key(parts: Sequence[Any]) -> bytes:
     """Return a 20-byte hash of JSON values."""
     import hashlib

@@ -9,12 +9,12 @@ from contextvars import ContextVar
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from ..errors import CacheError, ModelError
+from ..errors import ModelError
 from ..logging import counted
+from .cache import Cache, CacheUser, request_key
 from .sources import Sampling
 
 if TYPE_CHECKING:
-    from .cache import Cache
     from .openai.chat import OpenAIChat
 
 Answer = TypeVar("Answer")
@@ -125,7 +125,7 @@ def count_reply(reply: Reply) -> None:
 
 
 @dataclass
-class Asker:
+class Asker(CacheUser):
     """A chat model with a cache.
 
     warn: called once if the cache is unusable
@@ -177,11 +177,7 @@ class Asker:
 
     def forget(self, request: Request) -> None:
         """Remove a reply from the cache."""
-        try:
-            if self.cache:
-                self.cache.forget(self._key(request))
-        except CacheError as error:
-            self._go_without(error)
+        self.use_cache(lambda cache: cache.forget(self._key(request)), None)
 
     def _key(self, request: Request) -> bytes:
         """Return a cache key of server, model, request and parameters.
@@ -190,8 +186,6 @@ class Asker:
         because cut-off replies are not cached."""
         if not self.cache:
             return b""
-        from .cache import request_key
-
         messages = [
             [message.role, message.content, *map(astuple, message.calls), *([message.answers] * bool(message.answers))]
             for message in request.messages
@@ -207,22 +201,10 @@ class Asker:
         return replace(request, sampling=self.sampling)
 
     def _find(self, key: bytes) -> str | None:
-        try:
-            return self.cache.find_reply(key) if self.cache else None
-        except CacheError as error:
-            self._go_without(error)
-            return None
+        return self.use_cache(lambda cache: cache.find_reply(key), None)
 
     def _keep(self, key: bytes, text: str) -> None:
-        try:
-            if self.cache:
-                self.cache.keep_reply(key, text.encode("utf-8", "replace").decode("utf-8"))
-        except CacheError as error:
-            self._go_without(error)
-
-    def _go_without(self, error: CacheError) -> None:
-        self.cache = None
-        self.warn(f"The cache is not used: {error}")
+        self.use_cache(lambda cache: cache.keep_reply(key, text.encode("utf-8", "replace").decode("utf-8")), None)
 
     async def close(self) -> None:
         await self.model.close()

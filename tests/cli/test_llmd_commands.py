@@ -20,7 +20,7 @@ from lmm_core.errors import ModelError
 from lmm_core.llmd.chat import make_request
 from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
-from lmm_core.llmd.opening import root_of
+from lmm_core.llmd.project import root_of
 from tests.commands import BIN, run, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm
@@ -137,8 +137,8 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     said = lmm(f"lmm llmd new PROJECT.md --code '*.*' {outside} gone.py").stderr
     assert list(document().files) == ["a.py"]
     for reason in (
-        "x.key: ignored by git",
-        "x.bin: a binary file",
+        "x.key: git ignores the file",
+        "x.bin: the file is binary",
         "y.py: is not in the project",
         "gone.py: no such file",
     ):
@@ -183,7 +183,7 @@ def test_the_reply_stands_in_the_document(project, model):
     assert "+        raise ValueError" in done.stdout and "--- /dev/null\n+++ tests/test_billing.py" in done.stdout
     assert text("src/billing.py") == CODE
     assert "lmm llmd apply PROJECT.md --allow tests makes these changes" in done.stderr
-    assert "no entry waits" in lmm("lmm llmd chat PROJECT.md").stderr
+    assert "No entry needs an answer" in lmm("lmm llmd chat PROJECT.md").stderr
     assert model.count == 1
 
 
@@ -224,7 +224,7 @@ def test_the_oldest_entries_go_first(project, model):
     assert "was not shown" not in done.stderr
     write("config.toml", "[major]\ncontext_tokens = 4000\n")
     wish("Last?")
-    assert "was not shown entries 1 to 2 (context_tokens)" in lmm("lmm llmd chat PROJECT.md").stderr
+    assert "(context_tokens): entries 1 to 2 not sent" in lmm("lmm llmd chat PROJECT.md").stderr
     asked = [message["content"] for message in model.requests[-1]["messages"]]
     assert "</document>\n\n(Left out: entries 1 to 2.)\n\n2: wish" in asked[1]
     assert asked[-1] == "Last?" and len(asked) == 6
@@ -354,7 +354,7 @@ def test_apply_and_undo(project):
     assert "has been applied already" in lmm("lmm llmd apply PROJECT.md --allow tests --yes").stderr
     assert "undone: entry 1: src/billing.py" in lmm("lmm llmd undo PROJECT.md").stderr
     assert tree() == before
-    assert "nothing has been applied" in lmm("lmm llmd undo PROJECT.md", 1).stderr
+    assert "there is nothing to undo" in lmm("lmm llmd undo PROJECT.md", 1).stderr
     lmm("lmm llmd apply PROJECT.md --allow tests --yes")
 
 
@@ -388,9 +388,9 @@ def test_it_asks(project, answer, applied):
 
 
 PATHS = {
-    "../x.py": "leads out", "/etc/x.py": "absolute", "other.py": "not in the document's code context",
-    ".git/hooks/pre-commit": "git's own", ".GIT/x": "git's own", ".lmm/x": "kept by lmm", "out/x.py": "a link that leads out",
-    "PROJECT.md": "the document itself", "local.key": "ignored by git", "CON": "device", "src": "a folder",
+    "../x.py": "leads out", "/etc/x.py": "absolute", "other.py": "the file is not in the code context",
+    ".git/hooks/pre-commit": "belongs to git", ".GIT/x": "belongs to git", ".lmm/x": "belongs to lmm", "out/x.py": "this is a link out",
+    "PROJECT.md": "the document itself", "local.key": "git ignores the file", "CON": "device", "src": "a folder",
 }  # fmt: skip
 
 
@@ -410,8 +410,8 @@ def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, tmp_pat
 
 REPLIES = {
     "not there": ("src/billing.py\n<<<<<< SEARCH\ndef totals(lines):\n=======\nx\n>>>>>> REPLACE\n", "src/billing.py: .*SEARCH"),
-    "not closed": ("src/billing.py\n<<<<<< SEARCH\ndef total(lines):\n=======\nx\n", "is not closed"),
-    "nearly a mark": (CHANGE.replace("SEARCH", "SEARCH>"), r"PROJECT.md:\d+: `<<<<<< SEARCH>`: a mark is"),
+    "not closed": ("src/billing.py\n<<<<<< SEARCH\ndef total(lines):\n=======\nx\n", "has no end"),
+    "nearly a mark": (CHANGE.replace("SEARCH", "SEARCH>"), r"PROJECT.md:\d+: `<<<<<< SEARCH>` is not a mark"),
     "no path": ("\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n", "path"),
     "not the mission": (MISSION.replace("Invoices.\n==", "Invoice\n=="), "mission"),
     "there already": ("src/billing.py\n<<<<<< SEARCH\n=======\nb\n>>>>>> REPLACE\n", "already exists"),
@@ -459,7 +459,7 @@ def test_two_paths_of_one_file(project):
     other = CHANGE.replace("src/", "link/").replace("negative line", "bad line")
     replied(f"{CHANGE}\n{other}\n{LOG}")
     before = tree()
-    assert "this file is named by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
+    assert "names this file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
     assert tree() == before
 
 
@@ -504,7 +504,7 @@ def test_nobody_reads_the_diff(project):
     command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
     done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, text=True)
     os.close(written)
-    assert (done.returncode, done.stderr) == (1, "stopped, because the output was not read to its end\n")
+    assert (done.returncode, done.stderr) == (1, "stopped, since the output was not read to its end\n")
     assert tree() == before
 
 
@@ -550,7 +550,7 @@ def test_undo_shows_what_has_changed_since(project):
     done = lmm("lmm llmd undo PROJECT.md", 1)
     assert (
         "+mine\n" in done.stdout
-        and "nothing was undone, because these files have changed since, as shown: src/billing.py" in done.stderr
+        and "nothing was undone, since these files have changed, as shown: src/billing.py" in done.stderr
     )
     assert tree() == before
 
@@ -605,7 +605,7 @@ def test_check_says_what_is_not_as_it_should_be(project):
         f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context differs from the file"
         in said
     )
-    assert f"OTHER.md:{lines.index('### src/gone.py') + 1}: src/gone.py: there is no such file" in said
+    assert f"OTHER.md:{lines.index('### src/gone.py') + 1}: src/gone.py: the file is missing" in said
     assert "Changelog" in said
 
 
@@ -613,8 +613,8 @@ def test_a_document_with_hostile_files_shows_none(project, tmp_path_factory):
     secret = write(tmp_path_factory.mktemp("outside") / "secret", "secret\n")
     change("### src/billing.py", f"### {secret}\n\n```\n```\n\n### src/billing.py")
     before = text("PROJECT.md")
-    assert "an absolute path" in lmm("lmm llmd check PROJECT.md", 1).stderr
-    assert "an absolute path" in lmm("lmm llmd sync PROJECT.md", 1).stderr
+    assert "the path is absolute" in lmm("lmm llmd check PROJECT.md", 1).stderr
+    assert "the path is absolute" in lmm("lmm llmd sync PROJECT.md", 1).stderr
     assert text("PROJECT.md") == before
 
 
@@ -623,7 +623,7 @@ def test_sync(project):
     change("### src/billing.py", "### src/new.py\n\n```\n```\n\n### src/gone.py\n\n```\nx\n```\n\n### src/billing.py")
     write("src/billing.py", "b")
     done = lmm("lmm llmd sync PROJECT.md")
-    assert "src/gone.py: there is no such file; it was taken out" in done.stderr
+    assert "src/gone.py: the file is missing, and was taken out" in done.stderr
     assert {path: file.content for path, file in document().files.items()} == {
         "src/new.py": "new\n```\n",
         "src/billing.py": "b\n",
@@ -689,7 +689,7 @@ def test_messages_steer_no_terminal(project):
 def test_a_name_that_the_system_cannot_write(project):
     change("### src/billing.py", "### src/größe.py\n\n```\n```\n\n### src/billing.py")
     done = run("lmm llmd check PROJECT.md", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
-    assert done.returncode == 1 and "größe.py: no name for a file here (ascii)".encode() in done.stderr
+    assert done.returncode == 1 and "größe.py: this system cannot write the name (ascii)".encode() in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -137,16 +137,16 @@ def test_the_last_question_without_an_answer():
 
 
 PROBLEMS = [
-    ("# Project: Billing", "# Billing", 1, "the first line has to be"),
+    ("# Project: Billing", "# Billing", 1, "the first line is not"),
     ("## Mission\n", "## Missions\n", 1, "there is no heading `## Mission`"),
-    ("month.\n\n## Code", "month.\n## Code", 32, "there is no heading `## Code Context`: line 32"),
-    ("## Changelog\n", "## Mission\n\n## Changelog\n", 52, "there is a second section"),
+    ("month.\n\n## Code", "month.\n## Code", 32, "no blank line before it"),
+    ("## Changelog\n", "## Mission\n\n## Changelog\n", 52, "this is a second `## Mission`"),
     ("### README.md\n", "### src/billing.py\n", 42, "a second `### src/billing.py`"),
-    ("````markdown\n", "```\na\n```\n\n````markdown\n", 42, "more than one code fence"),
+    ("````markdown\n", "```\na\n```\n\n````markdown\n", 42, "several code fences"),
     ("### Entry 1", "Hello\n\n### Entry 1", 61, "belongs to no entry"),
     ("### Entry 2", "### Entry 1", 81, "entry 1 comes after entry 1"),
-    ("round to cents", "round\n### Entry 2\n**Human:** to cents", 61, "(line 64 does not count: it needs a blank"),
-    ("Show me", "Show me\n\n~~~\n", 85, "a code fence starts here and is not closed"),
+    ("round to cents", "round\n### Entry 2\n**Human:** to cents", 61, "a blank line before the next entry"),
+    ("Show me", "Show me\n\n~~~\n", 85, "this code fence is not closed"),
 ]  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def test_a_file_changes_in_its_fence():
 def test_a_file_comes_and_goes():
     text = golden("billing.md")
     made = set_file(parse_llmd(text), "src/new.rs", "fn main() {}\n")
-    assert "````\n\n### src/new.rs\n\n```rust\nfn main() {}\n```\n\n## Changelog\n" in str(made)
+    assert "````\n\n### src/new.rs\n\n```rs\nfn main() {}\n```\n\n## Changelog\n" in str(made)
     assert str(remove_file(made, "src/new.rs")) == text
     assert list(remove_file(made, "src/billing.py").files) == ["README.md", "src/new.rs"]
     with pytest.raises(LlmdError, match="not in the code context"):
@@ -231,7 +231,7 @@ def test_a_reply_is_stored_and_changes_nothing_else_or_is_refused(text, reply):
     try:
         answered = append_reply(before, entry, reply)
     except LlmdError as error:
-        assert "is left open" in str(error)
+        assert "is not closed" in str(error)
         return
     entries = [(one.number, one.human, one.assistant) for one in before.entries]
     entries[-1] = (entry.number, entry.human, reply)
@@ -289,7 +289,7 @@ def test_how_replies_are_stored():
 def test_no_second_reply():
     made = parse_llmd(golden("billing.md"))
     for entry in (made.entries[0], replace(made.entries[0], assistant=None)):
-        with pytest.raises(LlmdError, match="entry 1 waits for no reply"):
+        with pytest.raises(LlmdError, match="entry 1 has a reply already"):
             append_reply(made, entry, "again")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lmm_core.errors import LlmdError
 from lmm_core.files import writing
-from lmm_core.llmd.journal import Journal, change
+from lmm_core.llmd.journal import Journal, journal_change
 from tests.commands import text, write
 
 BEFORE = {"a.py": b"a\r\n", "src/b.py": b"\xef\xbb\xbfb", "gone.sh": b"#!\n"}
@@ -27,7 +27,7 @@ def put(state):
 
 def changes(before=None, after=None):
     before, after, root = before or BEFORE, after or AFTER, Path.cwd()
-    return [change(root, root / path, before.get(path), after.get(path)) for path in sorted({*before, *after})]
+    return [journal_change(root, root / path, before.get(path), after.get(path)) for path in sorted({*before, *after})]
 
 
 def tree():
@@ -88,7 +88,7 @@ def test_undo_is_refused_where_a_file_has_changed_since(journal):
     now = tree()
     applied = last(journal)
     assert journal.changed_since(applied) == [("src/b.py", b"", b"mine\n")]
-    with pytest.raises(LlmdError, match=r"src/b.py: changed since; nothing was undone"):
+    with pytest.raises(LlmdError, match=r"src/b.py: changed since, so nothing was undone"):
         journal.undo(applied)
     assert tree() == now
 
@@ -105,7 +105,7 @@ def test_nothing_is_made_where_a_file_has_changed_meanwhile(journal):
 @pytest.mark.parametrize("paths", [("a.py", "a.py/b"), ("d/b", "d")])
 def test_a_file_where_another_one_needs_a_folder(paths):
     """All or none, though the first of them was made already."""
-    journal, planned = begin(), [change(Path.cwd(), Path.cwd() / path, None, b"x") for path in paths]
+    journal, planned = begin(), [journal_change(Path.cwd(), Path.cwd() / path, None, b"x") for path in paths]
     with pytest.raises((OSError, LlmdError)):
         journal.apply(planned, "P.md")
     assert tree() == {} and last(journal) is None
@@ -243,14 +243,14 @@ def test_a_file_that_has_become_a_link(journal, tmp_path_factory):
     os.remove("a.py")
     os.symlink(outside, "a.py")
     now = tree()
-    with pytest.raises(LlmdError, match="a link since"):
+    with pytest.raises(LlmdError, match="has become a link"):
         journal.undo(last(journal))
     assert (tree(), text(outside)) == (now, "theirs\n")
 
 
 def test_a_folder_for_the_journal_that_cannot_be_made(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    with pytest.raises(LlmdError, match="nothing was changed; set XDG_CACHE_HOME"), Journal(Path.cwd()).lock():
+    with pytest.raises(LlmdError, match="nothing was changed: set XDG_CACHE_HOME"), Journal(Path.cwd()).lock():
         pass
 
 

@@ -37,10 +37,12 @@ def test_the_rules_on_sources_belong_to_every_answer(tmp_path):
     said = problem(tmp_path, "answer", "Answer as you like. {type}{tools}{teacher}")
     assert said == "own.md: these fields are missing: {rules}: our rules on sources and refusal"
     prompt = own_prompt("answer", {"answer": own(tmp_path, "answer", "Be brief. {rules}{type}{tools}{teacher}")})
-    request = prompt.request(dict.fromkeys(prompt.receives, "") | {"rules": RULES, "question": "Why?"})
+    request = prompt.request(
+        dict.fromkeys(fields_in(prompt.system + prompt.template), "") | {"rules": RULES, "question": "Why?"}
+    )
     assert request.messages[0].content == f"Be brief. {RULES}"
     assert request.messages[1].content == own_prompt("answer", {}).template.format_map(
-        dict.fromkeys(prompt.receives, "") | {"question": "Why?"}
+        dict.fromkeys(fields_in(prompt.system + prompt.template), "") | {"question": "Why?"}
     )
 
 

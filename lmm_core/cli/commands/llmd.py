@@ -22,7 +22,7 @@ from ..reports import ReportPrinter, TerminalScreen, cost, exit_with_status, pri
 from ..running import run
 
 if TYPE_CHECKING:
-    from ...llmd.apply import Proposal
+    from ...llmd.project import Proposal
 
 _document = click.argument("document", type=click.Path(dir_okay=False, path_type=Path))
 _allow = click.option(
@@ -54,17 +54,17 @@ def llmd() -> None:
 @click.option("--code", multiple=True, metavar="PATTERN", help="Files for the code context ('src/**/*.py').")
 def new(document: Path, files: tuple[Path, ...], name: str, code: tuple[str, ...]) -> None:
     """Make a document about some files."""
-    from ...llmd.opening import new_document
+    from ...llmd.project import new_document
 
     logger = _EscapingPrinter()
-    found = _find_files(code, files)
+    named = _find_files(code, files)
     if document.exists() or document.is_symlink():
-        raise click.UsageError(f"{document}: already exists; nothing was written")
-    check_written(document, found, MARKDOWN)
+        raise click.UsageError(f"{document}: already exists, so nothing was written")
+    check_written(document, named, MARKDOWN)
 
     def work() -> None:
-        shown = new_document(document, name.strip() or document.stem, found, logger)
-        say(f"{document}: {counted(shown, 'file')} in its code context; write what you want into it", err=True)
+        shown = new_document(document, name.strip() or document.stem, named, logger)
+        say(f"{document}: {counted(shown, 'file')} in its code context. Write what you want into it.", err=True)
 
     _reporting(document, logger, work)
 
@@ -94,9 +94,8 @@ def chat(document: Path, allow: tuple[str, ...], model: str, jobs: int | None, q
 
     The changes that the answer proposes are shown as a diff. Only the document is written:
     the answer is added to it."""
-    from ...llmd.apply import propose
     from ...llmd.chat import chat
-    from ...llmd.opening import open_document
+    from ...llmd.project import open_document, propose
 
     logger, models, began = _EscapingPrinter(quiet), Models(model, jobs, warn), time.monotonic()
 
@@ -127,15 +126,14 @@ def apply(document: Path, allow: tuple[str, ...], yes: bool) -> None:
     """Make the changes that the last answer proposes.
 
     They are shown as a diff first. Either all are made, in files and document, or none."""
-    from ...llmd.apply import is_applied, propose
-    from ...llmd.opening import open_document
+    from ...llmd.project import is_applied, open_document, propose
 
     logger = _EscapingPrinter()
 
     def work() -> None:
         proposal = propose(open_document(document, logger), allow)
         if proposal is None:
-            logger.error(f"{document}: there is no reply to apply ({_command_line('chat', document)} asks for one)")
+            logger.error(f"{document}: there is no reply to apply: ask for one with {_command_line('chat', document)}")
         elif is_applied(proposal):
             say(f"entry {proposal.entry.number} has been applied already", err=True)
         else:
@@ -169,8 +167,8 @@ def _show(proposal: Proposal, logger: LoggerBase, tell_problem: Callable[[str, i
     for problem in proposal.warnings:
         logger.warning(problem.message, problem.line)
     name = str(proposal.opened.file.path)
-    for one in proposal.plan.changes:
-        print_diff(one.path, one.old, one.new)
+    for change in proposal.plan.changes:
+        print_diff(change.path, change.old, change.new)
     if proposal.plan.mission is not None:
         before = proposal.opened.llmd.mission
         old = f"{before.text}\n" if before and before.text else ""
@@ -186,8 +184,7 @@ def check(document: Path) -> None:
     """Look for errors in the document.
 
     The exit status is 1 if it is not well-formed, or if its code context differs from the files."""
-    from ...llmd.apply import check
-    from ...llmd.opening import open_document
+    from ...llmd.project import check, open_document
 
     logger = _EscapingPrinter()
 
@@ -206,19 +203,18 @@ def check(document: Path) -> None:
 @_document
 def sync(document: Path) -> None:
     """Refresh the code context from disk."""
-    from ...llmd.apply import sync
-    from ...llmd.opening import open_document
+    from ...llmd.project import open_document, sync
 
     logger = _EscapingPrinter()
 
     def work() -> None:
         opened = open_document(document, logger)
-        made = sync(opened, _located(logger, document))
-        if made.text == opened.llmd.text:
+        synced = sync(opened, _located(logger, document))
+        if synced.text == opened.llmd.text:
             say(f"{document}: nothing to refresh", err=True)
             return
-        write_markdown(document, made.text, opened.file)
-        print_diff(str(document), opened.llmd.text, made.text)
+        write_markdown(document, synced.text, opened.file)
+        print_diff(str(document), opened.llmd.text, synced.text)
         say(f"refreshed: {document}", err=True)
 
     _reporting(document, logger, work)
@@ -232,24 +228,24 @@ def undo(document: Path) -> None:
     Files and document become what they were, byte for byte; only what was written at the end
     of the document since then stays. If anything else has changed since then, that is shown
     and nothing is undone."""
-    from ...llmd.apply import applied_last, undo
-    from ...llmd.journal import Journal
+    from ...llmd.project import last_applied
 
     logger = _EscapingPrinter()
 
     def work() -> None:
-        root, applied = applied_last(document, logger)
+        journal, applied = last_applied(document, logger)
         if applied is None:
-            logger.error(f"{document}: nothing has been applied that could be undone")
+            logger.error(f"{document}: there is nothing to undo")
             return
-        if changed := Journal(root).changed_since(applied):
+        if changed := journal.changed_since(applied):
             for path, then, now in changed:
                 print_diff(path, _text(then), _text(now))
             names = ", ".join(path for path, _, _ in changed)
-            logger.error(f"nothing was undone, because these files have changed since, as shown: {names}")
+            logger.error(f"nothing was undone, since these files have changed, as shown: {names}")
             return
-        undo(root, applied)
-        names = ", ".join(one.path for one in applied.changes)
+        with journal.lock():
+            journal.undo(applied)
+        names = ", ".join(change.path for change in applied.changes)
         say(f"undone: entry {applied.entry}: {names}", err=True)
 
     _reporting(document, logger, work)
@@ -262,7 +258,7 @@ def _reporting(document: Path, logger: ReportPrinter, work: Callable[[], None]) 
     try:
         work()
     except BrokenPipeError:  # `| head`
-        logger.error("stopped, because the output was not read to its end")
+        logger.error("stopped, since the output was not read to its end")
     except (OSError, MarkdownError) as error:
         path = Path(error.filename) if isinstance(error, OSError) and error.filename else document
         report_failure(error, path, logger)

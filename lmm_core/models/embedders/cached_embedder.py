@@ -7,8 +7,8 @@ import hashlib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 
-from ...errors import CacheError, ModelError
-from ..cache import Cache
+from ...errors import ModelError
+from ..cache import Cache, CacheUser
 from .embedder import Embedder, batches
 
 # Texts per group; an interrupted run repeats unfinished groups
@@ -17,7 +17,7 @@ MOST_CHARACTERS = 200_000
 AT_ONCE = 8  # groups; local models take one at a time
 
 
-class CachedEmbedder:
+class CachedEmbedder(CacheUser):
     """An embedder with a cache. All vectors are 32-bit.
 
     warn: called once if the cache is unusable
@@ -45,7 +45,8 @@ class CachedEmbedder:
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         keys = [self._key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        vectors = self._find(list(wanted))
+        none: dict[bytes, list[float]] = {}
+        vectors = self.use_cache(lambda cache: cache.find_vectors(list(wanted)), none)
         embedded = len(wanted) - len(vectors)
         await self._fill(vectors, {key: text for key, text in wanted.items() if key not in vectors})
         if len({len(vector) for vector in vectors.values()}) > 1:  # another model under the same name
@@ -74,7 +75,7 @@ class CachedEmbedder:
                 except ModelError as error:
                     failed.append(error)
                     return
-            self._keep(embedded)
+            self.use_cache(lambda cache: cache.keep_vectors(embedded), None)
             vectors.update(embedded)
 
         remaining = iter(wanted)
@@ -92,21 +93,3 @@ class CachedEmbedder:
     def _key(self, text: str) -> bytes:
         data = f"{self._space}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=20).digest()
-
-    def _find(self, keys: list[bytes]) -> dict[bytes, list[float]]:
-        try:
-            return self.cache.find_vectors(keys) if self.cache else {}
-        except CacheError as error:
-            self._go_without(error)
-            return {}
-
-    def _keep(self, vectors: Mapping[bytes, Sequence[float]]) -> None:
-        try:
-            if self.cache:
-                self.cache.keep_vectors(vectors)
-        except CacheError as error:
-            self._go_without(error)
-
-    def _go_without(self, error: CacheError) -> None:
-        self.cache = None
-        self.warn(f"The cache is not used: {error}")

@@ -230,8 +230,8 @@ def fastembed_errors(said: str) -> Iterator[None]:
     """Turn every error of fastembed into a ModelError."""
     try:
         yield
-    except ModelError:
+    except (ModelError, AttributeError, NameError):  # errors in code stay
         raise
-    except Exception as error:  # noqa: BLE001  # tokenizers, onnxruntime and the hub raise bare Exceptions
+    except Exception as error:  # noqa: BLE001  # tokenizers and onnxruntime raise bare Exceptions
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise ModelError(f"{said}: {reason}", stop=True) from None

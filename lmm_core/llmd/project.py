@@ -1,0 +1,247 @@
+"""Open, create and recover LLMD documents."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+from ..errors import LlmdError
+from ..logging import LoggerBase
+from ..markdown.blocks import Problem
+from ..markdown.files import ROOT_MARKS, MarkdownFile, project_root, read_markdown, write_markdown
+from ..models.prompts import LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS
+from .changes import ChangePlan, FileChange, plan
+from .document import Llmd, ThreadEntry, as_shown, parse_llmd
+from .editing import append_entry, make_llmd, remove_file, set_file
+from .files import Files, as_data, is_same_file
+from .journal import Applied, Journal, JournalChange, journal_change
+from .reply import ParsedReply, parse_reply
+
+
+@dataclass(frozen=True)
+class OpenedDocument:
+    """A parsed document. root: folder of its relative paths."""
+
+    file: MarkdownFile
+    llmd: Llmd
+    root: Path
+
+    @property
+    def path(self) -> Path:
+        """Return the document's resolved path."""
+        return self.file.path.resolve()
+
+    @property
+    def name(self) -> str:
+        """Return the document's path from the root."""
+        return self.path.relative_to(self.root).as_posix()
+
+    def files(self, allow: Sequence[str] = ()) -> Files:
+        """Return the accessible files. allow: see `Files`."""
+        return Files(self.root, self.path, self.llmd.files, allow)
+
+
+def root_of(path: Path) -> Path:
+    """Return the project's root, or the document's folder, independent of the working folder."""
+    root = project_root(path)
+    marked = any((root / mark).exists() for marks in ROOT_MARKS for mark in marks)
+    return root if marked else path.resolve().parent
+
+
+def open_document(path: Path, logger: LoggerBase) -> OpenedDocument:
+    """Read a document after rolling back a killed run. Raise OSError and MarkdownError."""
+    root = root_of(path)
+    recover(root, logger)
+    file = read_markdown(path)
+    return OpenedDocument(file, parse_llmd(file.text), root)
+
+
+def recover(root: Path, logger: LoggerBase) -> None:
+    """Roll back a killed run. Raise LlmdError and OSError."""
+    journal = Journal(root)
+    if journal.open.exists():
+        with journal.lock():
+            if message := journal.recover():
+                logger.warning(message)
+
+
+# New
+
+
+def new_document(path: Path, name: str, code: Sequence[Path], logger: LoggerBase) -> int:
+    """Write a document with guidance, files and an empty entry; return the number of files.
+
+    Files that cannot be included are reported. Raise LlmdError if the path exists, and OSError."""
+    if path.exists() or path.is_symlink():
+        raise LlmdError(f"{path}: already exists, so nothing was written")
+    if not path.parent.is_dir():
+        raise LlmdError(f"{path}: the folder {path.parent} is missing, so nothing was written")
+    root = root_of(path)
+    llmd = make_llmd(name, LLMD_ABOUT, LLMD_INSTRUCTIONS, LLMD_TOOLS)
+    files = Files(root, path.resolve(), (), ("*",))
+    for file in code:
+        try:
+            llmd = _with_file(llmd, files, file, root)
+        except LlmdError as error:
+            logger.warning(f"left out: {error}")
+    write_markdown(path, append_entry(llmd).text)
+    return len(llmd.files)
+
+
+def _with_file(llmd: Llmd, files: Files, file: Path, root: Path) -> Llmd:
+    place = file.parent.resolve() / file.name
+    if not place.is_relative_to(root):
+        raise LlmdError(f"{file}: the file is not in the project ({root})")
+    path = place.relative_to(root).as_posix()
+    text = files.read(path)
+    if text is None:
+        raise LlmdError(f"{file}: the file is missing")
+    return set_file(llmd, path, text)
+
+
+# Apply
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The changes proposed by a document's last reply.
+
+    problems, warnings: with lines of the document; problems prevent applying"""
+
+    opened: OpenedDocument
+    entry: ThreadEntry
+    plan: ChangePlan
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Return True if the reply changes nothing."""
+        return not self.problems and self.plan.document.text == self.opened.llmd.text and not self.plan.changes
+
+    def apply(self) -> None:
+        """Change files and document, all or none. Raise LlmdError and OSError."""
+        opened = self.opened
+        changes = [_change(opened, planned, self.allow) for planned in self.plan.changes]
+        for change, other in combinations(changes, 2):
+            if change.path == other.path or is_same_file(opened.root / change.path, opened.root / other.path):
+                raise LlmdError(f"{change.path}: the reply names this file by two paths, so nothing was applied")
+        journal = Journal(opened.root)
+        document = journal_change(opened.root, opened.path, opened.file.data, self.plan.document.text.encode("utf-8"))
+        with journal.lock():
+            journal.apply([*changes, document], opened.name, self.entry.number, fingerprint(self.entry))
+
+
+def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | None:
+    """Return the last reply's changes, or None without a reply. allow: see `Files`."""
+    entry = next((entry for entry in reversed(opened.llmd.entries) if entry.assistant is not None), None)
+    if entry is None or entry.assistant is None:
+        return None
+    reply = _with_known_paths(parse_reply(entry.assistant, entry.human), opened.llmd.files)
+    texts, refused = _read_files(opened, reply, allow)
+    planned = plan(opened.llmd, texts, reply)
+    problems = refused or planned.problems
+    first = entry.reply_line
+    return Proposal(
+        opened, entry, planned, _moved(problems, first), _moved(planned.warnings, first), tuple(allow)
+    )  # fmt: skip
+
+
+def is_applied(proposal: Proposal) -> bool:
+    """Return True if this reply was applied and not undone."""
+    last = Journal(proposal.opened.root).last(proposal.opened.name)
+    return last is not None and (last.entry, last.reply) == (proposal.entry.number, fingerprint(proposal.entry))
+
+
+def fingerprint(entry: ThreadEntry) -> str:
+    """Return the hash of an entry's reply."""
+    return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
+    """Return the reply with paths spelled as in the code context.
+
+    `é` may be two characters in a file's name, while models write one."""
+    spelled = {unicodedata.normalize("NFC", path): path for path in known}
+    paths = [
+        path if path in known else spelled.get(unicodedata.normalize("NFC", path), path)
+        for path in (file.path for file in reply.files)
+    ]
+    files = (replace(file, path=path) for file, path in zip(reply.files, paths, strict=True))
+    return replace(reply, files=tuple(files))
+
+
+def _read_files(
+    opened: OpenedDocument, reply: ParsedReply, allow: Sequence[str]
+) -> tuple[dict[str, str], list[Problem]]:
+    texts: dict[str, str] = {}
+    refused: list[Problem] = []
+    for path in reply.paths:
+        line = next(file.line for file in reply.files if file.path == path)
+        try:
+            text = opened.files(allow).read(path)
+        except LlmdError as error:
+            refused.append(Problem(line, str(error)))
+            continue
+        if text is not None:
+            texts[path] = text
+    return texts, refused
+
+
+def _moved(problems: Sequence[Problem], first: int) -> tuple[Problem, ...]:
+    return tuple(Problem(problem.line + first - 1, problem.message) for problem in problems)
+
+
+def _change(opened: OpenedDocument, planned: FileChange, allow: Sequence[str]) -> JournalChange:
+    before, after = (None if text is None else as_data(planned.path, text) for text in (planned.old, planned.new))
+    return journal_change(opened.root, opened.files(allow).locate(planned.path), before, after)
+
+
+# Check, sync, undo
+
+
+def check(opened: OpenedDocument) -> list[Problem]:
+    """Return a document's problems, including differences between code context and files."""
+    problems = list(opened.llmd.problems)
+    for path, file in opened.llmd.files.items():
+        try:
+            text = opened.files().read(path)
+        except LlmdError as error:
+            problems.append(Problem(file.line, str(error)))
+            continue
+        if text is None:
+            problems.append(Problem(file.line, f"{path}: the file is missing"))
+        elif as_shown(text) != file.content:
+            problems.append(Problem(file.line, f"{path}: the code context differs from the file: run `lmm llmd sync`"))
+    return sorted(problems, key=lambda problem: problem.line)
+
+
+def sync(opened: OpenedDocument, logger: LoggerBase) -> Llmd:
+    """Return the document with current files, without missing ones; unreadable ones are reported and kept."""
+    synced = opened.llmd
+    for path, file in opened.llmd.files.items():
+        try:
+            text = opened.files().read(path)
+            if text is None:
+                logger.warning(f"{path}: the file is missing, and was taken out of the code context", file.line)
+                synced = remove_file(synced, path)
+            elif as_shown(text) != file.content:
+                synced = set_file(synced, path, text)
+        except LlmdError as error:
+            logger.error(str(error), file.line)
+    return synced
+
+
+def last_applied(path: Path, logger: LoggerBase) -> tuple[Journal, Applied | None]:
+    """Return the journal of a document's project, and the last changes applied to the document, or None.
+
+    Raise LlmdError and OSError."""
+    root = root_of(path)
+    recover(root, logger)
+    journal = Journal(root)
+    return journal, journal.last(path.resolve().relative_to(root).as_posix())
