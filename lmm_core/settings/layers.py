@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..models.names import SENTENCE_TRANSFORMERS, is_default
 from ..models.sources import FASTEMBED, NONE, SOURCES, STAND_IN, known_sources
@@ -113,138 +113,124 @@ def _first_set(given: dict[str, str], *names: str) -> str:
 # Layers
 
 MEMORY = ":memory:"  # an index in memory
+_ARGUMENT, _FILE, _DEFAULT = "argument", "file", "default"  # origins, beside variables of the environment
+_INHERITED = ("base_url", "key_variable", "chat_model", "embedding_model")  # by a table like [sources.openai]
 
 
-@dataclass(slots=True)
-class Layer:
-    """The values from one place, by key.
+class Given(NamedTuple):
+    """A setting and its origin."""
 
-    variables: names in the environment
-    text: of the file"""
-
-    name: str
-    values: dict[Keys, Any]
-    variables: Mapping[Keys, str] = field(default_factory=dict)
-    text: str = ""
-
-    def place(self, keys: Keys) -> str:
-        """Return the origin of a key: a variable, file and line, or `argument`."""
-        line = find_line(self.text, keys) if self.text else 0
-        return f"{self.name}:{line}" if line else self.variables.get(keys, self.name)
+    value: Any
+    origin: str
 
 
 @dataclass(slots=True)
 class Layers:
-    """The layers of one project, highest first, and their problems."""
+    """The settings of one project by key, each from its highest layer, and their problems.
+
+    file: `config.toml`, which may be missing; text: its content"""
 
     file: Path
-    layers: list[Layer]
-    problems: list[str]
+    text: str
+    settings: dict[Keys, Given] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add_tables(self, tables: Mapping[str, Any], origin: str) -> None:
+        """Add tables, and problems other than wrong types."""
+        for section, table in tables.items():
+            if section not in SECTIONS:
+                self.problems.append(f"{self._place((section,), origin)}: {_unknown((section,), SECTIONS)}")
+            elif section == "spelling":
+                self.add((section,), table, origin)
+            elif section == "sources" and isinstance(table, Mapping):
+                for name, source in table.items():
+                    self._add_table((section, name.strip().lower()), source, origin)
+            else:
+                self._add_table((section,), table, origin)
+
+    def _add_table(self, way: Keys, table: Any, origin: str) -> None:
+        name, known = ".".join(way), section_keys(way[0])
+        if not isinstance(table, Mapping):
+            self.problems.append(f"{self._place(way, origin)}: `{name}`: should be a table, [{name}] and its keys")
+            return
+        for key, value in table.items():
+            if key in known:
+                value = str(value) if isinstance(value, PurePath) else value
+                self.add((*way, key), tuple(value) if isinstance(value, list) else value, origin)
+            else:
+                self.problems.append(f"{self._place((*way, key), origin)}: {_unknown((*way, key), known)}")
+
+    def add(self, keys: Keys, value: Any, origin: str) -> None:
+        """Add a checked setting, unless a higher layer has it."""
+        if keys in self.settings:
+            return
+        self.settings[keys] = Given(value, origin)
+        check = section_keys(keys[0])[keys[-1]].metadata.get("check") if keys[1:] else None
+        for text in value if isinstance(value, tuple) else (value,):
+            if check and isinstance(text, str) and (problem := check(text)):
+                self.report(keys, problem)
 
     def merged(self) -> dict[str, Any]:
-        """Return tables with the highest value of each key."""
+        """Return the tables."""
         tables: dict[str, Any] = {}
-        for layer in reversed(self.layers):
-            for (*way, key), value in layer.values.items():
-                table = tables
-                for section in way:
-                    table = table.setdefault(section, {})
-                table[key] = value
+        for (*way, key), setting in self.settings.items():
+            table = tables
+            for section in way:
+                table = table.setdefault(section, {})
+            table[key] = setting.value
         return tables
 
     def value(self, *keys: str) -> Any:
-        layer = self._layer_of(keys)
-        return layer.values[keys] if layer else None
+        return self.settings[keys].value if keys in self.settings else None
 
     def source_names(self) -> list[str]:
         """Return the names of the tables `[sources.NAME]`."""
-        return list(dict.fromkeys(keys[1] for layer in self.layers for keys in layer.values if keys[0] == "sources"))
+        return list(dict.fromkeys(keys[1] for keys in self.settings if keys[0] == "sources"))
 
     def file_behind(self, *ways: Keys) -> str:
         """Return the file's absolute path if it sets any of these keys, else ""."""
-        layers = (self._layer_of(keys) for keys in ways)
-        return str(self.file.absolute()) if any(layer and layer.name == str(self.file) for layer in layers) else ""
+        is_set = any(keys in self.settings and self.settings[keys].origin == _FILE for keys in ways)
+        return str(self.file.absolute()) if is_set else ""
 
     def origin(self, keys: Keys) -> str:
         """Return the origin of an effective setting, for `lmm config show`."""
-        layer = self._layer_of(keys)
-        if layer is None or layer.name == _OURS:
-            return "default"
-        return f"environment {layer.place(keys)}" if layer.variables else layer.place(keys)
+        origin = self.settings[keys].origin if keys in self.settings else _DEFAULT
+        return self._place(keys, origin) if origin in (_ARGUMENT, _FILE, _DEFAULT) else f"environment {origin}"
 
     def place(self, keys: Keys) -> str:
         """Return the origin of a key, or of the nearest one given, because tables and missing keys have none."""
         for end in range(len(keys), 0, -1):
-            for layer in self.layers:
-                for given in layer.values:
-                    if given[:end] == keys[:end]:
-                        return layer.place(given)
+            for given, setting in self.settings.items():
+                if given[:end] == keys[:end]:
+                    return self._place(given, setting.origin)
         return str(self.file)
 
     def report(self, keys: Keys, message: str) -> None:
         """Add a problem with a key, with its origin."""
         self.problems.append(f"{self.place(keys)}: `{'.'.join(keys)}`: {message}")
 
-    def _layer_of(self, keys: Keys) -> Layer | None:
-        return next((layer for layer in self.layers if keys in layer.values), None)
-
-
-_OURS = "default"  # layer of values that a table like [sources.openai] inherits from our source
-_INHERITED = ("base_url", "key_variable", "chat_model", "embedding_model")
+    def _place(self, keys: Keys, origin: str) -> str:
+        if origin != _FILE:
+            return origin
+        line = find_line(self.text, keys)
+        return f"{self.file}:{line}" if line else str(self.file)
 
 
 def read_layers(file: Path, arguments: Mapping[str, Any]) -> Layers:
     """Return a project's settings. file: its `config.toml`, which may be missing. Raise ConfigError."""
     text, tables = read_tables(file)
-    in_code, in_file = Layer("argument", {}), Layer(str(file), {}, text=text)
-    given = {section: _plain(section, table) for section, table in arguments.items()}
-    layers = Layers(file, [in_code, in_file], [*_fill(in_code, given), *_fill(in_file, tables)])
+    layers = Layers(file, text)
+    layers.add_tables({section: _plain(section, table) for section, table in arguments.items()}, _ARGUMENT)
+    layers.add_tables(tables, _FILE)
     values, variables, problems = read_environment(layers.value, layers.source_names())
-    layers.layers.append(Layer("environment", values, variables))
     layers.problems += problems
-    for layer in layers.layers:
-        layers.problems += _wrong_texts(layer)
+    for keys, value in values.items():
+        layers.add(keys, value, variables[keys])
     own = {name: known_sources()[name] for name in layers.source_names() if name in SOURCES}
-    inherited: dict[Keys, Any] = {("sources", name, key): getattr(own[name], key) for name in own for key in _INHERITED}
-    layers.layers.append(Layer(_OURS, inherited))
+    for name in own:
+        for key in _INHERITED:
+            layers.settings.setdefault(("sources", name, key), Given(getattr(own[name], key), _DEFAULT))
     return layers
-
-
-def _wrong_texts(layer: Layer) -> Iterator[str]:
-    """Yield the faults that the keys' checks find."""
-    for keys, value in layer.values.items():
-        check = section_keys(keys[0])[keys[-1]].metadata.get("check") if keys[1:] else None
-        for text in value if isinstance(value, tuple) else (value,):
-            if check and isinstance(text, str) and (problem := check(text)):
-                yield f"{layer.place(keys)}: `{'.'.join(keys)}`: {problem}"
-
-
-def _fill(layer: Layer, tables: Mapping[str, Any]) -> Iterator[str]:
-    """Copy tables into a layer, and yield problems other than wrong types."""
-    for section, table in tables.items():
-        if section not in SECTIONS:
-            yield f"{layer.place((section,))}: {_unknown((section,), SECTIONS)}"
-        elif section == "spelling":
-            layer.values[section,] = table
-        elif section == "sources" and isinstance(table, Mapping):
-            for name, source in table.items():
-                yield from _fill_table(layer, (section, name.strip().lower()), source)
-        else:
-            yield from _fill_table(layer, (section,), table)
-
-
-def _fill_table(layer: Layer, way: Keys, table: Any) -> Iterator[str]:
-    name = ".".join(way)
-    if not isinstance(table, Mapping):
-        yield f"{layer.place(way)}: `{name}`: should be a table, [{name}] and its keys"
-        return
-    known = section_keys(way[0])
-    for key, value in table.items():
-        if key not in known:
-            yield f"{layer.place((*way, key))}: {_unknown((*way, key), known)}"
-        else:
-            value = str(value) if isinstance(value, PurePath) else value
-            layer.values[*way, key] = tuple(value) if isinstance(value, list) else value
 
 
 def _unknown(keys: Keys, known: Collection[str]) -> str:

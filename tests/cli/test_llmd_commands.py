@@ -139,8 +139,8 @@ def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     for reason in (
         "x.key: git ignores the file",
         "x.bin: the file is binary",
-        "y.py: is not in the project",
-        "gone.py: no such file",
+        "y.py: the file is not in the project",
+        "gone.py: the file is missing",
     ):
         assert reason in said
     assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
