@@ -8,7 +8,7 @@ from lmm_core.retrieve.library import open_library
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from lmm_core.study.asked.page import make_overview
-from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
+from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn
 from tests.indexing import document
 
 OAK, ELM, ASH = (f"trees.md#about-{word}" for word in ("oak", "elm", "ash"))

@@ -7,28 +7,26 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from .. import __version__
-from ..errors import ConfigError, ModelError, StoreError
+from ..errors import ConfigError, CutOffError, ModelError, StoreError
 from ..installation import in_pipx, install_command, packaged_pandoc, pandoc_command, program_folders
 from ..models.addresses import shown_address
 from ..models.names import NO_MODEL, ROLES, ModelName
-from ..models.sources import FASTEMBED, STAND_IN, RequestLimits, known_sources
+from ..models.sources import FASTEMBED, STAND_IN, ModelSource, RequestLimits, Sampling, known_sources
 from ..settings.names import CONFIG_NAME
 from ..settings.project import Project, load_project, model_name
 from ..settings.quarto_project import project_file
 
-if TYPE_CHECKING:
-    from ..models.openai.trial import Trial
-
 OLDEST_PANDOC = (2, 17)
 FILTERS = ("lmm-rag", "lmm-knit", "lmm-chat", "lmm-index", "lmm-pass")
+_CUT_OFF = "output limit was reached"  # of a model that thinks first: a valid answer
 SECONDS_ONLINE = 30.0  # a local server may have to load its model first
 
 
@@ -108,7 +106,6 @@ def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFind
     import asyncio
 
     from ..models.chat import run
-    from ..models.openai.trial import try_model
 
     roles: dict[tuple[ModelName, bool], list[str]] = {}
     for role, name in names.items():
@@ -125,6 +122,48 @@ def _asked(names: Mapping[str, ModelName], project: Project) -> list[MachineFind
         MachineFinding(name.source, f"{trial.said} ({', '.join(roles[name, embeds])})", trial.answered)
         for (name, embeds), trial in zip(roles, run(ask_all()), strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The outcome of a trial. said: a sentence without the key."""
+
+    answered: bool
+    said: str
+
+
+async def try_model(name: ModelName, source: ModelSource, limits: RequestLimits, embeds: bool = False) -> Trial:
+    """Request one token, or one vector of an embedding model, without retries."""
+    limits, began = replace(limits, max_retries=0), time.monotonic()
+    try:
+        await (_embed if embeds else _complete)(name, source, limits)
+    except CutOffError:
+        pass  # answered with the one token
+    except ModelError as error:
+        if _CUT_OFF not in str(error):
+            return Trial(False, str(error))
+    return Trial(True, f"{name}: answered in {time.monotonic() - began:.1f} s at {shown_address(source.base_url)}")
+
+
+async def _embed(name: ModelName, source: ModelSource, limits: RequestLimits) -> None:
+    from ..models.embedders.openai_embedder import OpenAIEmbedder
+
+    model = OpenAIEmbedder(name, source, limits)
+    try:
+        await model.embed(["one"])
+    finally:
+        await model.close()
+
+
+async def _complete(name: ModelName, source: ModelSource, limits: RequestLimits) -> None:
+    from ..models.chat import ChatMessage, Request
+    from ..models.openai.chat import OpenAIChat
+
+    model = OpenAIChat(name, source, limits)
+    try:
+        await model.reply(Request((ChatMessage("user", "Say: yes"),), sampling=Sampling(max_tokens=1)))
+    finally:
+        await model.close()
 
 
 def _model(role: str, name: ModelName, project: Project) -> MachineFinding:

@@ -1,15 +1,20 @@
-"""Build the table of contents of a course."""
+"""Build the table of contents of a course, and the frame of its pages without Quarto: header, footer and navigation."""
 
 from __future__ import annotations
 
+import html
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from ..retrieve.plain_text import plain_title
 from ..settings.project import Project
 from ..settings.quarto_project import as_list, mapping_in
+from ..settings.tables import SiteOptions
 from ..study.outline import page_title
 
 _FIRST = "index"
@@ -100,3 +105,67 @@ def _items(items: Sequence[Any], depth: int) -> Iterator[tuple[str, str, int]]:
 
 def _file(name: str) -> str:
     return name.removeprefix("./").lstrip("/")
+
+
+# Frame
+
+
+_LABELS = Path(__file__).with_name("files") / "labels.toml"
+
+
+@cache
+def site_words(language: str) -> Mapping[str, str]:
+    """Return a site's labels in a language (`de`, `de-CH`), by default English."""
+    labels: dict[str, dict[str, str]] = tomllib.loads(_LABELS.read_text("utf-8"))
+    return labels.get(language.lower().replace("_", "-").split("-")[0], labels["en"])
+
+
+def frame_of(entry: Entry, site: SiteOptions, contents: Sequence[Entry], words: Mapping[str, str]) -> dict[str, str]:
+    """Return a page's template variables as HTML. words: see `site_words`.
+
+    Without a home page, the table of contents is shown instead."""
+    title = site.title
+    up = "../" * entry.page.count("/")
+    pages = contents_list(contents, up, entry.page)
+    return {
+        "window-title": html.escape(entry.title if entry.title == title else f"{entry.title} – {title}"),
+        "course-title": html.escape(title),
+        "up": up,
+        "site-author": html.escape(site.author),
+        "favicon": _address(site.favicon),
+        "color": site.color,
+        "footer": html.escape(" · ".join(filter(None, (site.author, site.date, site.footer)))),
+        "pages-title": words["pages"],
+        "toc-title": words["toc"],
+        "pages" if entry.source else "contents": pages,
+        "turn": _turn(entry, [line for line in contents if line.page], up, words),
+    }
+
+
+def contents_list(contents: Sequence[Entry], up: str, current: str) -> str:
+    """Return the table of contents as links.
+
+    up: path to the site's root"""
+    lines = []
+    for entry in contents:
+        title = html.escape(entry.title)
+        kind = f' class="depth-{min(entry.depth, 3)}"' if entry.depth else ""
+        here = ' aria-current="page"' if entry.page == current else ""
+        link = f'<a href="{up}{_address(entry.page)}"{here}>{title}</a>' if entry.page else f"<span>{title}</span>"
+        lines.append(f"<li{kind}>{link}</li>")
+    return "\n".join(["<ul>", *lines, "</ul>"])
+
+
+def _turn(entry: Entry, pages: Sequence[Entry], up: str, words: Mapping[str, str]) -> str:
+    if entry not in pages:
+        return ""
+    at, links = pages.index(entry), []
+    for kind, beside in (("previous", pages[at - 1 : at] if at else ()), ("next", pages[at + 1 : at + 2])):
+        for page in beside:
+            label = f"<small>{words[kind]}</small> {html.escape(page.title)}"
+            links.append(f'<a class="{kind}" rel="{kind[:4]}" href="{up}{_address(page.page)}">{label}</a>')
+    return f'<nav class="turn">{"".join(links)}</nav>' if links else ""
+
+
+def _address(page: str) -> str:
+    return html.escape(quote(page))

@@ -32,8 +32,7 @@ from ..settings.project import Project, load_project
 from ..settings.quarto_project import with_quarto_rules
 from ..settings.tables import SiteOptions
 from ..study.outline import course_title
-from .contents import FIRST_PAGE, Entry, read_contents
-from .frame import frame_of, site_words
+from .contents import FIRST_PAGE, Entry, frame_of, read_contents, site_words
 from .text import PageSource, read_page_source
 
 if TYPE_CHECKING:

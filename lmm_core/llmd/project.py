@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -142,7 +141,7 @@ def propose(opened: OpenedDocument, allow: Sequence[str] = ()) -> Proposal | Non
     entry = next((entry for entry in reversed(opened.llmd.entries) if entry.assistant is not None), None)
     if entry is None or entry.assistant is None:
         return None
-    reply = _with_known_paths(parse_reply(entry.assistant, entry.human), opened.llmd.files)
+    reply = parse_reply(entry.assistant, entry.human)
     texts, refused = _read_files(opened, reply, allow)
     planned = plan(opened.llmd, texts, reply)
     problems = refused or planned.problems
@@ -161,19 +160,6 @@ def is_applied(proposal: Proposal) -> bool:
 def fingerprint(entry: ThreadEntry) -> str:
     """Return the hash of an entry's reply."""
     return hashlib.sha256((entry.assistant or "").encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _with_known_paths(reply: ParsedReply, known: Collection[str]) -> ParsedReply:
-    """Return the reply with paths spelled as in the code context.
-
-    `é` may be two characters in a file's name, while models write one."""
-    spelled = {unicodedata.normalize("NFC", path): path for path in known}
-    paths = [
-        path if path in known else spelled.get(unicodedata.normalize("NFC", path), path)
-        for path in (file.path for file in reply.files)
-    ]
-    files = (replace(file, path=path) for file, path in zip(reply.files, paths, strict=True))
-    return replace(reply, files=tuple(files))
 
 
 def _read_files(

@@ -17,8 +17,15 @@ from ..retrieve.answer import Answer
 from ..retrieve.search import Retrieval
 from ..settings.project import Project
 from ..settings.tables import ServeOptions
-from ..study.asked.recordings import PLACE, Recordings, recordings_path, this_hour
-from ..study.asked.turns import Outcome, RecordedSource, RecordedTurn
+from ..study.asked.recordings import (
+    PLACE,
+    Outcome,
+    RecordedSource,
+    RecordedTurn,
+    Recordings,
+    recordings_path,
+    this_hour,
+)
 from .log import Log
 
 if TYPE_CHECKING:

@@ -22,27 +22,19 @@ if TYPE_CHECKING:
     from ..models.openai.chat import OpenAIChat
 
 
-def _warn(message: str) -> None:
-    ConsoleLogger().warning(message)
-
-
-def _inform(message: str) -> None:
-    ConsoleLogger().info(message)
-
-
 @dataclass
 class Models:
     """The models of one run, one per server, so that request limits hold for all documents and roles.
 
-    spec: a model's name that overrides documents and configuration; jobs: overrides the configured parallel requests;
-        warn:
-    called if the reply cache is unusable, or a file redirects a source; inform: called with destinations before
-    sending."""
+    spec: a model's name that overrides documents and configuration
+    jobs: overrides the configured parallel requests
+    warn: called if the reply cache is unusable, or a file redirects a source
+    inform: called with destinations before sending"""
 
     spec: str = ""
     jobs: int | None = None
-    warn: Callable[[str], None] = _warn
-    inform: Callable[[str], None] = _inform
+    warn: Callable[[str], None] = ConsoleLogger().warning
+    inform: Callable[[str], None] = ConsoleLogger().info
     _models: dict[tuple[ModelName, ModelSource], OpenAIChat] = field(default_factory=dict, init=False)
     _askers: list[Asker] = field(default_factory=list, init=False)
     _warned: set[ModelSource] = field(default_factory=set, init=False)

@@ -12,8 +12,7 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.scan.documents.passes import markdown_scan
-from lmm_core.study.asked.recordings import Recordings, recordings_path
-from lmm_core.study.asked.turns import RecordedTurn
+from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import text, write
 
 NOTES = "---\ntitle: T\n---\n\n# Means\n\n::: exercise\nWhat is a mean?\n:::\n\nA mean is a sum by a count.\n"

@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lmm_core.cli import cli
-from lmm_core.study.asked.recordings import Recordings, recordings_path
-from lmm_core.study.asked.turns import RecordedSource, RecordedTurn, export_lines
+from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn, Recordings, export_lines, recordings_path
 from lmm_core.study.bench import read_questions
 
 WHY = RecordedTurn(

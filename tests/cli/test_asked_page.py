@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.study.asked.recordings import Recordings, recordings_path
-from lmm_core.study.asked.turns import RecordedTurn
+from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.asked_turns import REFUSED, make_turns, write_course
 from tests.indexing import lmm
 

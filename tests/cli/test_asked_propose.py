@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from lmm_core.cli import cli
-from lmm_core.study.asked.recordings import Recordings, recordings_path
-from lmm_core.study.asked.turns import Outcome, RecordedSource, RecordedTurn
+from lmm_core.study.asked.recordings import Outcome, RecordedSource, RecordedTurn, Recordings, recordings_path
 from tests.model_server import ModelServer
 
 INTERVALS = """---

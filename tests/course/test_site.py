@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmm_core.course.frame import site_words
+from lmm_core.course.contents import site_words
 from lmm_core.course.site import PageJob, find_pandoc, render_pages
 from lmm_core.course.text import PageSource
 from lmm_core.errors import RenderError

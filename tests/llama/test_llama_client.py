@@ -6,11 +6,11 @@ import time
 
 import pytest
 
+from lmm_core.cli.doctor import try_model
 from lmm_core.errors import CutOffError, ModelError
 from lmm_core.models.chat import ChatMessage, Request, run
 from lmm_core.models.names import ModelName
 from lmm_core.models.openai.chat import OpenAIChat
-from lmm_core.models.openai.trial import try_model
 from lmm_core.models.sources import ModelSource, RequestLimits, Sampling
 from tests.llama_server import CONTEXT, NAME, SOON
 

@@ -11,7 +11,7 @@ from lmm_core.markdown.blocks import trim_blank_lines
 from lmm_core.scan.exchange.record import clear_messages
 from lmm_core.scan.proposals import ProposedEdit, ProposedQuestions, propose
 from lmm_core.study.asked.proposals import edit_request, quoted_line, quoted_questions
-from lmm_core.study.asked.turns import RecordedTurn
+from lmm_core.study.asked.recordings import RecordedTurn
 from tests.scan.test_edit import edits
 from tests.strategies import DIV, NATIVE, any_text, markdown
 from tests.talk import Sayer, accepted, edited, metadata, rejected

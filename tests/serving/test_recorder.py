@@ -14,8 +14,7 @@ from lmm_core.serving.recorder import describe_recording
 from lmm_core.settings.project import load_project
 from lmm_core.settings.tables import ServeOptions
 from lmm_core.study.asked import recordings as recordings_module
-from lmm_core.study.asked.recordings import Recordings, recordings_path
-from lmm_core.study.asked.turns import RecordedTurn
+from lmm_core.study.asked.recordings import RecordedTurn, Recordings, recordings_path
 from tests.commands import write
 from tests.effort import PATIENCE
 from tests.indexing import lmm

@@ -270,7 +270,7 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
     """Make the sample course, with its site and index.
 
     FOLDER is new or empty, or holds an earlier copy, which is replaced."""
-    from ...course.demo import copy_sample, remove_sample
+    from ...course.create import copy_sample, remove_sample
 
     if only_copy and remove:
         raise click.UsageError("--copy and --remove exclude each other")
@@ -285,7 +285,7 @@ def demo(folder: Path, only_copy: bool, remove: bool) -> None:
 
 
 def _make_demo(folder: Path) -> None:
-    from ...course.demo import chapters, sample_course
+    from ...course.create import chapters, sample_course
     from ...course.run import open_course
 
     files, place = chapters(folder), shlex.quote(str(folder))

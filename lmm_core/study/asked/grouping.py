@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...models.embedders.bm25 import Bm25Encoder
 from ...retrieve.library import Library
 from ...retrieve.ranking.words import asked_words
-from .turns import RecordedTurn, found_sections
+from .recordings import RecordedTurn, found_sections
 
 FEWEST = 3  # conversations of a group that is shown or gets a proposal
 THRESHOLD = 0.25  # mean product with a group's rows from which a question joins it

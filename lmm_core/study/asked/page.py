@@ -21,7 +21,7 @@ from ...retrieve.search import Retriever
 from ..outline import course_title
 from .grouping import FEWEST, QuestionGroup
 from .proposals import group_failures
-from .turns import Outcome, RecordedTurn, found_sections, is_failure
+from .recordings import Outcome, RecordedTurn, found_sections, is_failure
 
 SHOWN = 40  # groups of a list
 EXAMPLES = 6  # other questions of a group

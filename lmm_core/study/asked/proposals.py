@@ -25,7 +25,7 @@ from ...scan.proposals import ProposedEdit, ProposedQuestions, propose
 from ...settings.project import Project
 from ..words import CourseWords
 from .grouping import FEWEST, QuestionGroup, count_askers, group_turns, make_rows
-from .turns import RecordedTurn, answering_section, is_failure
+from .recordings import RecordedTurn, answering_section, is_failure
 
 ANSWERED = 0.5  # share of a group's answered questions from which the notes answer it
 SHARED = 1 / 3  # share of a group's questions that contain a word of its subject

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.study.asked.grouping import MOST_COMPARED, _rarity, group_turns, make_row
-from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
+from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn
 
 ENCODER = Bm25Encoder()
 

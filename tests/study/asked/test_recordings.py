@@ -17,8 +17,7 @@ import pytest
 
 from lmm_core.errors import RecordingError
 from lmm_core.study.asked import recordings as recordings_module
-from lmm_core.study.asked.recordings import Recordings, recordings_path, this_hour
-from lmm_core.study.asked.turns import RecordedSource, RecordedTurn
+from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn, Recordings, recordings_path, this_hour
 
 WHY = RecordedTurn(
     id="a" * 32,
@@ -163,7 +162,7 @@ import sys
 from pathlib import Path
 from lmm_core.study.asked import recordings as recordings_module
 from lmm_core.study.asked.recordings import Recordings
-from lmm_core.study.asked.turns import RecordedTurn
+from lmm_core.study.asked.recordings import RecordedTurn
 
 recordings = Recordings(Path(sys.argv[1]))
 for number in range(50):

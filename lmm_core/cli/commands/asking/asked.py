@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ....retrieve.library import Library
     from ....study.asked.page import AskedOverview, ShownGroup
     from ....study.asked.proposals import FileProposals, Proposals
-    from ....study.asked.turns import RecordedTurn
+    from ....study.asked.recordings import RecordedTurn
 
 PAGE = (".lmm", "asked.html")  # in the project's folder
 LISTED = 8  # groups
@@ -126,7 +126,7 @@ def opened_recordings() -> closing[Recordings]:
 @output_option("-o", "--output", help="The file to write (.jsonl); by default, standard output.")
 def export_recordings(output: Path | None) -> None:
     """Print all recordings as lines of JSON, which lmm bench --questions reads."""
-    from ....study.asked.turns import export_lines
+    from ....study.asked.recordings import export_lines
 
     if output is not None:
         check_written(output, (), LINES_OF_JSON)

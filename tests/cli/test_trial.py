@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from lmm_core.cli.doctor import try_model
 from lmm_core.models.names import ModelName
-from lmm_core.models.openai.trial import try_model
 from lmm_core.models.sources import ModelSource, RequestLimits
 from tests.model_server import ModelServer
 
