@@ -11,6 +11,7 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -73,8 +74,9 @@ def network_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
 
 
-class Guard:
-    """Middleware for access, security headers, and a log without personal data.
+@dataclass(frozen=True)
+class AccessRules:
+    """Who may ask a server.
 
     host: listening address
     token: shared token, "" for none
@@ -82,13 +84,21 @@ class Guard:
     free: paths without token
     paths: names allowed in the log"""
 
-    def __init__(
-        self, app: ASGIApp, options: ServeOptions, host: str, token: str, tokens: TokenFile, free: Collection[str],
-        paths: Collection[str], log: Log,
-    ) -> None:  # fmt: skip
-        self.app, self.options, self.token, self.tokens, self.log = app, options, token, tokens, log
-        self.rates, self.free, self.paths = Rates(options.rate), free, paths
-        names = (*LOOPBACK, host, socket.gethostname(), *options.hosts)
+    options: ServeOptions
+    host: str
+    token: str
+    tokens: TokenFile
+    free: Collection[str]
+    paths: Collection[str]
+
+
+class Guard:
+    """Middleware for access, security headers, and a log without personal data."""
+
+    def __init__(self, app: ASGIApp, rules: AccessRules, log: Log) -> None:
+        self.app, self.rules, self.log, options = app, rules, log, rules.options
+        self.rates = Rates(options.rate)
+        names = (*LOOPBACK, rules.host, socket.gethostname(), *options.hosts)
         self.names = {name.strip("[]").lower() for name in names}
         framed = " ".join(["'self'", *(origin for origin in options.origins if origin != "null")])
         self.headers = {
@@ -116,11 +126,13 @@ class Guard:
 
         try:
             headers = Headers(scope=scope)
-            refused = self._stranger(headers, scope) or (None if scope["path"] in self.free else self._refused(scope))
+            refused = self._stranger(headers, scope) or (
+                None if scope["path"] in self.rules.free else self._refused(scope)
+            )
             await (refused or self.app)(scope, receive, marked)
         finally:
             path = SITE if _is_site(scope) else scope["path"]
-            named = scope["method"] in METHODS and path in self.paths
+            named = scope["method"] in METHODS and path in self.rules.paths
             kind = f"{scope['method']} {path}" if named else "-"
             kind += f" {status or '-'}"
             took = round((time.monotonic() - began) * 1000)
@@ -137,10 +149,10 @@ class Guard:
             return refusal(421, "This server does not know this name of its own (hosts in the section [serve]).")
         scheme, _, place = (origin or "").lower().partition("://")
         is_own = scheme in ("http", "https") and place == host.lower()
-        if origin is not None and not is_own and origin not in self.options.origins:
+        if origin is not None and not is_own and origin not in self.rules.options.origins:
             return refusal(403, "Pages of this site may not ask here (origins in the section [serve]).")
         is_elsewhere = origin is None and headers.get("sec-fetch-site") in ELSEWHERE
-        if is_elsewhere and scope["path"] not in self.free and not _opens_page(scope, headers):
+        if is_elsewhere and scope["path"] not in self.rules.free and not _opens_page(scope, headers):
             return refusal(403, "Pages of other sites may not ask here by a picture or a link.")
         return None
 
@@ -162,12 +174,12 @@ class Guard:
 
     def _token_name(self, given: bytes) -> str | None:
         """Return a token's name, "" for the shared one or none required, None if invalid."""
-        tokens = self.tokens.read()
-        if tokens is None and not self.token:
+        tokens = self.rules.tokens.read()
+        if tokens is None and not self.rules.token:
             return ""
-        if self.token and given and hmac.compare_digest(given, self.token.encode("utf-8")):
+        if self.rules.token and given and hmac.compare_digest(given, self.rules.token.encode("utf-8")):
             return ""
-        return self.tokens.name_of(given) if given else None
+        return self.rules.tokens.name_of(given) if given else None
 
 
 def needs_token(token: str, tokens: TokenFile) -> bool:

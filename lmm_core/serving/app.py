@@ -24,7 +24,7 @@ from ..indexing.passages import Material
 from ..models.chat import metered
 from ..retrieve.library import Library
 from ..settings.project import Project
-from .access import SITE, Guard, needs_token, refusal
+from .access import SITE, AccessRules, Guard, needs_token, refusal
 from .answers import MOST_HITS, SLOW, Answers, Looked, ServedModels, event_bytes
 from .log import LibraryHandler, Log
 from .page import ServedSite, about_data, home_page
@@ -76,10 +76,11 @@ class _Routes:
 
     def application(self) -> Starlette:
         """Return the application with middleware."""
-        guard = Middleware(
-            Guard, options=self.options, host=self.served.host, token=self.served.token, tokens=self.tokens,
-            free={"/", *self.served.files}, paths={*API, *self.served.files}, log=self.answers.log,
-        )  # fmt: skip
+        files = self.served.files
+        rules = AccessRules(
+            self.options, self.served.host, self.served.token, self.tokens, {"/", *files}, {*API, *files}
+        )
+        guard = Middleware(Guard, rules=rules, log=self.answers.log)
         cors = Middleware(
             CORSMiddleware, allow_origins=self.options.origins, allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"], expose_headers=["Retry-After"],

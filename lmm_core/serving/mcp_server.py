@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import socket
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.server.transport_security import TransportSecuritySettings
 
 from .. import __version__
 from ..crawl.tools import CHANGING
@@ -18,12 +14,7 @@ from ..errors import ToolError
 from ..logging import as_json, printable
 from ..retrieve.agents.tools import Tool, Tools
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
 NAME = "lmm"
-PATH = "/mcp"
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 READ_ONLY = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CHANGES = types.ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -68,36 +59,3 @@ async def serve_stdio(tools: Tools) -> None:
     server = make_server(tools, await tools.greeting())
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-async def serve_http(tools: Tools, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serve streamable HTTP until terminated. Raise OSError if the port is unavailable.
-
-    port: 0 for any free one
-    say: prints the address, and errors"""
-    from uvicorn import Server as HttpServer
-
-    from . import server as http
-    from .log import LibraryHandler, Log
-
-    with http.listen(host, port) as listening:
-        app = http_app(make_server(tools, await tools.greeting()), host)
-        say(f"tools at {http.address_of(listening).rstrip('/')}{PATH}")
-        handler = LibraryHandler(Log(say))
-        logging.getLogger().addHandler(handler)
-        try:
-            await HttpServer(http.server_config(app)).serve(sockets=[listening])
-        finally:
-            logging.getLogger().removeHandler(handler)
-
-
-def http_app(server: Server[Any], host: str) -> Starlette:
-    """Return the web application, restricted to this machine's host names against DNS rebinding."""
-    names = [*LOOPBACK, f"[{host}]" if ":" in host else host, socket.gethostname()]
-    security = TransportSecuritySettings(
-        allowed_hosts=[pattern for name in names for pattern in (name, f"{name}:*")],
-        allowed_origins=[pattern for name in names for pattern in (f"http://{name}", f"http://{name}:*")],
-    )
-    return server.streamable_http_app(
-        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security, host=host
-    )

@@ -59,12 +59,14 @@ def label_questions(asked: Sequence[LabelledQuestion], material: Material) -> li
 
     Raise QuestionsError with one line per unknown or ambiguous section."""
     labelled, problems = [], []
-    for one in asked:
+    for question in asked:
         try:
-            if one.section:
-                labelled.append(Labelled(one.question, find_section(one.section, material), STUDENTS, one.place))
+            if question.section:
+                labelled.append(
+                    Labelled(question.question, find_section(question.section, material), STUDENTS, question.place)
+                )
         except ToolError as error:
-            problems.append(f"{one.place}: {error}")
+            problems.append(f"{question.place}: {error}")
     if problems:
         raise QuestionsError("\n".join(problems))
     return labelled
@@ -150,8 +152,8 @@ class EncodingResult:
     def by_origin(self) -> dict[str, list[QuestionResult]]:
         """Return outcomes by origin of the question, empty for a single origin."""
         parts: dict[str, list[QuestionResult]] = {}
-        for one in self.outcomes:
-            parts.setdefault(one.labelled.origin, []).append(one)
+        for result in self.outcomes:
+            parts.setdefault(result.labelled.origin, []).append(result)
         return parts if len(parts) > 1 else {}
 
 
@@ -205,7 +207,7 @@ class Bench:
                 results.append(await self._measure(course, labelled))
                 if len(results) == 1:
                     missing = await run_in_thread(course.missing_words, results[0])
-        unlabelled = sum(not one.section for one in asked)
+        unlabelled = sum(not question.section for question in asked)
         return BenchReport(self._annotations(), self.project.ask.budget, tuple(results), tuple(missing), unlabelled)
 
     def _read(self, paths: Sequence[Path]) -> Material:
@@ -267,7 +269,7 @@ class _IndexedCourse:
         """Return words of missed questions that the course never uses."""
         material = build_material(self.points)
         words = CourseWords(material, material.language or "en", self.project.synonyms)
-        return missing_words([one.labelled for one in result.outcomes if one.is_missed], words)
+        return missing_words([outcome.labelled for outcome in result.outcomes if outcome.is_missed], words)
 
     async def without(self, questions: Collection[str]) -> Library:
         """Return the course without some of its annotated questions."""
@@ -283,7 +285,7 @@ class _IndexedCourse:
 
 def _left(value: object, questions: Collection[str]) -> list[str]:
     texts = value if isinstance(value, list) else [str(value)]
-    return [one for text in texts for one in split_questions(text) if one not in questions]
+    return [question for text in texts for question in split_questions(text) if question not in questions]
 
 
 def _is_annotated(labelled: Labelled) -> bool:
@@ -292,15 +294,15 @@ def _is_annotated(labelled: Labelled) -> bool:
 
 def _judged(labelled: Labelled, found: Retrieval, budget: int) -> QuestionResult:
     context = build_context(found, budget)
-    shown = {found.material.passages[one].key for source in context.sources for one in source.ids}
+    shown = {found.material.passages[passage_id].key for source in context.sources for passage_id in source.ids}
     return judge(labelled, found.passages, shown, not best_matches(found))
 
 
 def rounds(labelled: Sequence[Labelled]) -> list[list[int]]:
     """Return rounds of question numbers: students' questions, then one annotated question per section."""
     counts: Counter[Key] = Counter()
-    made: dict[int, list[int]] = {}
-    for at, one in enumerate(labelled):
-        counts[one.section.key] += _is_annotated(one)
-        made.setdefault(counts[one.section.key] if _is_annotated(one) else 0, []).append(at)
-    return [made[number] for number in sorted(made)]
+    numbered: dict[int, list[int]] = {}
+    for at, question in enumerate(labelled):
+        counts[question.section.key] += _is_annotated(question)
+        numbered.setdefault(counts[question.section.key] if _is_annotated(question) else 0, []).append(at)
+    return [numbered[number] for number in sorted(numbered)]

@@ -174,8 +174,8 @@ def _drafts(material: Material) -> Iterator[_Draft]:
 
 def _answers(section: Section, question: str) -> list[Passage]:
     """Return the untyped passages annotated with a question, preferring the section's own."""
-    asked = [one for one in section.all_passages() if not type_of(one) and _has(one, question)]
-    own = [one for one in asked if one.path == section.path]
+    asked = [passage for passage in section.all_passages() if not type_of(passage) and _has(passage, question)]
+    own = [passage for passage in asked if passage.path == section.path]
     return own or asked
 
 
@@ -214,7 +214,9 @@ def _term(text: str) -> str:
 def _card(draft: _Draft, ident: str) -> Card:
     section, lines = draft.section, draft.passages
     titles = tuple(map(plain_title, section.titles))
-    where = place(section.source, min(one.line_start for one in lines), max(one.line_end for one in lines))
+    where = place(
+        section.source, min(passage.line_start for passage in lines), max(passage.line_end for passage in lines)
+    )
     tags = tuple(dict.fromkeys([draft.type, *map(_tag, titles[:1])]))
     folder = section.source.rpartition("/")[0]
     source = " > ".join([*titles, where])

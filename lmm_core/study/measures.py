@@ -61,31 +61,31 @@ def judge(
 
 def hit_at(outcomes: Sequence[QuestionResult], k: int) -> float:
     """Return the share of questions (0 to 1) whose section is among the first k hits."""
-    return sum(one.rank is not None and one.rank <= k for one in outcomes) / max(len(outcomes), 1)
+    return sum(outcome.rank is not None and outcome.rank <= k for outcome in outcomes) / max(len(outcomes), 1)
 
 
 def mean_reciprocal_rank(outcomes: Sequence[QuestionResult]) -> float:
     """Return the mean of 1/rank (0 to 1), 0 for a missed section."""
-    return sum(1 / one.rank for one in outcomes if one.rank is not None) / max(len(outcomes), 1)
+    return sum(1 / outcome.rank for outcome in outcomes if outcome.rank is not None) / max(len(outcomes), 1)
 
 
 def share_shown(outcomes: Sequence[QuestionResult]) -> float:
     """Return the share of questions (0 to 1) whose section is in the model's context."""
-    return sum(one.is_shown for one in outcomes) / max(len(outcomes), 1)
+    return sum(outcome.is_shown for outcome in outcomes) / max(len(outcomes), 1)
 
 
 def share_refused(outcomes: Sequence[QuestionResult]) -> float:
     """Return the share of questions (0 to 1) refused without a model."""
-    return sum(one.is_refused for one in outcomes) / max(len(outcomes), 1)
+    return sum(outcome.is_refused for outcome in outcomes) / max(len(outcomes), 1)
 
 
 def by_section(outcomes: Sequence[QuestionResult]) -> list[tuple[Section, list[QuestionResult]]]:
     """Return results by section in ascending MRR, each with the worst question first."""
     groups: dict[Key, list[QuestionResult]] = {}
-    for one in outcomes:
-        groups.setdefault(one.labelled.section.key, []).append(one)
+    for outcome in outcomes:
+        groups.setdefault(outcome.labelled.section.key, []).append(outcome)
     for group in groups.values():
-        group.sort(key=lambda one: one.rank or DEPTH + 1)
+        group.sort(key=lambda outcome: outcome.rank or DEPTH + 1)
         group.reverse()
     return [(group[0].labelled.section, group) for group in sorted(groups.values(), key=mean_reciprocal_rank)]
 

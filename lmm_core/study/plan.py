@@ -73,17 +73,17 @@ def read_time(sentence: str) -> StudyTime:
 
     Hours beside days (`two hours a day`) are per session; hours alone are divided."""
     words = _WORD.findall(sentence[:2_000])
-    named = [one for at in range(len(words)) if (one := _named(words, at)) is not None]
+    named = [time for at in range(len(words)) if (time := _named(words, at)) is not None]
     # `in three weeks` is a deadline if another time is given
-    named = [one for one in named if not (one.start and words[one.start - 1].lower() in _UNTIL)] or named
-    gone = {at for one in named for at in range(one.start, one.end)}
-    understood = ", ".join(" ".join(words[one.start : one.end]) for one in named)
+    named = [time for time in named if not (time.start and words[time.start - 1].lower() in _UNTIL)] or named
+    gone = {at for time in named for at in range(time.start, time.end)}
+    understood = ", ".join(" ".join(words[time.start : time.end]) for time in named)
     rest = " ".join(word for at, word in enumerate(words) if at not in gone)
-    days = [one for one in named if one.unit.sessions]
-    minutes = sum(one.number * one.unit.minutes for one in named if not one.unit.sessions)
-    if any(one.number for one in days) or (days and minutes):
-        count = sum(one.number * one.unit.sessions for one in days) or 1.0
-        unit = next((one.unit for one in days if not one.number), days[0].unit)
+    days = [time for time in named if time.unit.sessions]
+    minutes = sum(time.number * time.unit.minutes for time in named if not time.unit.sessions)
+    if any(time.number for time in days) or (days and minutes):
+        count = sum(time.number * time.unit.sessions for time in days) or 1.0
+        unit = next((time.unit for time in days if not time.number), days[0].unit)
         length = (minutes or unit.minutes) * min(count, 1)
         return StudyTime(min(max(int(count), 1), MOST_SESSIONS), length, unit.name, understood, rest)
     count = min(-(-int(minutes) // SESSION), MOST_SESSIONS)
@@ -196,7 +196,7 @@ def _fitting(steps: Sequence[Step], available: float) -> set[str]:
 
 async def _about(library: Library, topic: str, steps: Sequence[tuple[Step, set[Key]]]) -> list[Step]:
     ranked = (await Retriever(library).retrieve(topic)).sections
-    near = [one.section.key for one in ranked if one.score > 0 and one.score >= NEAR * ranked[0].score]
+    near = [hit.section.key for hit in ranked if hit.score > 0 and hit.score >= NEAR * ranked[0].score]
     places = {step.id: min(map(near.index, keys & set(near)), default=-1) for step, keys in steps}
     return sorted((step for step, _ in steps if places[step.id] >= 0), key=lambda step: places[step.id])
 

@@ -51,16 +51,18 @@ class MissingWord:
     @property
     def section(self) -> Section:
         """Section that answers most of the questions."""
-        keys = [one.section.key for one in self.asked]
-        return max((one.section for one in self.asked), key=lambda section: keys.count(section.key))
+        keys = [labelled.section.key for labelled in self.asked]
+        return max((labelled.section for labelled in self.asked), key=lambda section: keys.count(section.key))
 
 
 def missing_words(missed: Sequence[Labelled], course: CourseWords) -> list[MissingWord]:
     """Return words of missed questions unknown to the course, the most frequent first."""
     forms: dict[str, str] = {}
     asked: dict[str, list[Labelled]] = {}
-    for one in missed:
-        for stem, word in course.unknown(one.question).items():
+    for labelled in missed:
+        for stem, word in course.unknown(labelled.question).items():
             forms.setdefault(stem, word)
-            asked.setdefault(stem, []).append(one)
-    return sorted((MissingWord(forms[stem], tuple(asked[stem])) for stem in forms), key=lambda one: -len(one.asked))
+            asked.setdefault(stem, []).append(labelled)
+    return sorted(
+        (MissingWord(forms[stem], tuple(asked[stem])) for stem in forms), key=lambda missing: -len(missing.asked)
+    )

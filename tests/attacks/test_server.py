@@ -4,7 +4,6 @@ Each attack is held to the same: an honest reader is answered, the log stays sho
 open is closed again.
 """
 
-import asyncio
 import re
 import socket
 import threading
@@ -310,37 +309,3 @@ def test_lookups_that_hang_give_their_places_back(course, far_end, released):
             assert all("Retry-After" in one.headers for one in asked if one.status_code != 200)
             released.set()
             until(lambda: "event: done" in served.client.post("/ask", json=ASK).text)
-
-
-# Neighbours
-
-
-def test_the_tools_over_http_have_the_same_limits(course, monkeypatch):
-    """`lmm mcp --http`: a connection that sends no request is ended there, too."""
-    pytest.importorskip("mcp")
-    from lmm_core.retrieve.agents.tools import Tools
-    from lmm_core.retrieve.library import Library
-    from lmm_core.serving.mcp_server import serve_http
-    from lmm_core.settings.models import Models
-    from lmm_core.settings.project import load_project
-
-    monkeypatch.setattr(Connection, "asking", 0.3)
-    told = []
-
-    async def work():
-        library = Library(load_project(course / "-"), Models())
-        tools = Tools(library)
-        serving = asyncio.create_task(serve_http(tools, "127.0.0.1", 0, told.append))
-        while not told:
-            await asyncio.sleep(0.02)
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(re.search(r":(\d+)/", told[0])[1]))
-        writer.write(b"POST /mcp HTTP/1.1\r\nHost: ")
-        async with asyncio.timeout(PATIENCE):
-            with suppress(ConnectionError):
-                assert await reader.read() == b""
-        writer.close()
-        serving.cancel()
-        await asyncio.wait([serving])
-        await library.close()  # else the other tests of this process could not read the course
-
-    asyncio.run(work())

@@ -116,7 +116,7 @@ LINES = {
     "asked forget": ["asked forget no\x1b[2J"],
     "asked propose": ["asked propose --dry-run", "asked propose"],
     "bench": ["bench ."],
-    "mcp": ["mcp --http no\x1b[2J"],
+    "mcp": ["mcp --project no\x1b[2J"],
     "serve": ["serve --model no\x1b[2J/x"],
     "serve token add": ["serve token add no\x1b[2J", "serve token add biology"],
     "serve token list": ["serve token list", "serve token list --json"],

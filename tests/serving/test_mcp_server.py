@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -40,22 +39,6 @@ def stdio(folder, *options):
     """A client of a server that it starts."""
     server = [*SERVER, *options]
     return Client(StdioServerParameters(command=server[0], args=server[1:], cwd=str(folder), env=dict(os.environ)))
-
-
-@asynccontextmanager
-async def serving(folder, *options):
-    """The address of a server of streamable HTTP on this machine."""
-    process = subprocess.Popen([*SERVER, "--http", "0", *options], cwd=folder, stderr=subprocess.PIPE, text=True)
-    try:
-        for line in process.stderr:
-            if found := re.search(r"tools at (\S+)", line):
-                yield found[1]
-                return
-        raise AssertionError(f"ended with {process.wait()}")
-    finally:
-        process.terminate()
-        process.wait(PATIENCE)
-        process.stderr.close()
 
 
 async def asked(client, tool, /, **arguments):
@@ -166,37 +149,6 @@ def test_an_interrupt_ends_it(own_course):
 
 
 @pytest.mark.long
-def test_over_http(own_course):
-    async def work():
-        async with serving(own_course) as address, Client(address) as client:
-            assert '"trees" ("Trees")' in client.instructions
-            await check_tools(client)
-            await check_refresh(client, own_course)
-            async with Client(address, mode="legacy") as other:
-                calls = [asked(one, "search", query="oak") for one in (client, other) for _ in range(5)]
-                assert len(await asyncio.gather(*calls)) == 10
-
-    asyncio.run(work())
-
-
-@pytest.mark.long
-def test_over_http_only_known_names_are_answered(own_course):
-    from httpx2 import AsyncClient
-
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    accepted = {"Accept": "application/json, text/event-stream"}
-
-    async def work():
-        async with serving(own_course) as address, AsyncClient() as client:
-            wrong = await client.post(address, json=body, headers=accepted | {"Host": "evil.example:80"})
-            page = await client.post(address, json=body, headers=accepted | {"Origin": "http://evil.example"})
-            right = await client.post(address, json=body, headers=accepted)
-            return wrong.status_code, page.status_code, right.status_code
-
-    assert asyncio.run(work()) == (421, 403, 200)
-
-
-@pytest.mark.long
 def test_a_server_of_an_empty_folder_says_what_to_do():
     write("empty/config.toml", "")
 
@@ -207,15 +159,6 @@ def test_a_server_of_an_empty_folder_says_what_to_do():
             return client.instructions, result.content[0].text
 
     assert set(asyncio.run(work())) == {"nothing is indexed here yet; to index the notes: lmm index ."}
-
-
-def test_a_port_that_is_taken_is_named(own_course, monkeypatch):
-    import socket
-
-    monkeypatch.chdir(own_course)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        assert f"cannot listen on 127.0.0.1, port {port}" in lmm(f"mcp --http {port}", status=1)[1]
 
 
 def test_where_the_package_is_missing_it_says_how_to_install_it(own_course, monkeypatch):

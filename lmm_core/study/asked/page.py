@@ -116,7 +116,7 @@ async def make_overview(
         small=sum(group.size < fewest for group in (*failures, *subjects)),
         fewest=fewest,
         sections=tuple(shown.values()),
-        comments=tuple(Comment(shorten(one.comment), one.thumb) for one in reversed(turns) if one.comment.strip()),
+        comments=tuple(Comment(shorten(turn.comment), turn.thumb) for turn in reversed(turns) if turn.comment.strip()),
     )
 
 
@@ -132,7 +132,7 @@ async def _show(
     library: Library, groups: Sequence[QuestionGroup], sections: Mapping[str, ShownSection], fewest: int
 ) -> tuple[ShownGroup, ...]:
     shown = []
-    for group in [one for one in groups if one.size >= fewest][:SHOWN]:
+    for group in [group for group in groups if group.size >= fewest][:SHOWN]:
         votes = _recorded_votes(group, sections) or await _searched_votes(library, group)
         best = sorted(votes, key=lambda address: (-votes[address], address))
         near = tuple(sections[address] for address in best if address in sections)[:NEAREST]
@@ -156,7 +156,7 @@ def _recorded_votes(group: QuestionGroup, sections: Mapping[str, ShownSection]) 
 
 async def _searched_votes(library: Library, group: QuestionGroup) -> dict[str, float]:
     ranked = (await Retriever(library).retrieve(group.name)).sections
-    return {section_address(one.section): one.score for one in ranked}
+    return {section_address(hit.section): hit.score for hit in ranked}
 
 
 def shorten(text: str) -> str:
@@ -236,10 +236,10 @@ def _folded(before: str, parts: Sequence[str], after: str) -> str:
 
 def _group(group: ShownGroup, count: int) -> str:
     asked = f"in {counted(group.conversations, 'conversation')}, " if group.conversations else ""
-    others = "".join(_asked("li", one) for one in group.examples)
+    others = "".join(_asked("li", question) for question in group.examples)
     near = "".join(
-        f'<li><span>{_text(one.title)}</span> <span class="place">{_text(one.place)}</span></li>'
-        for one in group.nearest
+        f'<li><span>{_text(section.title)}</span> <span class="place">{_text(section.place)}</span></li>'
+        for section in group.nearest
     )
     return (
         f'<p class="count">{count:,}<span>{"time" if count == 1 else "times"}</span></p><div>'
@@ -253,12 +253,12 @@ def _group(group: ShownGroup, count: int) -> str:
 def _unneeded(sections: Sequence[ShownSection]) -> str:
     if not sections:
         return '<p class="none">Each section was cited by an answer at least once.</p>'
-    files = groupby(sections, key=lambda one: one.place.rpartition(":")[0])
+    files = groupby(sections, key=lambda section: section.place.rpartition(":")[0])
     return "".join(f'<div><h3>{_text(file)}</h3><ul class="plain">{_titles(own)}</ul></div>' for file, own in files)
 
 
 def _titles(sections: Iterable[ShownSection]) -> str:
-    return "".join(f"<li>{_text(one.title)}</li>" for one in sections)
+    return "".join(f"<li>{_text(section.title)}</li>" for section in sections)
 
 
 def _comment(comment: Comment) -> str:

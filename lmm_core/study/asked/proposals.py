@@ -180,10 +180,10 @@ class _Decider:
         documents: defaultdict[str, float] = defaultdict(float)
         for question in questions:
             ranked = (await self.retriever.retrieve(question)).sections
-            for one in ranked:
-                share = one.score / (ranked[0].score or 1.0)
-                votes[one.section.key] += share
-                documents[one.section.docid] = max(documents[one.section.docid], share)
+            for hit in ranked:
+                share = hit.score / (ranked[0].score or 1.0)
+                votes[hit.section.key] += share
+                documents[hit.section.docid] = max(documents[hit.section.docid], share)
         order = sorted(votes, key=lambda key: (-documents[key[0]], -votes[key], key))
         return [self.sections[key] for key in order if votes[key] > 0]
 
@@ -263,8 +263,8 @@ async def propose_in_files(
 
     work_on: reads a file and processes its blocks"""
     written = []
-    for source in dict.fromkeys(one.section.source for one in proposals):
-        own = tuple(one for one in proposals if one.section.source == source)
+    for source in dict.fromkeys(proposal.section.source for proposal in proposals):
+        own = tuple(proposal for proposal in proposals if proposal.section.source == source)
         path = _from_here(project.root / source)
         if is_notebook(path):
             warning = f"nothing proposed, since notebooks are never written to: {own[0].asked[0]}"
@@ -286,9 +286,13 @@ def _from_here(path: Path) -> Path:
 async def _propose_in(
     project: Project, path: Path, proposals: tuple[GroupProposal, ...], logger: LoggerBase, work_on: WorkOn
 ) -> FileProposals:
-    lines = {one.group: _line_of(one.section, path) for one in proposals}
-    edits = [_edit(one, lines[one.group]) for one in proposals if one.kind != "questions"]
-    questions = [ProposedQuestions(lines[one.group], one.asked) for one in proposals if one.kind == "questions"]
+    lines = {proposal.group: _line_of(proposal.section, path) for proposal in proposals}
+    edits = [_edit(proposal, lines[proposal.group]) for proposal in proposals if proposal.kind != "questions"]
+    questions = [
+        ProposedQuestions(lines[proposal.group], proposal.asked)
+        for proposal in proposals
+        if proposal.kind == "questions"
+    ]
 
     async def work(blocks: list[Block], file: MarkdownFile, logger: LoggerBase) -> list[Block]:
         return propose(blocks, edits, questions, project.spelling, logger)
@@ -297,11 +301,11 @@ async def _propose_in(
     return FileProposals(file, serialize_blocks(blocks), proposals)
 
 
-def _edit(one: GroupProposal, line: int) -> ProposedEdit:
-    is_new = one.kind == "section"
-    near = [name_of(section) for section in one.neighbours]
-    request = edit_request(one.asked, count_askers(one.turns), one.unknown, near, is_new)
-    return ProposedEdit(None if is_new else line, request, one.asked)
+def _edit(proposal: GroupProposal, line: int) -> ProposedEdit:
+    is_new = proposal.kind == "section"
+    near = [name_of(section) for section in proposal.neighbours]
+    request = edit_request(proposal.asked, count_askers(proposal.turns), proposal.unknown, near, is_new)
+    return ProposedEdit(None if is_new else line, request, proposal.asked)
 
 
 def _line_of(section: Section, path: Path) -> int:

@@ -179,7 +179,7 @@ class Recordings:
 
     def mark_proposed(self, ids: Iterable[str]) -> None:
         """Mark turns as used in a proposal."""
-        rows = [(one,) for one in ids]
+        rows = [(turn_id,) for turn_id in ids]
         statement = 'INSERT OR IGNORE INTO proposed ("id") VALUES (?)'
         self._do(lambda open_: open_.executemany(statement, rows))
 

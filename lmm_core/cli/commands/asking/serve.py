@@ -171,11 +171,9 @@ def _say(message: str) -> None:
 
 
 @click.command()
-@click.option("--http", "port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve by HTTP (0: any free port).")
-@click.option("--host", default="127.0.0.1", show_default=True, help="For --http: where to listen.")
 @click.option("--project", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
               help="The folder of the notes, for an agent that starts it elsewhere.")  # fmt: skip
-def mcp(port: int | None, host: str, folder: Path | None) -> None:
+def mcp(folder: Path | None) -> None:
     """Give agents tools to search and read the notes (MCP).
 
     The server talks on standard input and output with the agent that starts it. The tools change
@@ -187,30 +185,23 @@ def mcp(port: int | None, host: str, folder: Path | None) -> None:
     if folder is not None:
         os.chdir(folder)  # before settings are read
     with needs_extra("mcp"):
-        from ....serving import mcp_server as server
+        from ....serving.mcp_server import serve_stdio
     project, models = searched_project(), Models(warn=warn)
     library = Library(project, models)
-    if port is not None and host not in LOOPBACK:
-        warn(f"everyone who can reach {host} can read the notes and have folders indexed: there is no password")
 
     async def serve() -> None:
         tools = Tools(library)
         tools.add(status_tool(library), "What is indexed")
         indexes = add_tools(tools, project, models, Path.cwd())
         try:
-            if port is None:
-                signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
-                await server.serve_stdio(tools)
-            else:
-                await server.serve_http(tools, host, port, lambda message: say(message, err=True))
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # makes reading standard input interruptible
+            await serve_stdio(tools)
         finally:
             await indexes.close()
             await library.close()
 
     try:
         asyncio.run(serve())
-    except OSError as error:
-        raise click.ClickException(f"cannot listen on {host}, port {port}: {error.strerror or error}") from None
     except KeyboardInterrupt:
         sys.exit(130)
 
