@@ -1,0 +1,260 @@
+"""Words that are nearly keys, classes or attributes of ours are found, and others left alone."""
+
+import re
+
+import pytest
+
+from lmm_core.markdown import parse_markdown_text
+from lmm_core.markdown.visibility import KnitRules
+from lmm_core.scan.check.document import CheckedDocument
+from lmm_core.scan.check.near_misses import find_near_misses
+from lmm_core.scan.check.words import nearest, slips_between
+from tests.strategies import knitted
+
+BLOCK = "# A\n\n---\n{}\n---\n\nText.\n"
+IN_DIV = "# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{}\n```\n:::\n\nText.\n"
+SOLUTION = frozenset({"solution"})
+
+
+def found(text, **rules):
+    problems = find_near_misses(parse_markdown_text(text), KnitRules(**rules))
+    return [(problem.line, problem.message) for problem in problems]
+
+
+def messages(text, **rules):
+    return [message for _, message in found(text, **rules)]
+
+
+def div(opened):
+    return f"::: {opened}\nText.\n:::\n"
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "meant"),
+    [
+        ("typ: exercise", "typ", "type"),
+        ("Type: exercise", "Type", "type"),
+        ("tpye: [exercise]", "tpye", "type"),
+        ("types: exercise", "types", "type"),
+        ("KNIT: false", "KNIT", "knit"),
+        ("skipp: true", "skipp", "skip"),
+        ("~quesions: [Why?]", "~quesions", "questions"),
+    ],
+)
+def test_keys(line, key, meant):
+    assert messages(BLOCK.format(line)) == [f"unknown key {key!r}: did you mean {meant!r}?"]
+
+
+@pytest.mark.parametrize("spelling", [IN_DIV, "::: callout-note\n" + IN_DIV + ":::\n"])
+def test_keys_in_divs(spelling):
+    assert messages(spelling.format("typ: exercise")) == ["unknown key 'typ': did you mean 'type'?"]
+
+
+@pytest.mark.parametrize("key", ["exercise: true", "rag-only: true"])
+def test_a_type_as_a_key(key):
+    ((line, message),) = found(IN_DIV.format(key))
+    assert (line, message.startswith(f"unknown key {key[:-6]!r}")) == (5, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["type: exercise", "unit: cm", "kit: 3", "ship: Beagle", "tags: [a]", "title: T", "~~hash: {summary: [a, b]}",
+     "?: Typ or type?", "topic: x", "style: bold", "skill: reading", "tape: 3"],
+)  # fmt: skip
+def test_other_keys_are_others(line):
+    assert messages(BLOCK.format(line)) == []
+
+
+def test_the_line_is_the_keys():
+    assert found("\n\n# A\n\n---\nnote: a\n# remark\ntyp: x\n---\n\nText.\n")[0][0] == 8
+    assert found("# A\n\n::: {.callout-note}\n\n::: lmm\n```yaml\nnote: a\ntyp: x\n```\n:::\n\nT.\n:::\n")[0][0] == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (BLOCK.format("knit: flase"), "flase"),
+        (div("{.note knit=no}"), "no"),
+        ("---\nknit: 0\n---\n\nText.\n", "0"),
+        ("---\nknit: (function(input, ...) rmarkdown::render(input))\n---\n\nText.\n", None),
+    ],
+    ids=["block", "attribute", "header", "R Markdown's"],
+)
+def test_a_switch_has_to_be_one(text, value):
+    assert [message.rpartition(" ")[2].strip("'") for message in messages(text)] == [value] * (value is not None)
+
+
+# Classes
+
+
+@pytest.mark.parametrize("name", ["exercises", "excercise", "Exercise", "exersice", "exercise1"])
+def test_classes(name):
+    assert messages(div(name)) == [f"unknown class {name!r}: did you mean 'exercise'?"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "::: callout-note\n\n::: exercises\nText.\n:::\n\n:::\n",
+        "- item\n\n  ::: exercises\n  Text.\n  :::\n",
+        "> ::: exercises\n> Text.\n> :::\n",
+        '<div class="exercises">\nText.\n</div>\n',
+    ],
+)
+def test_classes_in_other_places(text):
+    assert messages(text) == ["unknown class 'exercises': did you mean 'exercise'?"]
+
+
+@pytest.mark.parametrize("name", ["callout-tip", "tip", "topology", "notes", "columns", "expert", "solution", "proof"])
+def test_other_classes_are_others(name):
+    assert messages(div(name), types=frozenset({"note", "card", "question"})) == []
+
+
+@pytest.mark.parametrize("word", ["{exercise}", "{.exercise", "{.exercise,.hard}", "exercise{#a}"])
+def test_a_word_with_braces_that_pandoc_takes_for_a_class(word):
+    (message,) = messages(div(word))
+    assert message.endswith("did you mean 'exercise'?")
+
+
+def test_a_metadata_div_of_nearly_that_class():
+    text = IN_DIV.replace(".lmm", ".llm")
+    assert messages(text.format("type: exercise")) == ["unknown class 'llm': did you mean 'lmm'?"]
+    assert messages(text.format("name: x")) == messages(div("{.LLM}")) == []
+
+
+# Attributes
+
+
+@pytest.mark.parametrize("attributes", ["{.callout-note type=exercise}", "{#a type='topic'}"])
+def test_the_attribute_type_leaves_a_div_out_if_it_is_a_class_of_such_divs(attributes):
+    text = div(attributes)
+    assert (knitted(text), messages(text)) == ("", [])
+    assert knitted(text, KnitRules(keep=frozenset({attributes.split("=")[1].strip("'}")}))) == text
+
+
+def test_another_type_as_an_attribute():
+    text = div("{.note type=definition}")
+    assert (knitted(text), messages(text)) == (text, [])
+    (message,) = messages(text, types=frozenset({"definition"}))
+    assert "write ::: {.rag-only type=definition}" in message
+
+
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ("{type=exercize}", ["unknown type 'exercize': did you mean 'exercise'?"]),
+        ("{.rag-only typ=definition}", ["unknown attribute 'typ': did you mean 'type'?"]),
+        ("{.note knitt=false}", ["unknown attribute 'knitt': did you mean 'knit'?"]),
+        ("{.note typ=definition unit=cm}", []),
+    ],
+)
+def test_attributes(attributes, said):
+    assert messages(div(attributes)) == said
+
+
+@pytest.mark.parametrize("mark", ["## Ex {type=exercise}", "A [x]{.exercise} word.", "## Ex {.exercise hard}"])
+def test_the_advice_about_a_type_elsewhere_is_right(mark):
+    (message,) = messages(f"{mark}\n\nText.\n")
+    advice = re.search(r"`(::: .*?)`", message)[1]
+    assert knitted(f"{advice}\nText.\n:::\n") == ""
+
+
+# What a project says
+
+
+def test_the_types_of_the_project_count():
+    text = div("solutons")
+    said = ["unknown class 'solutons': did you mean 'solution'?"]
+    assert messages(text) == []
+    assert messages(text, types=SOLUTION) == messages(text, div_types=SOLUTION) == said
+    assert messages(BLOCK.format("type: solution") + "\n" + text) == said
+    assert messages("---\nlmm: {div-types: solution}\n---\n\n" + text) == said
+
+
+def test_a_type_that_is_no_class_is_told_once():
+    ((line, message),) = found(f"{div('solution')}\n{div('solution')}", types=SOLUTION)
+    assert (line, "write ::: {.rag-only type=solution}" in message) == (1, True)
+
+
+def test_classes_that_the_configuration_takes_out_are_bookdowns():
+    rules = {"div_types": frozenset({"topic", "rag-only"}), "allowed": frozenset({"exercise"})}
+    assert messages(BLOCK.format("type: exercise") + "\n" + div("exercise"), **rules) == []
+
+
+def test_allowed_words_are_meant():
+    text = f"{BLOCK.format('typ: a')}\n{div('exercises')}\n{div('{.rag-only typ=a}')}"
+    assert len(messages(text)) == 3
+    assert messages(text, allowed=frozenset({"typ", "exercises"})) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOCK.format("typ: exercise\nknit: true"),
+        BLOCK.format("knit: true").replace("Text.\n", div("exercises")),
+        "::: callout-note\n" + IN_DIV.format("knit: true").replace("Text.\n", div("exercises")) + ":::\n",
+        div("{.exercises knit=true}"),
+        div("{.exercises knit=false}"),
+        div("{.exercise .exercises}"),
+        "---\ntype: exercise\nknit: false\n---\n\nText.\n",
+        "```\n::: exercises\nText.\n:::\n```\n\n<!--\n::: exercises\n:::\n-->\n\n    ::: exercises\n",
+    ],
+)
+def test_what_is_left_out_all_the_same_or_kept_on_purpose_or_code_is_no_slip(text):
+    assert messages(text) == []
+
+
+# Headers
+
+
+@pytest.mark.parametrize("line", ["type: exercise", "typ: topic", "type: [post, topics]"])
+def test_a_header_that_says_a_type(line):
+    ((at, message),) = found(f"---\ntitle: T\n{line}\n---\n\nText.\n")
+    assert (at, "write knit: false" in message) == (3, True)
+
+
+@pytest.mark.parametrize("line", ["type: post", "Knit: x", "llm: gpt", "type: 3", "types: [a]"])
+def test_other_headers_are_others(line):
+    assert messages(f"---\ntitle: T\n{line}\n---\n\nText.\n") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("kint: false", "did you mean 'knit'?"),
+        ("Lmm: {div-types: [a]}", "did you mean 'lmm'?"),
+        ("lmm: {div-type: [a]}", "there is no option `lmm: div-type` ("),
+    ],
+)
+def test_options_in_a_header(line, said):
+    (message,) = messages(f"---\n{line}\n---\n\nText.\n")
+    assert said in message
+
+
+def test_types_in_a_document():
+    text = f"---\ntype: post\n---\n\n{BLOCK.format('type: [a, b]')}\n{div('{.rag-only type=c}')}\n"
+    text += f"::: callout-note\n{IN_DIV.format('type: d')}:::\n"
+    assert CheckedDocument(parse_markdown_text(text)).types == {"a", "b", "c", "d"}
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "slips"),
+    [("type", "type", 0), ("typ", "type", 1), ("tpye", "type", 1), ("tyre", "type", 1), ("kind", "knit", 2),
+     ("exersice", "exercise", 2), ("", "abc", 3), ("ca", "abc", 3)],
+)  # fmt: skip
+def test_slips(one, other, slips):
+    assert slips_between(one, other) == slips_between(other, one) == slips
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [("tup", "tip", ""), ("Tip", "tip", "tip"), ("hin", "hint", "hint"), ("topyk", "topic", "")],
+)
+def test_short_words_may_have_fewer_slips(word, known, meant):
+    assert nearest(word, [known]) == meant
