@@ -65,7 +65,8 @@ def test_after_a_byte_order_mark():
 def test_boxes_without_end_take_no_time():
     deep = "::: a\n" * 500 + SECRET + ":::\n" * 500
     wide = ":::: columns\n" + f"::: callout-note\n{SECRET}:::\n" * 500 + "::::\n"
+    blocks = "::: outer\n\n" + BLOCK * 300 + ":::\n"
     tabs = ":::: panel-tabset\n" + f"## T\n\n{SECRET}\n" * 500 + "::::\n"
     with at_most(seconds=20):
-        for text in (deep, wide, tabs):
+        for text in (deep, wide, tabs, blocks):
             strip_divs(text, KnitRules())

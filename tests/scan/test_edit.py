@@ -11,14 +11,13 @@ from lmm_core.errors import MarkdownError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import MetadataBlock, TextBlock, parse_markdown_text, serialize_blocks
 from lmm_core.markdown.blocks import ends_blank
-from lmm_core.markdown.edits import broken_edits, read_edit, restore_originals
+from lmm_core.markdown.edits import broken_edits, read_edit
 from lmm_core.markdown.spelling import convert
 from lmm_core.models.chat import Asker
 from lmm_core.scan.annotations.overview import overview
 from lmm_core.scan.check.document import CheckedDocument
 from lmm_core.scan.edit import EditRun, scan_edits
-from lmm_core.scan.exchange.decisions import accept_edits, reject_edits
-from lmm_core.scan.exchange.record import clear_messages
+from lmm_core.scan.exchange.decisions import reject_edits
 from lmm_core.scan.exchange.requests import Talk
 from lmm_core.scan.knit import find_dangling
 from tests.strategies import DIV, LONG, NATIVE, PROSE, CountingAnnotator, annotate, any_text, knitted, markdown
@@ -115,13 +114,6 @@ def test_a_section_with_its_subsections_is_one_edit():
     assert f"{KEPT}\n\nOld three.\n\n## Next" in kept
 
 
-def test_metadata_without_a_place_in_the_new_text_is_handed_back():
-    after = edited(document(SECTION), "## Two\n\nAll new.")
-    decision = accept_edits(parse_markdown_text(after), logger=ListLogger())
-    assert decision.unplaced == ["---\n~summary: Kept.\ntype: exercise\n---"]
-    assert "Kept." not in serialize_blocks(decision.blocks)
-
-
 def test_the_header_asks_for_the_whole_document():
     text = f"---\ntitle: T\n=: All of it.\n---\n\n# A\n\n{block('a: 1')}\n\nText.\n\n## B\n\nMore.\n"
     model = Sayer("# New\n\nAll.")
@@ -177,12 +169,6 @@ def test_nothing_is_left_of_an_accepted_request_unless_there_is_a_further_one():
     assert edits(edited(more, "Third."))[0].new == "Third."
     noted = accepted(edited(document(body="note: mine\n=: Shorter."), "New."))
     assert noted == document(body="note: mine").replace("The text.", "New.")
-
-
-def test_clearing_edits_takes_the_request_and_what_it_remembers():
-    after = rejected(edited(document(), "New."))
-    cleared = serialize_blocks(clear_messages(parse_markdown_text(after), True, ListLogger()))
-    assert cleared == "---\ntitle: T\n---\n\n# A\n\nThe text.\n\nThe rest.\n"
 
 
 # Deciding
@@ -291,11 +277,6 @@ def test_markers_that_do_not_fit_stop_everything():
         assert logger.reports[0].line == broken.split("\n").index("The text.") - 1
 
 
-def lines(text):
-    """The lines of a text that are not blank."""
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
-
-
 @given(markdown(), markdown(), st.one_of(any_text, markdown()), st.sampled_from([NATIVE, DIV]))
 def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply, spelling):
     behind = behind.replace("\ufeff", "")  # a mark in the middle of a file is no text of anybody's
@@ -314,16 +295,10 @@ def test_propose_and_decide_leave_the_rest_of_any_document(before, behind, reply
     if after == text:
         return
     assert not broken_edits(parse_markdown_text(after))
-    # before a decision, the blank line that sets the edit apart stands there still
-    assert lines(serialize_blocks(originals(after))) == lines(serialize_blocks(originals(rejected(after))))
     assert without_asking(rejected(after)) == without_asking(text)
     whole = accepted(after)
     for part in around(after):
         assert part in whole
-
-
-def originals(text):
-    return [one for one in restore_originals(parse_markdown_text(text)).blocks if not getattr(one, "messages", None)]
 
 
 def without_asking(text):
@@ -438,14 +413,11 @@ def answered(asked, changed):
     return serialize_blocks(run.apply(parse_markdown_text(changed))), run.unmerged
 
 
-def test_a_version_of_a_text_that_has_changed_is_not_proposed():
+def test_a_version_is_proposed_unless_its_text_has_changed():
     changed = document("The text, and more by hand.\n")
     made, unmerged = answered(document(), changed)
     assert made == changed
     assert [wanted.reply for wanted in unmerged] == ["New."]
-
-
-def test_a_version_is_proposed_if_only_the_rest_has_changed():
     made, unmerged = answered(document(), document().replace("The rest.", "Another rest."))
     assert [(edit.old, edit.new) for edit in edits(made)] == [("The text.", "New.")]
     assert unmerged == []
@@ -471,10 +443,3 @@ def test_why_an_edit_is_not_refined(change, said):
     more = change(edited(document(), "New.").replace("=: Shorter.\n", "=: Shorter.\n=: More.\n"))
     assert edited(more, "Not asked.", logger) == more
     assert [said in report.message for report in logger.reports] == [True]
-
-
-def test_an_edit_without_the_record_of_its_blank_lines_can_be_rejected():
-    after = edited("# A\n\n---\n=: x\n---\n\nOld.\n", "New.")
-    lost = re.sub(r"(before|after): (''|\"[^\"]*\")", r"\1: null", after)
-    assert lost != after
-    assert rejected(lost).split("---\n")[-1].split() == ["Old."]

@@ -8,7 +8,8 @@ from lmm_core.errors import ModelError, PassError
 from lmm_core.logging import ListLogger
 from lmm_core.markdown import parse_markdown_text
 from lmm_core.scan.documents.own_pass import load_pass, run_pass
-from tests.commands import run, text, write
+from tests.commands import text, write
+from tests.talk import lmm
 
 NOTES = "---\ntitle: T\n---\n\n# A\n\nA residual is a distance.\n\n# B\n\nMore.\n"
 PASSES = '''
@@ -28,10 +29,6 @@ async def quieter(blocks):
 
     await asyncio.sleep(0)
     return [replace(b, source=b.source.lower()) if isinstance(b, HeadingBlock) else b for b in blocks]
-
-
-def nothing(blocks):
-    blocks.reverse()
 
 
 def words(blocks):
@@ -56,35 +53,26 @@ def passes():
     write("notes.md", NOTES.replace("# A", "# Aa"))
 
 
-def said(done):
-    return done.stderr.decode()
-
-
 def test_a_pass_is_run_on_files(passes):
-    done = run("lmm pass passes:louder notes.md")
-    assert done.returncode == 0
+    assert "1 of 1 files changed" in lmm("lmm pass passes:louder notes.md").stderr
     assert text("notes.md") == NOTES.replace("# A", "# AA")
-    assert "1 of 1 files changed" in said(done)
-    assert run("lmm pass passes:quieter notes.md").returncode == 0
+    lmm("lmm pass passes:quieter notes.md")
     assert text("notes.md") == NOTES.replace("# A", "# aa").replace("# B", "# b")
 
 
-def test_a_pass_that_changes_nothing_writes_nothing(passes):
-    done = run("lmm pass passes:same notes.md")
-    assert "0 of 1 files changed" in said(done)
-
-
-def test_check_and_diff_write_nothing(passes):
-    assert run("lmm pass passes:louder --check notes.md").returncode == 1
-    assert b"+# AA" in run("lmm pass passes:louder --diff notes.md").stdout
+def test_check_and_diff_and_a_pass_that_changes_nothing_write_nothing(passes):
+    assert "0 of 1 files changed" in lmm("lmm pass passes:same notes.md").stderr
+    lmm("lmm pass passes:louder --check notes.md", 1)
+    assert "+# AA" in lmm("lmm pass passes:louder --diff notes.md").stdout
     assert text("notes.md") == NOTES.replace("# A", "# Aa")
 
 
-@pytest.mark.parametrize("name", ["nothing", "words"])
-def test_what_is_no_document_is_not_written(name, passes):
-    done = run(f"lmm pass passes:{name} notes.md")
-    assert done.returncode == 2
-    assert f"{name}: a pass has to return a list of blocks" in said(done)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("words", "words: a pass has to return a list of blocks"), ("luoder", "there is no 'luoder' in passes")],
+)
+def test_what_gives_no_document_is_wrong_usage(name, message, passes):
+    assert message in lmm(f"lmm pass passes:{name} notes.md", 2).stderr
     assert text("notes.md") == NOTES.replace("# A", "# Aa")
 
 
@@ -106,26 +94,18 @@ def test_a_name_that_names_no_pass(name, message, passes, monkeypatch):
     assert message in str(caught.value)
 
 
-def test_a_name_that_names_no_pass_is_wrong_usage(passes):
-    done = run("lmm pass passes:luoder notes.md")
-    assert done.returncode == 2
-    assert "passes:luoder: there is no 'luoder' in passes" in said(done)
-
-
 def test_a_mistake_in_the_pass_is_shown_where_it_is(passes):
-    done = run("lmm pass passes:wrong notes.md")
-    assert done.returncode != 0
-    assert "no_such_thing" in said(done)
-    assert "passes.py" in said(done)
+    with pytest.raises(AttributeError, match="no_such_thing") as caught:
+        lmm("lmm pass passes:wrong notes.md")
+    assert Path(caught.traceback[-1].path).name == "passes.py"
     assert text("notes.md") == NOTES.replace("# A", "# Aa")
 
 
-def test_a_module_that_imports_what_is_not_there_is_its_own_mistake():
-    write("importing.py", "import no_such_module\n")
-    write("notes.md", NOTES)
-    done = run("lmm pass importing:run notes.md")
-    assert done.returncode != 0
-    assert "No module named 'no_such_module'" in said(done)
+def test_a_module_that_imports_what_is_not_there_is_its_own_mistake(monkeypatch):
+    write("importing_nothing.py", "import no_such_module\n")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    with pytest.raises(ModuleNotFoundError, match="No module named 'no_such_module'"):
+        load_pass("importing_nothing:run")
 
 
 def test_a_pass_gets_a_list_of_its_own():
