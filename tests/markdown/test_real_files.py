@@ -6,11 +6,12 @@ import pytest
 
 from lmm_core.markdown import HeaderBlock, convert, parse_markdown_text, read_markdown, serialize_blocks
 from lmm_core.models.annotators.extractive import ExtractiveAnnotator
-from tests.real_files import CORPORA, NO_CORPORA, SAMPLE, markdown_files
+from tests.real_files import CORPORA, SAMPLE, markdown_files, spread
 from tests.strategies import annotate, knitted, outside_metadata
 
-FILES = [*markdown_files(SAMPLE), *(pytest.param(path, marks=pytest.mark.slow) for path in markdown_files(CORPORA))]
-every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-3:]))
+FEW = spread(SAMPLE, 6)
+FILES = [*markdown_files(SAMPLE), *markdown_files(CORPORA)]
+REST = [pytest.param(path, marks=pytest.mark.slow) for path in FILES if path not in FEW]
 
 
 class Counting(ExtractiveAnnotator):
@@ -42,15 +43,6 @@ def converted(text, to):
     return serialize_blocks(convert(parse_markdown_text(text), to))
 
 
-def test_there_is_a_sample():
-    assert len(markdown_files(SAMPLE)) > 40
-
-
-@pytest.mark.skipif(not CORPORA.is_dir(), reason=NO_CORPORA)
-def test_there_are_corpora():
-    assert len(markdown_files(CORPORA)) > 100
-
-
 def test_the_sample_says_whose_it_is():
     folders = {path for path in SAMPLE.iterdir() if path.is_dir()}
     said = (SAMPLE / "LICENSES.md").read_text(encoding="utf-8")
@@ -76,24 +68,23 @@ def test_a_notebook_is_read_as_markdown(path):
     assert all("".join(cell["source"]).strip() in text for cell in cells if cell["cell_type"] == "markdown")
 
 
-@every_file
-def test_a_file_comes_back_byte_for_byte(path):
+def test_a_file_comes_back_byte_for_byte():
+    for path in FILES:
+        text = read(path)
+        assert serialize_blocks(parse_markdown_text(text)) == text, path
+
+
+@pytest.mark.parametrize("path", [*FEW, *REST], ids=lambda path: "/".join(path.parts[-3:]))
+def test_annotating_and_converting_a_file(path):
     text = read(path)
-    assert serialize_blocks(parse_markdown_text(text)) == text
-
-
-@every_file
-@pytest.mark.parametrize(
-    "spelling", ["div", pytest.param("native", marks=pytest.mark.slow), pytest.param("comment", marks=pytest.mark.slow)]
-)
-def test_annotating_and_converting_a_file(path, spelling):
-    text, annotator = read(path), Counting()
-    once = annotate(text, annotator, spelling=spelling)
-    assert outside_metadata(once) == outside_metadata(text)
-    assert as_pages(once) == as_pages(text)
-    calls = annotator.calls
-    assert annotate(once, annotator, spelling=spelling) == once
-    assert annotator.calls == calls
-    for other in {"div", "native", "comment"} - {spelling}:
-        assert outside_metadata(converted(once, other)) == outside_metadata(text)
-        assert converted(converted(once, other), spelling) == once
+    for spelling in ("div", "native", "comment"):
+        annotator = Counting()
+        once = annotate(text, annotator, spelling=spelling)
+        assert outside_metadata(once) == outside_metadata(text)
+        assert as_pages(once) == as_pages(text)
+        calls = annotator.calls
+        assert annotate(once, annotator, spelling=spelling) == once
+        assert annotator.calls == calls
+        for other in {"div", "native", "comment"} - {spelling}:
+            assert outside_metadata(converted(once, other)) == outside_metadata(text)
+            assert converted(converted(once, other), spelling) == once
