@@ -33,14 +33,10 @@ def messages(body):
     [
         ("2024-01-02", "2024-01-02"),
         ("12:30", "12:30"),
-        ("0123", "0123"),
         ("1.10", "1.10"),
         ("1.5", 1.5),
-        ("12", 12),
-        ("1e3", "1e3"),
         ("yes", True),
         ("'yes'", "yes"),
-        ("~", None),
         ("", None),
         ("!expr x", "x"),
         ("[a, b]", ["a", "b"]),
@@ -50,18 +46,19 @@ def test_values(written, read):
     assert content(f"a: {written}\n") == {"a": read}
 
 
-def test_keys_are_text():
-    assert content("1: a\n2024-01-02: b\n") == {"1": "a", "2024-01-02": "b"}
-
-
-@pytest.mark.parametrize("body", ["", "\n", "# only a comment\n"])
-def test_an_empty_body_is_an_empty_mapping(body):
-    assert content(body) == {}
-
-
-@pytest.mark.parametrize("body", ["- a\n", "text\n", "'quoted'\n", "~\n"])
-def test_what_is_no_mapping_has_no_content(body):
-    assert content(body) is None
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("1: a\n2024-01-02: b\n", {"1": "a", "2024-01-02": "b"}),
+        ("# only a comment\n", {}),
+        ("", {}),
+        ("- a\n", None),
+        ("text\n", None),
+        ("~\n", None),
+    ],
+)
+def test_keys_are_text_and_only_a_mapping_has_content(body, read):
+    assert content(body) == read
 
 
 def test_an_error_has_its_line():
@@ -86,19 +83,15 @@ def test_a_very_deep_value_is_an_error_and_no_crash():
     ("body", "read"),
     [
         ("?: Is #3 right: yes or no?\n", "Is #3 right: yes or no?"),
-        ("?: plain\n", "plain"),
         ("?: 'quoted: text'\n", "quoted: text"),
         ('?: "say \\"hi\\""\n', 'say "hi"'),
-        ("?: 'quoted' and more\n", "'quoted' and more"),
         ("?: |\n  one\n  two\n", "one\ntwo\n"),
         ("?: >-\n  one\n  two\n", "one two"),
         ("?: one\n  two\n", "one\ntwo"),
         ("?: one\n\n  two\n", "one\n\ntwo"),
         ("?: [a] - b\n", "[a] - b"),
-        ("?: {{< x >}}\n", "{{< x >}}"),
         ("?: | is a bar\n", "| is a bar"),
         ("?: *stars* and `ticks`\n", "*stars* and `ticks`"),
-        ("?: - 3 is it?\n", "- 3 is it?"),
         ("?: a # b\n", "a # b"),
     ],
 )
@@ -115,25 +108,22 @@ def test_messages_repeat_and_keep_their_order():
     assert messages("?: one\na: 1\n+: two\n?: three\n") == [("?", "one"), ("+", "two"), ("?", "three")]
 
 
-def test_other_keys_stand_beside_messages():
-    assert content("a: 1\n?: Is #3 right: yes or no?\nb: [x]\n") == {"a": 1, "b": ["x"]}
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        ("a: 1\n?: Is #3 right: yes or no?\nb: [x]\n", {"a": 1, "b": ["x"]}),
+        ("a:\n  query: x\nb: |\n  ?: y\n", {"a": {"query": "x"}, "b": "?: y\n"}),
+        ("query: 3\n", {"query": 3}),
+        ("?:\n  - a\n", {"?": ["a"]}),
+        ("query:x\n", None),
+    ],
+)
+def test_what_is_no_message(body, read):
+    assert content(body) == read
+    assert len(messages(body)) == body.count("Is #3")
 
 
-def test_a_message_key_in_a_value_is_none():
-    assert messages("a:\n  query: x\nb: |\n  ?: y\n") == []
-
-
-@pytest.mark.parametrize("value", ["3", "true", "1.5"])
-def test_a_message_that_is_no_text_is_a_key(value):
-    assert messages(f"query: {value}\n") == []
-    assert "query" in content(f"query: {value}\n")
-
-
-def test_two_colons_without_a_blank_are_no_message():
-    assert messages("query:x\n") == []
-
-
-@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("separator", ["\x0b", "\x1c", "\x85", "\u2028"])
 def test_only_a_line_feed_ends_a_message(separator):
     assert messages(f"?: one{separator}two\na: 1\n") == [("?", f"one{separator}two")]
 
@@ -151,6 +141,7 @@ def test_setting_a_key_changes_its_lines_alone(made, key, value):
     before = content(body)
     after = edit_metadata(body, {key: value}, "\r\n" if "\r" in body else "\n")
     assert content(after) == {**before, key: value}
+    assert edit_metadata(after, {key: value}, "\r\n" if "\r" in body else "\n") == after
     if key in before:
         start, stop, _ = key_spans(body)[key]
         assert after.startswith("".join(lines(body)[:start]))
@@ -171,12 +162,6 @@ def test_deleting_a_key_removes_its_lines_alone(made, key):
     assert after == "".join(kept)
 
 
-@given(bodies(), st.sampled_from(KEYS), values)
-def test_setting_a_key_again_changes_nothing(made, key, value):
-    once = edit_metadata(made[0], {key: value})
-    assert edit_metadata(once, {key: value}) == once
-
-
 @given(bodies())
 def test_every_line_of_a_value_is_in_its_span(made):
     body, keys = made
@@ -192,29 +177,29 @@ def test_what_is_written_is_read_again(value, flow):
 
 @pytest.mark.parametrize(
     "value",
-    ["Wait...", "...", "a ...", "a: b", "# c", "- x", "yes", "1.10", "2024-01-02", "two\nlines", "two\nlines\n\n",
-     " lead\nx", "---\n...", "```\ncode\n```", "'", '"', "tab\there", "\x85", "\u2028", "nul\0", "🙂", "", "\n",
-     "{{< x >}}", "@x", "%y"],
+    ["...", "a: b", "# c", "- x", "yes", "1.10", "2024-01-02", "two\nlines\n\n", " lead\nx", "---\n...",
+     "'", '"', "tab\there", "\x85", "\u2028", "nul\0", "", "\n", "{{< x >}}", "@x", "%y"],
 )  # fmt: skip
 def test_texts_that_are_hard_to_write(value):
     assert content(dump_entry("~summary", value)) == {"~summary": value}
     assert content(dump_entry("~questions", ["first", value])) == {"~questions": ["first", value]}
 
 
-def test_letters_are_written_as_letters():
-    assert dump_entry("a", "Größe 🙂") == "a: Größe 🙂\n"
-
-
-def test_a_text_of_several_lines_is_a_literal_block():
-    assert dump_entry("a", "one\ntwo\n") == "a: |\n  one\n  two\n"
-
-
-def test_line_ends_are_those_asked_for():
-    assert dump_entry("a", ["x", "y"], newline="\r\n") == "a:\r\n  - x\r\n  - y\r\n"
+@pytest.mark.parametrize(
+    ("value", "newline", "written"),
+    [
+        ("Größe 🙂", "\n", "a: Größe 🙂\n"),
+        ("one\ntwo\n", "\n", "a: |\n  one\n  two\n"),
+        (["x", "y"], "\r\n", "a:\r\n  - x\r\n  - y\r\n"),
+    ],
+)
+def test_how_values_are_written(value, newline, written):
+    assert dump_entry("a", value, newline=newline) == written
 
 
 BODY = """\
 # by hand
+?: Is #3 right: yes or no?
 title:   'A: B'   # why
 
 version: 1.10
@@ -228,25 +213,19 @@ text: >-
 """
 
 
-def test_comments_order_and_quoting_stay():
-    assert edit_metadata(BODY, {"~summary": "new"}) == BODY.replace("summary: old", "summary: new")
-
-
-def test_a_new_key_goes_before_private_ones():
-    assert edit_metadata(BODY, {"~questions": ["q"]}) == BODY.replace("~~hash", "~questions:\n  - q\n~~hash")
-
-
-def test_a_new_private_key_goes_last():
-    assert edit_metadata(BODY, {"~~b": 1}) == BODY + "~~b: 1\n"
-
-
-def test_a_key_of_several_lines_is_removed_whole():
-    assert edit_metadata(BODY, {"text": DELETED}) == BODY.replace("text: >-\n  folded\n  text\n", "")
-
-
-def test_messages_stay_when_a_key_changes():
-    body = "?: Is #3 right: yes or no?\na: 1\n+: more: x\n"
-    assert edit_metadata(body, {"a": 2}) == body.replace("a: 1", "a: 2")
+@pytest.mark.parametrize(
+    ("changes", "before", "after"),
+    [
+        ({"~summary": "new"}, "summary: old", "summary: new"),
+        ({"~questions": ["q"]}, "~~hash", "~questions:\n  - q\n~~hash"),
+        ({"~~b": 1}, "[a, b]}\n", "[a, b]}\n~~b: 1\n"),
+        ({"text": DELETED}, "text: >-\n  folded\n  text\n", ""),
+        ({"version": 2}, "version: 1.10", "version: 2"),
+    ],
+    ids=["a value", "a new key", "a new private key", "a key of several lines", "beside a message"],
+)
+def test_all_else_stays_as_it_is_written(changes, before, after):
+    assert edit_metadata(BODY, changes) == BODY.replace(before, after)
 
 
 @pytest.mark.parametrize("key", ["?", "query", "="])
@@ -254,13 +233,8 @@ def test_messages_can_be_deleted(key):
     assert edit_metadata(f"a: 1\n{key}: one: x\n  more\nb: 2\n{key}: two\n", {key: DELETED}) == "a: 1\nb: 2\n"
 
 
-def test_crlf_stays():
-    assert edit_metadata("a: 1\r\nb: 2\r\n", {"a": ["x"]}, "\r\n") == "a:\r\n  - x\r\nb: 2\r\n"
-
-
-@pytest.mark.parametrize("separator", ["\x85", "\u2028", "\u2029"])
-def test_other_separators_do_not_shift_lines(separator):
-    body = f"a: 'x {separator} y'\nb: 1\n# keep\nc: 2\n"
+def test_other_separators_do_not_shift_lines():
+    body = "a: 'x \x85 \u2028 y'\nb: 1\n# keep\nc: 2\n"
     assert edit_metadata(body, {"b": 5}) == body.replace("b: 1", "b: 5")
 
 
@@ -289,20 +263,13 @@ def test_a_block_without_keys_goes():
     assert edit_block(parse_markdown_text("---\na: 1\n---\n")[0], {"a": DELETED}) is None
 
 
-def test_a_fence_in_a_value_does_not_end_the_div():
-    block = parse_markdown_text("text\n\n::: lmm\n```yaml\na: 1\n```\n:::\n")[1]
-    edited = edit_block(block, {"b": "````"})
-    assert [type(part) for part in parse_markdown_text(edited.source)] == [type(block)]
-    assert parse_markdown_text(edited.source)[0].content == {"a": 1, "b": "````"}
-
-
 @pytest.mark.parametrize("after", ["", "text\n", "\n\n\n# h\n"])
-def test_a_longer_fence_leaves_what_is_around_it(after):
+def test_a_fence_in_a_value_does_not_end_the_div(after):
     source = "::: {#mine .lmm}\n``` yaml\na: 1\n```\n:::\n"
-    block = parse_markdown_text("text\n\n" + source + after)[1]
-    edited = edit_block(block, {"b": "```"})
+    edited = edit_block(parse_markdown_text("text\n\n" + source + after)[1], {"b": "````"})
     assert edited.source.startswith("::: {#mine .lmm}\n")
     assert edited.source.endswith(":::\n" + after[: len(after) - len(after.lstrip("\n"))])
+    assert [block.content for block in parse_markdown_text(edited.source)] == [{"a": 1, "b": "````"}]
 
 
 @given(values, st.sampled_from(["native", "div", "comment"]))
@@ -351,11 +318,6 @@ def test_a_reply_with_dashes_turns_a_comment_into_a_div():
 )
 def test_which_spelling_of_a_key_counts(properties, counts):
     assert find_key(properties, "questions") == counts
-
-
-def test_a_list_under_a_message_key_is_no_message():
-    assert messages("?:\n  - a\n") == []
-    assert content("?:\n  - a\n") == {"?": ["a"]}
 
 
 def test_a_digest_is_the_same_in_every_version():
