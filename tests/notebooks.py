@@ -12,8 +12,8 @@ def cell(source, kind="markdown", **metadata):
     )
 
 
-def notebook(*cells, indent=1):
+def notebook(*cells):
     """A notebook as Jupyter lays it out."""
     metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     made = {"cells": list(cells), "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(made, indent=indent, ensure_ascii=False) + "\n"
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"

@@ -17,37 +17,21 @@ def errors(text):
     return [(problem.line, problem.message) for problem in find_errors(parse_markdown_text(text))]
 
 
-def test_a_native_list():
-    text = f"# A\n\n---\n{LIST}---\n\nText.\n"
+@pytest.mark.parametrize(
+    ("text", "at", "instead"),
+    [
+        (f"# A\n\n---\n{LIST}---\n\nText.\n", 3, f"---\n{MAPPING}\n---"),
+        (f"# A\n\n::: lmm\n``` yaml\n{LIST}```\n:::\n\nText.\n", 5, MAPPING),
+        (f"::: callout-note\n\n---\n{LIST}---\n\nText.\n:::\n", 3, f"---\n{MAPPING}\n---"),
+        (f"::: callout-note\n\n::: lmm\n```yaml\n{LIST}```\n:::\n\nText.\n:::\n", 3, MAPPING),
+        ("---\n- title: T\n- author: A\n---\n\nText.\n", 1, "---\ntitle: T\nauthor: A\n---"),
+    ],
+    ids=["native", "div", "native in a div", "div in a div", "header"],
+)
+def test_a_list_is_reported_with_the_mapping_to_put_in_its_place(text, at, instead):
     ((line, message),) = errors(text)
-    assert line == 3
-    assert message.endswith(f"put this in its place:\n---\n{MAPPING}\n---")
-    assert serialize_blocks(parse_markdown_text(text)) == text
-
-
-def test_a_list_in_a_div():
-    ((line, message),) = errors(f"# A\n\n::: {{.lmm .content-hidden}}\n``` yaml\n{LIST}```\n:::\n\nText.\n")
-    assert line == 5
-    assert message.endswith(f"put this in its place:\n{MAPPING}")
-
-
-@pytest.mark.parametrize("block", [f"---\n{LIST}---\n", f"::: lmm\n```yaml\n{LIST}```\n:::\n"])
-def test_a_list_inside_a_div(block):
-    ((line, message),) = errors(f"::: callout-note\n\n{block}\nText.\n:::\n")
-    assert line == 3
-    assert MAPPING in message
-
-
-def test_a_header():
-    ((line, message),) = errors("---\n- title: T\n- author: A\n---\n\nText.\n")
-    assert line == 1
-    assert message.endswith("---\ntitle: T\nauthor: A\n---")
-
-
-def test_what_is_pasted_is_a_block():
-    (_, message), = errors(f"# A\n\n---\n{LIST}---\n\nText.\n")  # fmt: skip
-    block = parse_markdown_text("# A\n\n" + message.partition(":\n")[2] + "\n\nText.\n")[1]
-    assert block.content == {"type": "exercise", "note": "secret", "~questions": ["Why?"]}
+    assert line == at
+    assert message.endswith(f"put this in its place:\n{instead}")
 
 
 @pytest.mark.parametrize("text", [
@@ -71,25 +55,7 @@ def test_it_is_not_in_the_notes():
     assert [report.line for report in logger.reports] == [3, 14]
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "type",
-        "knit",
-        "skip",
-        "frozen",
-        "questions",
-        "summary",
-        "titles",
-        "title",
-        "docid",
-        "lmm",
-        "query",
-        "edit",
-        "summary=",
-        "~own",
-    ],
-)
+@pytest.mark.parametrize("key", ["type", "frozen", "summary=", "~own", "docid", "query"])
 def test_a_list_with_one_of_our_keys_is_an_error(key):
     ((line, _),) = errors(f"# A\n\n---\n- note: secret\n- {key}: value\n---\n\nText.\n")
     assert line == 3
