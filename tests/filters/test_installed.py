@@ -12,8 +12,6 @@ NOTES = (
     "---\ntitle: T\n---\n\n# Means\n\nThe mean is the sum of all values, divided by how many there are of them.\n\n"
     "::: exercise\nCompute the mean of 4, 5 and 9.\n:::\n\n::: {.lmm .content-hidden}\n``` yaml\n?: Why?\n```\n:::\n\nText.\n"
 )
-
-
 INSTALLED = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -25,14 +23,14 @@ def results(folder, command, pandoc, env=None):
     return done.returncode, done.stdout, done.stderr, text(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "lmm"])
 def test_an_installed_filter_does_what_the_ready_one_does(name, pandoc):
     assert results("one", name, pandoc, INSTALLED) == results("other", name, pandoc)
 
 
-@pytest.mark.parametrize(
-    "command", ["--version", "rag --diff notes.md", "knit notes.md", "scan nothing.md", "nonsense"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["--version", "rag --diff notes.md", "scan nothing.md", "nonsense"])
 def test_the_installed_command_does_what_the_ready_one_does(command):
     write("notes.md", NOTES)
     installed, ready = run(f"lmm {command}", env=INSTALLED), run(f"lmm {command}")
