@@ -12,12 +12,6 @@ def test_save_annotations_while_writing_html(pandoc):
     assert "SECRET" not in text("notes.html")
 
 
-def test_save_over_the_source(pandoc):
-    write("notes.md", NATIVE)
-    ok("pandoc -F lmm-rag -M lmm-save=notes.md notes.md -o notes.html", pandoc)
-    assert "~questions" in text("notes.md")
-
-
 def test_save_that_cannot_be_written_is_reported(pandoc):
     write("notes.md", NOTES)
     done = ok("pandoc -F lmm-rag -M lmm-save=no/such/folder.md notes.md -o out.md", pandoc)

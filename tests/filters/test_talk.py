@@ -23,7 +23,8 @@ def any_pandoc():
 
 def notes(spelling):
     return (
-        f"---\ntitle: T\n---\n\n# Why is the median robust?\n\n{LONG}\n\n# One\n\nFirst,  as it *is*.\n\n{block('?: ' + QUESTION, spelling)}\n\n"
+        "---\ntitle: T\n---\n\n"
+        f"# Why is the median robust?\n\n{LONG}\n\n# One\n\nFirst,  as it *is*.\n\n{block('?: ' + QUESTION, spelling)}\n\n"
         f"Second\\\nline.\n\n{block('=: Shorter.', spelling)}\n\n## Two\n\n{LONG}\n"
     )
 
@@ -46,12 +47,7 @@ def test_over_the_source_it_does_what_the_command_does(spelling, model, pandoc):
     assert (text("notes.md"), model.count) == (by_filter, 2)
     write("notes.md", notes(spelling))
     lmm("lmm chat notes.md")
-    assert model.count == 4  # a reply that stands in the file is not kept
     assert alike(by_filter) == alike(text("notes.md"))
-    lmm("lmm reject notes.md")
-    rest = [line for line in text("notes.md").split("\n") if "~~edit" not in line]
-    chat = ["~chat:", f"  - user: {QUESTION}", "  - model: Yes."]
-    assert [line for line in rest if line not in chat] == notes(spelling).split("\n")
 
 
 def alike(document):
@@ -59,9 +55,8 @@ def alike(document):
     return re.sub(r"(?<=lmm-old-|lmm-new-|lmm-end-)\w+|(?<=id: )\w+", "ID", document)
 
 
-@pytest.mark.parametrize("spelling", ["native"])
-def test_chained_with_annotating_and_knitting(spelling, model, any_pandoc):
-    write("notes.md", notes(spelling))
+def test_chained_with_annotating_and_knitting(model, any_pandoc):
+    write("notes.md", notes("native"))
     plain = ok("pandoc -F lmm-knit notes.md -t html", any_pandoc).stdout
     assert ok("pandoc -F lmm-chat -F lmm-knit notes.md -t html", any_pandoc).stdout == plain
     write("config.toml", "[minor]\nmodel = 'extractive/default'\n")
@@ -71,8 +66,7 @@ def test_chained_with_annotating_and_knitting(spelling, model, any_pandoc):
     assert "###### end of edit" in both
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("target", ["html", "markdown"])
+@pytest.mark.parametrize(("spelling", "target"), [("native", "html"), ("div", "markdown")])
 def test_knitting_an_edit_that_waits_gives_the_old_text(spelling, target, model, any_pandoc):
     write("notes.md", notes(spelling))
     plain = ok(f"pandoc -F lmm-knit notes.md -t {target}", any_pandoc).stdout
@@ -91,23 +85,17 @@ def test_annotating_with_an_edit_that_waits(model, any_pandoc):
     assert sum("~questions" in one.content for one in metadata(text("notes.md"))) >= 1
 
 
-@pytest.mark.parametrize("name", ["lmm-chat", "lmm-rag"])
-def test_markers_that_do_not_fit_are_told_and_nothing_changes(name, model, any_pandoc):
-    write("notes.md", notes("native"))
-    lmm("lmm chat notes.md")
-    broken = text("notes.md").replace("###### end of edit", "###### end")
+def test_markers_that_do_not_fit_are_told_and_nothing_changes(model, any_pandoc):
+    broken = f"{notes('native')}\n###### new text {{#lmm-new-k3x9}}\n\nNew.\n"
     write("notes.md", broken)
-    done = ok(f"pandoc -F {name} notes.md -o notes.md", any_pandoc)
-    assert (text("notes.md"), model.count) == (broken, 2)
+    done = ok("pandoc -F lmm-chat notes.md -o notes.md", any_pandoc)
+    assert (text("notes.md"), model.count) == (broken, 0)
     assert done.stderr.decode().count("once each") == 1
     assert re.search(r"notes\.md:\d+: .*once each", done.stderr.decode())
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_from_standard_input(spelling, model, any_pandoc):
-    source = notes(spelling).replace("=: Shorter.", "a: 1")
-    if spelling == "native":
-        source = notes("div").replace("=: Shorter.", "a: 1")
+def test_from_standard_input(model, any_pandoc):
+    source = notes("div").replace("=: Shorter.", "a: 1")
     done = ok("pandoc -F lmm-chat -t markdown", any_pandoc, stdin=source)
     assert model.count == 1
     assert asked_text(model.requests[0]).startswith("Second")
@@ -122,8 +110,8 @@ def test_to_html_nothing_is_asked_and_that_is_said(model, any_pandoc):
     assert b"Is this clear" not in done.stdout
 
 
-@pytest.mark.parametrize("question", ['"Why" is it so: yes or no?'])
-def test_what_pandocs_yaml_refuses_works_in_divs_and_without_yaml(question, model, any_pandoc):
+def test_what_pandocs_yaml_refuses_works_in_divs_and_without_yaml(model, any_pandoc):
+    question = '"Why" is it so: yes or no?'
     for spelling, options in (("div", ""), ("native", "-f markdown-yaml_metadata_block")):
         write("notes.md", f"# A\n\nText.\n\n{block('?: ' + question, spelling)}\n\nText.\n")
         ok(f"pandoc {options} -F lmm-chat notes.md -o notes.md", any_pandoc)

@@ -11,8 +11,7 @@ from tests.commands import write
 from tests.filter_texts import DIVS, FOREIGN, NATIVE, ok
 
 
-@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
-@pytest.mark.parametrize("target", ["html", "markdown"])
+@pytest.mark.parametrize(("source", "target"), [(NATIVE, "html"), (DIVS, "markdown")], ids=["native", "divs"])
 def test_rag_then_knit(source, target, pandoc):
     write("notes.md", source)
     chained = ok(f"pandoc -F lmm-rag -F lmm-knit notes.md -t {target}", pandoc)
@@ -21,22 +20,20 @@ def test_rag_then_knit(source, target, pandoc):
     assert b"SECRET" not in chained.stdout
 
 
-@pytest.mark.parametrize("source", [NATIVE, DIVS], ids=["native", "divs"])
-def test_a_foreign_filter_between_ours_keeps_its_effect(source, pandoc):
+@pytest.mark.parametrize(
+    ("source", "filters"),
+    [
+        (NATIVE, "-F lmm-rag -L foreign.lua -F lmm-knit"),
+        (DIVS, "-F lmm-rag -L foreign.lua -F lmm-knit"),
+        (DIVS, "-L foreign.lua -F lmm-knit"),
+    ],
+)
+def test_a_foreign_filter_keeps_its_effect(source, filters, pandoc):
     write("notes.md", source)
     write("foreign.lua", FOREIGN)
-    done = ok("pandoc -F lmm-rag -L foreign.lua -F lmm-knit notes.md -t html", pandoc)
-    assert b"RESIDUAL" in done.stdout
-    assert b"SECRET" not in done.stdout
-    assert b"lmm" not in done.stdout
-
-
-def test_a_foreign_filter_before_ours(pandoc):
-    write("notes.md", DIVS)
-    write("foreign.lua", FOREIGN)
-    done = ok("pandoc -L foreign.lua -F lmm-knit notes.md -t html", pandoc)
-    assert b"RESIDUAL" in done.stdout
-    assert b"SECRET" not in done.stdout
+    shown = ok(f"pandoc {filters} notes.md -t html", pandoc).stdout
+    assert b"RESIDUAL" in shown
+    assert b"SECRET" not in shown and b"lmm" not in shown
 
 
 def test_a_panflute_filter_beside_ours(pandoc):
@@ -48,17 +45,11 @@ def test_a_panflute_filter_beside_ours(pandoc):
     assert b"SECRET" not in done.stdout
 
 
-@pytest.mark.parametrize("chain", ["-F lmm-rag -F lmm-rag", "-F lmm-rag -F lmm-knit"])
-def test_the_mark_of_a_chain_stays_out_of_the_file(chain, pandoc):
-    write("notes.md", NATIVE)
-    for target in ("markdown", "json", "html"):
-        assert b"lmm-chain" not in ok(f"pandoc -s {chain} notes.md -t {target}", pandoc).stdout
-
-
-def test_rag_twice_in_one_run_is_rag_once(pandoc):
+def test_rag_twice_in_one_run_is_rag_once_and_the_mark_of_a_chain_stays_out(pandoc):
     write("notes.md", NATIVE)
     once = ok("pandoc -s -F lmm-rag notes.md -t markdown", pandoc).stdout
     assert ok("pandoc -s -F lmm-rag -F lmm-rag notes.md -t markdown", pandoc).stdout == once
+    assert b"lmm-chain" not in ok("pandoc -s -F lmm-rag -F lmm-knit notes.md -t json", pandoc).stdout
 
 
 def test_a_mark_from_somewhere_else_means_nothing(pandoc):

@@ -8,7 +8,7 @@ from tests.commands import run, text, write
 from tests.filter_texts import NATIVE, NOTES
 
 
-@pytest.mark.parametrize("name", ["notes.qmd", "notes.Rmd", "notes.html"])
+@pytest.mark.parametrize("name", ["notes.qmd", "notes.html"])
 def test_writing_another_format_over_the_source_is_refused(name, pandoc):
     write(name, NATIVE)
     done = run(f"pandoc -f markdown -F lmm-rag {name} -o {name}", pandoc)

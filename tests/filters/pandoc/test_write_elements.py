@@ -15,11 +15,6 @@ def test_standard_input_without_blocks(pandoc):
     assert b"rewrites the text" in done.stderr
 
 
-def test_standard_input_with_divs(pandoc):
-    done = ok("pandoc -F lmm-knit -t html", pandoc, stdin=DIVS)
-    assert b"SECRET" not in done.stdout
-
-
 def test_another_reader_goes_by_elements(pandoc):
     write("notes.rst", "A\n=\n\n" + PROSE)
     done = ok("pandoc -F lmm-rag notes.rst -t markdown", pandoc)
