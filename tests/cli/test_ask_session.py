@@ -9,7 +9,7 @@ import pytest
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")]
 REPLY = "Precisely: here the oak is explained [1]."
 
 

@@ -1,20 +1,19 @@
-"""`lmm asked export|delete|forget`: what a teacher does with the recordings."""
-
-from __future__ import annotations
+"""`lmm asked`: what students asked, as a page and as JSON; and what a teacher does with the recordings."""
 
 import json
-import shlex
-from collections.abc import Iterator
+import shutil
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.study.asked.recordings import RecordedSource, RecordedTurn, Recordings, export_lines, recordings_path
 from lmm_core.study.bench import read_questions
+from tests.asked_turns import REFUSED, make_turns, write_course
+from tests.indexing import lmm
 
 WHY = RecordedTurn(
     "a" * 32, "c" * 32, "2026-11-22T14", "Why are\nerrors squared? 2️⃣", answer="So they have no sign [2].",
@@ -24,73 +23,114 @@ TIDES = replace(WHY, id="b" * 32, question="What about tides? I am Anna.", outco
 
 
 @pytest.fixture
-def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recordings]:
+def course(tmp_path):
+    """A course that is indexed, with recordings."""
+    write_course(tmp_path)
+    lmm("index trees.md")
+    with closing(Recordings(recordings_path(tmp_path))) as recordings:
+        for turn in make_turns(60):
+            recordings.add(turn)
+    return tmp_path
+
+
+@pytest.fixture
+def recordings(tmp_path):
     """Two recorded questions in the project of the working folder."""
-    monkeypatch.chdir(tmp_path)
     Path("config.toml").touch()
-    with closing(Recordings(recordings_path(tmp_path))) as found:
-        found.add(WHY)
-        found.add(TIDES)
-        yield found
+    with closing(Recordings(recordings_path(tmp_path))) as opened:
+        opened.add(WHY)
+        opened.add(TIDES)
+        yield opened
 
 
-def lmm(command: str, answer: str = "") -> Result:
-    return CliRunner().invoke(cli, shlex.split(command), input=answer)
+# The page
 
 
-def test_an_export_holds_everything_and_can_be_measured(recordings: Recordings) -> None:
-    done = lmm("asked export -o asked.jsonl")
-    assert (done.exit_code, done.stderr) == (0, "written: asked.jsonl (2 questions)\n")
-    asked = read_questions(Path("asked.jsonl"))
-    assert [(one.question, one.section) for one in asked] == [
-        ("Why are errors squared? 2️⃣", "a.md#errors"),
-        ("What about tides? I am Anna.", ""),
-    ]
+def test_it_prints_what_matters_and_writes_a_page_as_private_as_the_recordings(course):
+    shown, told = lmm("asked")
+    assert shown.startswith("60 questions in 30 conversations: ")
+    assert any(question in shown.partition("What was asked about")[0] for question in REFUSED)
+    assert "About elm" in shown
+    assert told == "\n.lmm/asked.html: the page, for a browser\n"
+    page = Path(".lmm/asked.html")
+    assert "What students asked" in page.read_text("utf-8")
+    assert page.stat().st_mode & 0o777 == 0o600
+    page.chmod(0o644)  # as an earlier version made it
+    lmm("asked")
+    assert page.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_page_can_have_another_name(course):
+    assert "page.html" in lmm("asked -o page.html")[1]
+    assert Path("page.html").is_file() and not Path(".lmm/asked.html").exists()
+
+
+def test_it_is_json_for_programs_which_names_nobody(course):
+    shown = lmm("asked --json")[0]
+    overview = json.loads(shown)
+    assert (overview["questions"], overview["conversations"]) == (60, 30)
+    assert {"failures", "subjects", "sections", "comments", "outcomes"} <= overview.keys()
+    assert not any(turn.id in shown or turn.conversation in shown for turn in make_turns(60))
+    assert not Path(".lmm/asked.html").exists()
+    assert "do not go with export" in lmm("asked --json export", status=2)[1]
+
+
+def test_small_groups_are_shown_on_demand(course):
+    with closing(Recordings(recordings_path(course))) as recordings:
+        recordings.add(RecordedTurn("f" * 32, "f", "2026-09-07T10", "I am Anna", outcome="refused"))
+    assert "I am Anna" not in "".join(lmm("asked"))
+    assert "I am Anna" in lmm("asked --small-groups")[0]
+
+
+def test_without_recordings_or_index_it_says_what_to_do(course):
+    shutil.rmtree(course / ".lmm" / "index")
+    assert "lmm index" in lmm("asked", status=1)[1]
+    lmm("asked delete --yes")
+    shown, told = lmm("asked")
+    assert shown == "" and "record = " in told
+
+
+# Export, delete, forget
+
+
+def test_an_export_holds_everything_and_can_be_measured(recordings):
+    assert lmm("asked export")[0] == export_lines([WHY, TIDES])
+    assert lmm("asked export -o asked.jsonl")[1] == "written: asked.jsonl (2 questions)\n"
+    questions = [(question.question, question.section) for question in read_questions(Path("asked.jsonl"))]
+    assert questions == [("Why are errors squared? 2️⃣", "a.md#errors"), ("What about tides? I am Anna.", "")]
     first = json.loads(Path("asked.jsonl").read_text("utf-8").splitlines()[0])
     assert first["answer"] == WHY.answer
     assert first["sources"][1] == {
         "section": "a.md#errors", "titles": ["Errors"], "rank": 2, "score": 0.4, "cited": True,
     }  # fmt: skip
-
-
-def test_an_export_goes_to_standard_output_by_default(recordings: Recordings) -> None:
-    assert lmm("asked export").stdout == export_lines([WHY, TIDES])
-
-
-def test_a_section_with_a_thumb_down_answers_nothing(recordings: Recordings) -> None:
     recordings.judge(WHY.id, -1)
-    assert json.loads(lmm("asked export").stdout.splitlines()[0])["section"] == ""
+    assert json.loads(lmm("asked export")[0].splitlines()[0])["section"] == ""  # a thumb down: it answers nothing
 
 
-def test_nothing_recorded_is_an_empty_export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = lmm("asked export")
-    assert (done.exit_code, done.stdout) == (0, "")
-    assert "No questions recorded" in done.stderr
-    assert lmm("asked delete --yes").stderr == "deleted: 0 questions\n"
+def test_nothing_recorded_is_an_empty_export(tmp_path):
+    shown, told = lmm("asked export")
+    assert shown == "" and "No questions recorded" in told
+    assert lmm("asked delete --yes")[1] == "deleted: 0 questions\n"
     assert not list(tmp_path.iterdir())
 
 
-def test_deleting_asks_first(recordings: Recordings) -> None:
-    kept = lmm("asked delete", "n\n")
-    assert kept.exit_code == 1
-    assert "for good? [y/N]" in kept.stderr
+def test_deleting_asks_first(recordings):
+    refused = CliRunner().invoke(cli, ["asked", "delete"], input="n\n")
+    assert refused.exit_code == 1 and "for good? [y/N]" in refused.stderr
     assert len(recordings.turns()) == 2
-    assert lmm("asked delete", "y\n").stderr.endswith("deleted: 2 questions\n")
+    assert CliRunner().invoke(cli, ["asked", "delete"], input="y\n").stderr.endswith("deleted: 2 questions\n")
     assert recordings.turns() == []
 
 
-def test_what_a_word_occurs_in_is_forgotten(recordings: Recordings) -> None:
-    assert lmm("asked forget anna").stderr == "forgotten: 1 question with 'anna'\n"
+def test_what_a_word_occurs_in_is_forgotten(recordings):
+    assert lmm("asked forget anna")[1] == "forgotten: 1 question with 'anna'\n"
     assert recordings.turns() == [WHY]
 
 
-def test_a_broken_file_is_an_error_that_says_what_to_do(recordings: Recordings) -> None:
+def test_a_broken_file_is_an_error_that_says_what_to_do(recordings):
     recordings.close()
     recordings.path.write_bytes(b"broken" * 1000)
-    failed = lmm("asked export")
-    assert failed.exit_code == 1
-    assert "is broken" in failed.stderr
-    assert "`lmm asked delete`" in failed.stderr
-    assert lmm("asked delete --yes").exit_code == 0
+    told = lmm("asked export", status=1)[1]
+    assert "is broken" in told and "`lmm asked delete`" in told
+    lmm("asked delete --yes")
     assert not recordings.path.exists()

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lmm_core.indexing.encoding import EncodingModel
 from lmm_core.models.embedders.bm25 import Bm25Encoder
 from tests.commands import text, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import LONG, lmm
 
-ROOT = Path(__file__).parents[2]
 NOTES = f"""---
 title: Notes
 ---
@@ -73,7 +71,11 @@ def measured(options="", **arguments):
 
 
 def ranks(result):
-    return {one["question"]: one["rank"] for section in result["sections"] for one in section["asked"]}
+    return {question["question"]: question["rank"] for question in all_questions(result)}
+
+
+def all_questions(result):
+    return [question for section in result["sections"] for question in section["asked"]]
 
 
 def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedded):
@@ -90,9 +92,9 @@ def test_annotated_questions_are_asked_and_do_not_find_themselves(notes, embedde
         "Is the apple a fruit?": None,
         "How hard is the quince?": 2,
     }
-    first = {one["question"]: one["first"] and one["first"]["titles"][-1] for one in all_asked(result)}
-    assert first["Who tames the walrus?"] == "Pears"
-    assert first["Is the apple a fruit?"] == "Apples"
+    first = {question["question"]: question["first"] for question in all_questions(result)}
+    assert first["Who tames the walrus?"]["titles"][-1] == "Pears"
+    assert first["Is the apple a fruit?"]["titles"][-1] == "Apples"
 
 
 def test_a_question_is_helped_by_the_others_of_its_section_alone():
@@ -106,11 +108,7 @@ def test_a_question_is_helped_by_the_others_of_its_section_alone():
     assert by_questions == {asked[0]: True, asked[1]: True, asked[2]: False}
 
 
-def all_asked(result):
-    return [one for section in result["sections"] for one in section["asked"]]
-
-
-@pytest.mark.parametrize("encoding", [name for name in EncodingModel if name != "none"])
+@pytest.mark.parametrize("encoding", ["bm25", "content", "sparse_merged", "multivector"])
 def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch):
     with EmbeddingServer() as server:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
@@ -123,9 +121,7 @@ def test_no_encoding_embeds_the_questions(encoding, notes, embedded, monkeypatch
     assert not any(question in given for given in [*embedded, *sent] for question in ASKED)
 
 
-@pytest.mark.parametrize(
-    "said", ["questions: Who?", "~questions: Who?", "questions=: [Who?, x]", "questions: {a: Who?}"]
-)
+@pytest.mark.parametrize("said", ["~questions: Who?", "questions=: [Who?, x]", "questions: {a: Who?}"])
 def test_questions_are_out_wherever_they_stand(said, embedded):
     """On a section, on the one around it, on a text, in lists and mappings, by whoever wrote them."""
     mark = f"---\n{said}\n---\n"
@@ -139,24 +135,10 @@ def test_questions_are_out_wherever_they_stand(said, embedded):
     assert not any("Who?" in given for given in embedded)
 
 
-@pytest.fixture
-def embedding_model(monkeypatch):
-    """Have the encoding sparse_merged configured, and a server with an embedding model for it."""
-    with EmbeddingServer() as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "openai/text-embedding-3-small")
-        write(
-            "config.toml",
-            '[embeddings]\nencoding = "sparse_merged"\nannotations = ["titles", "questions", "keywords"]\n',
-        )
-        yield
-
-
-def test_the_configured_encoding_is_measured(notes, embedding_model):
+def test_the_configured_encoding_is_measured(notes):
+    write("config.toml", '[embeddings]\nencoding = "sparse"\nannotations = ["titles", "questions", "keywords"]\n')
     report = measured()
-    assert [one["encoding"] for one in report["encodings"]] == ["sparse_merged"]
-    assert report["encodings"][0]["embedding"] == "openai/text-embedding-3-small"
+    assert [result["encoding"] for result in report["encodings"]] == ["sparse"]
     assert report["embedded"] == ["titles", "keywords"]
 
 
@@ -178,55 +160,18 @@ def test_the_worst_section_is_shown_with_its_place_and_what_was_found(notes):
                      r"notes.md:\d+  Notes > Pears$", shown, re.M)  # fmt: skip
 
 
-SAID = f"""# The spread
-
-The standard deviation (SD) says how far values lie from their mean {LONG}
-
-# Gardens
-
-The gardener waters {LONG}
-"""
-
-
-def test_names_that_mean_the_same_are_a_gain_that_is_shown():
-    write("notes.md", SAID)
-    write("config.toml", '[retrieve]\nsynonyms = {gardener = ["groundskeeper"]}\n')
-    write("s.csv", "question,section\nWhat does the groundskeeper do?,Gardens\n")
-    (result,) = measured("--questions s.csv")["encodings"]
-    assert result["hit@1"] == 1
-
-
 def test_words_that_the_notes_never_use_are_told_with_the_section_that_should(notes):
     write("s.csv", "question,section\nDo zebras like quinces?,Quinces\nWhy a zebra?,Pears\nIs it a Zebra?,Pears\n")
     shown, _ = lmm("bench notes.md --questions s.csv")
-    assert re.search(r"^Words of these questions that the notes never use .*\n    3  zebra +notes.md:\d+  Notes > Pears\n",
-                     shown, re.M)  # fmt: skip
-    words = {one["word"]: [asked["place"] for asked in one["asked"]] for one in
-             measured("--questions s.csv")["missing_words"]}  # fmt: skip
-    assert words["zebra"] == ["", "s.csv:3", "s.csv:4"]  # the first one finds the quinces
-    assert "walrus" not in words  # the summary has it
+    heading = r"^Words of these questions that the notes never use .*\n"
+    assert re.search(rf"{heading}    3  zebra +notes.md:\d+  Notes > Pears\n", shown, re.M)
+    missing = measured("--questions s.csv")["missing_words"]
+    places = {word["word"]: [question["place"] for question in word["asked"]] for word in missing}
+    assert places["zebra"] == ["", "s.csv:3", "s.csv:4"]  # the first one finds the quinces
+    assert "walrus" not in places  # the summary has it
 
 
-def test_if_the_notes_have_all_words_that_is_said():
-    write("notes.md", SAID)
-    write("s.csv", "question,section\nhow far from the mean?,Gardens\n")
-    assert "The notes use all words of these questions." in lmm("bench notes.md --questions s.csv")[0]
-
-
-def test_ten_sections_are_shown():
-    parts = [
-        f"---\nquestions: Who is nobody{word}?\n---\n\n# {word}\n\nThe {word} {LONG}\n\n" for word in "abcdefghijkl"
-    ]
-    write("notes.md", "---\ntitle: T\n---\n\n" + "".join(parts))
-    shown, _ = lmm("bench notes.md")
-    assert shown.count("not among 40 hits") == 10
-    assert "2 more: --json" in shown
-    assert len(measured()["encodings"][0]["sections"]) == 12
-
-
-@pytest.mark.parametrize(
-    ("least", "status"), [("0.25", 0), ("0.26", 1), ("0", 0), ("1", 1), ("nan", 1), ("80", 2), ("x", 2)]
-)
+@pytest.mark.parametrize(("least", "status"), [("0.25", 0), ("0.26", 1), ("nan", 1), ("80", 2)])
 def test_exit_status_under_a_least_hit5(least, status, notes):
     _, told = lmm(f"bench notes.md --min-hit5 {least}", status)
     assert ("hit@5 of bm25 is 0.250, below" in told) == (status == 1)
@@ -236,14 +181,8 @@ def test_without_questions_it_says_who_makes_them():
     write("notes.md", f"# A\n\nThe apple {LONG}\n")
     assert "`lmm rag FILES` writes some" in lmm("bench notes.md", 1)[1]
     write("s.csv", "question,section\nWhat is an apple?,A\n")
-    assert "All sections are among the first 5 hits" in lmm("bench notes.md --questions s.csv")[0]
-
-
-def test_wrong_usage(notes):
-    lmm("bench", 2)
-    lmm("bench nowhere.md", 2)
-    lmm("bench notes.md --encoding none", 2)
-    lmm("bench notes.md --questions nowhere.csv", 2)
+    shown, _ = lmm("bench notes.md --questions s.csv")
+    assert "All sections are among the first 5 hits" in shown
 
 
 def test_a_file_that_cannot_be_read_is_told_and_the_rest_measured(notes):
@@ -251,11 +190,6 @@ def test_a_file_that_cannot_be_read_is_told_and_the_rest_measured(notes):
     shown, told = lmm("bench bad.md notes.md", 1)
     assert "bad.md:2: not UTF-8" in told
     assert shown.startswith("4 questions\n")
-
-
-def test_an_encoding_without_its_model_is_told(notes, monkeypatch):
-    monkeypatch.setenv("LMM_EMBEDDINGS__DENSE_MODEL", "none")
-    assert "needs an embedding model" in lmm("bench notes.md --encoding hybrid", 1)[1]
 
 
 # Students' questions
@@ -270,15 +204,17 @@ JSONL = (
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("s.csv", CSV), ("s.csv", "\ufeff" + CSV.replace(",", ";").replace("\n", "\r\n")), ("s.jsonl", JSONL)],
-    ids=["csv", "spreadsheet", "jsonl"],
+    [("s.csv", "\ufeff" + CSV.replace(",", ";").replace("\n", "\r\n")), ("s.jsonl", JSONL)],
+    ids=["spreadsheet", "jsonl"],
 )
 def test_students_questions_are_added(name, content, notes):
     write(name, content)
     report = measured(f"--questions {name}")
     (result,) = report["encodings"]
-    asked = {one["question"]: one["rank"] for one in all_asked(result) if one["origin"] == "students"}
-    assert asked == {"what about quince": 1, "and the apple?": 1}
+    students = {
+        question["question"]: question["rank"] for question in all_questions(result) if question["origin"] == "students"
+    }
+    assert students == {"what about quince": 1, "and the apple?": 1}
     assert report["unlabelled"] == 1
     assert (result["origins"]["students"]["questions"], result["origins"]["annotated"]["questions"]) == (2, 4)
     shown, told = lmm(f"bench notes.md --questions {name}")
@@ -289,18 +225,10 @@ def test_students_questions_are_added(name, content, notes):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        (
-            "s.csv",
-            "question,section\na,Apples\nb,Aples\n",
-            "s.csv:3: there is no document or section 'Aples'. Was one of these meant: notes.md#1",
-        ),
+        ("s.csv", "question,section\na,Apples\nb,Aples\n", "s.csv:3: there is no document or section 'Aples'."),
         ("s.csv", "frage,sektion\n", "s.csv:1: the first line should be `question,section`"),
-        ("s.csv", "", "s.csv:1: the first line"),
-        ("s.csv", "question,section\n,Apples\n", "s.csv:2: a question is missing"),
         ("s.csv", "question,section\na\n\n,Apples\n", "s.csv:4: a question is missing"),
         ("s.jsonl", '{"question": "a"}\n{', "s.jsonl:2: is not JSON"),
-        ("s.jsonl", "[]", "s.jsonl:1: should be"),
-        ("s.jsonl", '{"question": 3}', "s.jsonl:1: a question is missing"),
         ("s.jsonl", '{"question": "a", "section": 3}', "s.jsonl:1: the section should be a text"),
         ("s.txt", "a", "s.txt: a file of questions ends in .csv or .jsonl"),
     ],
@@ -308,12 +236,3 @@ def test_students_questions_are_added(name, content, notes):
 def test_a_wrong_file_of_questions_is_wrong_usage(name, content, says, notes):
     write(name, content)
     assert says in lmm(f"bench notes.md --questions {name}", 2)[1]
-
-
-def test_titles_and_questions_cannot_steer_the_terminal():
-    write("notes.md", f"# A \x07bell\n\nThe bell is one {LONG}\n\n# Zebras\n\nThe zebra is one {LONG}\n")
-    asked = {"question": "Where \ud800does the \x07walrus sleep?", "section": "notes.md#a-bell"}
-    write("s.jsonl", json.dumps(asked))
-    shown, said = lmm("bench notes.md --questions s.jsonl")
-    assert "A bell\n    Where does the walrus sleep? (s.jsonl:1)\n" in shown
-    assert "\x07" not in shown + said

@@ -76,23 +76,9 @@ def test_questions_of_the_writer_stay_and_annotations_stay_without_the_option(no
     assert "~summary" in text("notes.md")
 
 
-def test_a_block_that_cannot_be_read_is_an_error(notes):
-    write("notes.md", f"{notes}\n---\n~summary: [\n---\n")
-    done = lmm("lmm clear --annotations notes.md", status=1)
-    assert "this block is left as it is: invalid YAML" in done.stderr
-    assert text("notes.md") == f"{NOTES}\n---\n~summary: [\n---\n"
-
-
 @pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--all", "add --annotations"),
-        ("--edits --all", "add --annotations"),
-        ("--annotations --edits", "exclude each other"),
-        ("--annotations --json --diff", "exclude each other"),
-    ],
+    ("options", "message"), [("--edits --all", "add --annotations"), ("--annotations --edits", "exclude each other")]
 )
-def test_options_that_make_no_sense_are_wrong_usage(notes, options, said):
-    done = lmm(f"lmm clear {options} notes.md", status=2)
-    assert said in done.stderr
+def test_options_that_make_no_sense_are_wrong_usage(notes, options, message):
+    assert message in lmm(f"lmm clear {options} notes.md", status=2).stderr
     assert text("notes.md") == notes

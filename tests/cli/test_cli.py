@@ -2,14 +2,20 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 
+import click
 import pytest
 
+from lmm_core.cli import cli
+from lmm_core.cli.registry import COMMANDS
 from tests.commands import BIN, run, text, write
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted, in units of the response.\n"
 NOTES = f"# A\n\n{PROSE}"
+NO_BLOCK = "no-block `?:` stands in no block and is read as text: put it between two lines `---`"
 
 
 def said(done):
@@ -20,7 +26,14 @@ def test_help_fits_a_screen_and_lists_the_rest_on_demand():
     shown, whole = (run(f"lmm --help{all}").stdout.decode() for all in ("", " --all"))
     assert len(shown.splitlines()) <= 42 and max(map(len, shown.splitlines())) <= 80
     assert "  rag " in shown and "  md-index" not in shown and "  md-index " in whole
-    assert run("lmm help rag").stdout == run("lmm rag --help").stdout
+    assert run("lmm help rag").stdout == run("lmm rag -h").stdout == run("lmm rag --help").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_the_help_of_a_command_says_first(name):
+    """The list is made without importing them."""
+    command = cli.get_command(click.Context(cli), name)
+    assert COMMANDS[name].help == command.get_short_help_str(90)
 
 
 def test_a_mistyped_command_is_named_with_the_nearest():
@@ -28,42 +41,14 @@ def test_a_mistyped_command_is_named_with_the_nearest():
     assert (done.returncode, said(done)) == (2, "Error: There is no command 'serch'. Did you mean 'search'?\n")
 
 
-@pytest.mark.parametrize("command", ["scan", "rag", "knit", "convert", "doctor"])
-def test_every_command_explains_itself(command):
-    done = run(f"lmm {command} -h")
-    assert done.returncode == 0
-    assert b"Usage" in done.stdout
-
-
 def test_scan_shows_and_writes_nothing():
     write("notes.md", NOTES + "\n## B\n\nShort.\n")
     done = run("lmm scan notes.md")
-    assert done.returncode == 0
     shown = done.stdout.decode()
-    assert "notes.md: A" in shown
-    assert "missing: questions" in shown
-    assert "header: missing header" in shown
+    assert done.returncode == 0
+    assert "notes.md: A" in shown and "missing: questions" in shown and "header: missing header" in shown
     assert text("notes.md") == NOTES + "\n## B\n\nShort.\n"
-
-
-def test_scan_as_json():
-    write("notes.md", NOTES)
-    found = json.loads(run("lmm scan --json notes.md").stdout)
-    assert found[0]["sections"][0]["missing"] == ["questions"]
-
-
-def test_scan_reports_errors_with_file_and_line():
-    write("notes.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n\n```\nunclosed\n")
-    done = run("lmm scan notes.md")
-    assert done.returncode == 1
-    assert "notes.md:6: unreadable-block invalid YAML" in said(done)
-    assert "notes.md:11: not-closed a code fence starts here and is not closed" in said(done)
-
-
-def test_a_name_in_a_message_steers_no_terminal():
-    write("a\x1b[2J.md", "# A\n\n::: lmm\n```yaml\na: [\n```\n:::\n\ntext\n")
-    done = run("lmm scan .")
-    assert b"a[2J.md:6: " in done.stderr and b"\x1b" not in done.stderr
+    assert json.loads(run("lmm scan --json notes.md").stdout)[0]["sections"][0]["missing"] == ["questions"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full disk to write to")
@@ -86,15 +71,6 @@ def test_signs_that_a_terminal_does_not_have_are_no_error():
     assert b"Zebra ??" in run("lmm scan notes.md", env={"PYTHONIOENCODING": "cp1252"}).stdout
 
 
-def test_rag_writes_and_then_has_nothing_to_do():
-    write("notes.md", NOTES)
-    assert run("lmm rag notes.md").returncode == 0
-    first = text("notes.md")
-    assert "~questions" in first
-    assert "0 of 1 files annotated" in said(run("lmm rag notes.md"))
-    assert text("notes.md") == first
-
-
 def test_rag_on_a_folder_takes_markdown_only():
     write("book/a.md", NOTES)
     write("book/part/b.qmd", NOTES)
@@ -106,31 +82,11 @@ def test_rag_on_a_folder_takes_markdown_only():
     assert text("book/_site/d.md") == NOTES
 
 
-def test_check_writes_nothing_and_tells_by_its_status():
-    write("notes.md", NOTES)
-    assert run("lmm rag --check notes.md").returncode == 1
-    assert text("notes.md") == NOTES
-    run("lmm rag notes.md")
-    assert run("lmm rag --check notes.md").returncode == 0
-
-
-def test_diff_writes_nothing():
-    write("notes.md", NOTES)
-    done = run("lmm rag --diff notes.md")
-    assert b"+~questions:" in done.stdout
-    assert text("notes.md") == NOTES
-
-
-def test_rag_as_json():
-    write("notes.md", NOTES)
-    assert json.loads(run("lmm rag --json notes.md").stdout)[0]["changed"] is True
-
-
 def test_titles_and_no_summaries():
     write("notes.md", NOTES)
-    run("lmm rag --titles --no-questions notes.md")
+    run("lmm rag --titles --no-questions notes.md", env={"LMM_SPELLING": "native"})
     assert "~titles: A" in text("notes.md")
-    assert "~questions" not in text("notes.md")
+    assert "~questions" not in text("notes.md") and ":::" not in text("notes.md")
 
 
 def test_an_error_in_one_file_leaves_the_others_done():
@@ -143,49 +99,37 @@ def test_an_error_in_one_file_leaves_the_others_done():
     assert "~questions" in text("b.md")
 
 
-def test_a_missing_file_is_wrong_usage():
-    done = run("lmm rag missing.md")
-    assert done.returncode == 2
-    assert "missing.md: no such file or folder" in said(done)
-
-
 def test_a_wrong_setting_is_named():
-    write("config.toml", "speling = 'div'\n")
     write("notes.md", NOTES)
-    done = run("lmm rag notes.md")
-    assert done.returncode == 2
-    assert "unknown key `speling`" in said(done)
+    for setting, message in {"speling = 'div'": "unknown key `speling`", "spelling = 3": "`spelling`"}.items():
+        write("config.toml", f"{setting}\n")
+        done = run("lmm rag notes.md")
+        assert done.returncode == 2 and message in said(done)
 
 
-def test_a_setting_of_the_wrong_type_is_named():
-    write("config.toml", "spelling = 3\n")
-    write("notes.md", NOTES)
-    assert "`spelling`" in said(run("lmm scan notes.md"))
+def test_config_is_begun_once_and_shown():
+    assert "config.toml" in said(run("lmm config init"))
+    begun = text("config.toml")
+    done = run("lmm config init")
+    assert done.returncode == 1 and "already exists, and is not overwritten" in said(done)
+    assert text("config.toml") == begun
+    write("config.toml", "[minor]\nmodel = 'openai/gpt-4.1'\n")
+    shown = run("lmm config show").stdout.decode()
+    assert re.search(r'^minor\.model +"openai/gpt-4\.1" +.*config\.toml:\d+$', shown, re.M)
+    assert re.search(r"^minor\.timeout +60\.0 +default", shown, re.M)
 
 
-def test_configured_spelling():
-    write("config.toml", "spelling = 'native'\n")
-    write("notes.md", NOTES)
-    run("lmm rag notes.md")
-    assert ":::" not in text("notes.md")
-
-
-def test_the_environment_configures():
-    write("notes.md", NOTES)
-    run("lmm rag notes.md", env={"LMM_SPELLING": "native"})
-    assert ":::" not in text("notes.md")
-
-
-def test_knit_to_standard_output():
-    write("notes.md", NOTES + "\n::: exercise\nSECRET\n:::\n")
-    assert run("lmm knit notes.md").stdout.decode() == NOTES
-
-
-def test_knit_a_folder():
-    write("book/a.md", NOTES)
-    write("book/part/b.md", NOTES)
-    assert run("lmm knit book -o out").returncode == 0
-    assert text("out/part/b.md") == NOTES
+def test_knit_writes_to_standard_output_or_a_folder_and_warns_of_a_slip():
+    write("book/a.md", NOTES + "\n::: exercise\nSECRET\n:::\n")
+    write("book/part/b.md", NOTES + "\n::: exercises\nText.\n:::\n")
+    assert run("lmm knit book/a.md").stdout.decode() == NOTES
+    assert run("lmm knit book/a.md book/part/b.md").returncode == 2
+    done = run("lmm knit book -o out")
+    assert done.returncode == 0
+    assert "book/part/b.md:5: warning: unknown class 'exercises': did you mean 'exercise'?\n" in said(done)
+    assert text("out/a.md") == NOTES and "exercises" in text("out/part/b.md")
+    write("book/config.toml", '[knit]\nallowed_words = ["exercises"]\n')
+    assert "warning" not in said(run("lmm knit book -o out"))
 
 
 def test_scan_reports_a_slip_with_the_types_of_all_files():
@@ -196,15 +140,6 @@ def test_scan_reports_a_slip_with_the_types_of_all_files():
     assert "notes.md:6: near-miss unknown key 'typ': did you mean 'type'?" in said(done)
     assert "notes.md:11: near-miss unknown class 'solutons': did you mean 'solution'?" in said(done)
     assert "solutons" not in said(run("lmm scan notes.md"))
-
-
-def test_knit_warns_of_a_slip():
-    write("notes.md", NOTES + "\n::: exercises\nText.\n:::\n")
-    done = run("lmm knit notes.md")
-    assert done.returncode == 0
-    assert said(done) == "notes.md:5: warning: unknown class 'exercises': did you mean 'exercise'?\n"
-    write("config.toml", '[knit]\nallowed_words = ["exercises"]\n')
-    assert said(run("lmm knit notes.md")) == ""
 
 
 def test_a_list_as_a_block_is_reported_and_not_printed():
@@ -224,21 +159,6 @@ def test_knit_over_its_source_is_refused():
     assert "over its own source" in said(done)
 
 
-def test_knit_several_files_needs_a_folder():
-    write("a.md", NOTES)
-    write("b.md", NOTES)
-    assert run("lmm knit a.md b.md").returncode == 2
-
-
-def test_convert_there_and_back():
-    source = f"---\ntitle: T\n---\n\n---\nkey: 1   # c\n---\n\n# A\n\n{PROSE}"
-    write("notes.md", source)
-    run("lmm convert --to div notes.md")
-    assert "::: {.lmm .content-hidden}" in text("notes.md")
-    run("lmm convert --to native notes.md")
-    assert text("notes.md") == source
-
-
 def test_a_file_that_cannot_be_written_is_reported():
     if os.geteuid() == 0:
         pytest.skip("root may write everywhere")
@@ -250,27 +170,9 @@ def test_a_file_that_cannot_be_written_is_reported():
     assert text("folder/notes.md") == NOTES
 
 
-def test_doctor_names_what_annotates():
-    done = run("lmm doctor")
-    assert b"extractive/default" in done.stdout
-    assert done.returncode == 0
-
-
-def test_doctor_misses_nothing_where_nothing_is_on_path():
-    done = run(f"'{BIN}/lmm' doctor --json", env={"PATH": "/nowhere"})
-    found = {finding["what"]: finding for finding in json.loads(done.stdout)}
-    assert (done.returncode, found["pandoc"]["ok"], found["pandoc"]["optional"]) == (0, False, True)
-    assert "lmm doctor --link" in found["pandoc"]["advice"]
-
-
-def test_module_is_the_command():
-    import sys
-
-    assert b"Usage" in run(f"'{sys.executable}' -m lmm_core --help").stdout
-
-
 def test_an_error_that_is_not_about_usage_comes_without_it():
-    assert said(run("lmm rag missing.md")) == "Error: missing.md: no such file or folder\n"
+    done = run("lmm rag missing.md")
+    assert (done.returncode, said(done)) == (2, "Error: missing.md: no such file or folder\n")
     assert said(run("lmm rag")).startswith("Usage: lmm rag [OPTIONS] FILES…\n\nError: Missing argument")
 
 
@@ -280,11 +182,92 @@ def test_errors_and_warnings_have_colours_on_a_terminal(variable, coloured):
     write("notes.md", f"---\ntitle: A: B\n---\n\n{NOTES}")
     screen, terminal = os.openpty()
     for command in ("lmm scan notes.md", "lmm doctor", "lmm serch"):
-        subprocess.run(
-            [BIN / "lmm", *command.split()[1:]], stdout=terminal, stderr=terminal, env={**os.environ, **variable}
-        )
+        subprocess.run(command.split(), stdout=terminal, stderr=terminal, env={**os.environ, **variable})
     shown = os.read(screen, 100_000).decode()
     assert "invalid YAML: a value holds a colon: put the value in quotes" in shown
     for words, style in (("unreadable-block ", 31), ("ok", 32), ("..", 2), ("Error: ", "1;31")):
         assert (f"\x1b[{style}m{words}\x1b[0m" in shown) is coloured
     assert ("\x1b" in shown) is coloured
+
+
+# Mistakes in documents
+
+
+def test_scan_shows_mistakes_with_file_line_and_code():
+    assert "no-block " in run("lmm scan --help").stdout.decode()
+    write("notes.md", NOTES + "\n?: Why?\n\n```\n")
+    done = run("lmm scan notes.md")
+    first, second = said(done).splitlines()
+    assert done.returncode == 1
+    assert first.startswith(f"notes.md:5: {NO_BLOCK}")
+    assert second == "notes.md:7: not-closed a code fence starts here and is not closed: it is read as text"
+    finding = json.loads(run("lmm scan --json notes.md").stdout)[0]["findings"][0]
+    assert (finding["line"], finding["code"], finding["level"]) == (5, "no-block", "error")
+
+
+def test_what_is_no_error_counts_where_it_is_asked_for():
+    write("notes.md", NOTES + "\n```\n")
+    assert run("lmm scan notes.md").returncode == 0
+    assert run("lmm scan --strict notes.md").returncode == 1
+    write("notes.md", NOTES)
+    assert run("lmm scan --strict notes.md").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("block", "line", "code"),
+    [("\n?: Why?\n", 5, "no-block"), ("---\n=: Shorter.\n---\n", 4, "no-blank-line")],
+)
+def test_chat_says_what_it_could_not_read(block, line, code):
+    write("notes.md", NOTES + block)
+    done = run("lmm chat notes.md")
+    assert done.returncode == 1 and f"notes.md:{line}: {code} " in said(done)
+    assert [report["code"] for report in json.loads(run("lmm chat --json notes.md").stdout)[0]["reports"]] == [code]
+
+
+def test_index_warns_of_what_would_be_found():
+    write("notes.md", f"{NOTES}\n?: Why?\n\n::: excercise\nText.\n:::\n")
+    done = run("lmm index --dry-run notes.md")
+    assert done.returncode == 0
+    assert f"notes.md:5: {NO_BLOCK}" in said(done)
+    assert "notes.md:7: near-miss unknown class 'excercise'" in said(done)
+
+
+# Knit names pandoc's command for other formats
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ("notes.md -o x.html", "pandoc -s -F lmm-knit notes.md -o x.html"),
+        (
+            "--keep exercise --keep topic notes.md -o x.tex",
+            "pandoc -s -F lmm-knit -M lmm-keep=exercise,topic notes.md -o x.tex",
+        ),
+        ("d.qmd -o 'out put/x y.html'", "pandoc -s -f markdown -F lmm-knit d.qmd -o 'out put/x y.html'"),
+        ("'out put' -o x.odt", "pandoc -F lmm-knit 'out put/e.md' -o x.odt"),
+    ],
+)
+def test_knit_names_the_command_for_other_formats(arguments, command, pandoc):
+    for name in ("notes.md", "d.qmd", "out put/e.md"):
+        write(name, f"---\ntitle: {name}\n---\n\n{NOTES}\n::: exercise\nSECRET\n:::\n")
+    done = run(f"lmm knit {arguments}")
+    *_, shown = said(done).splitlines()
+    assert (shown.strip(), done.returncode) == (command, 2)
+    run(shown.strip(), pandoc)
+    notes = run(f"pandoc -t plain {shlex.quote(shlex.split(command)[-1])}", pandoc).stdout
+    assert (b"residual" in notes, b"SECRET" in notes) == (True, "exercise" in command)
+
+
+def test_knit_names_a_deck_of_several_files_after_the_course():
+    """Else the title of each document would replace that of the one before."""
+    for name in ("one.md", "two.md"):
+        write(f"course/{name}", f"---\ntitle: {name}\n---\n\n{NOTES}")
+
+    def title():
+        return re.search(r"pandoc -M '?title=(.*?)'? -F", said(run("lmm knit course -o deck.pptx")))[1]
+
+    assert title() == "course"
+    write("course/index.md", "---\ntitle: The *course*\n---\n\n# First\n")
+    assert title() == "The course"
+    write("course/_quarto.yml", "project: {type: website}\nwebsite: {title: Its name}\n")
+    assert title() == "Its name"

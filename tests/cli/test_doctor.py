@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lmm_core
-from tests.commands import write
+from tests.commands import BIN, run, write
 from tests.embedding_server import EmbeddingServer
 from tests.indexing import lmm
 from tests.model_server import ModelServer
@@ -38,12 +38,14 @@ def online(status=0):
 
 def test_each_model_is_asked_once_for_one_token(model, monkeypatch):
     (line,) = online()
-    assert re.fullmatch(
-        rf"ok  openai      openai/gpt-5.4-mini: answered in \d+\.\d s at {model.url} \(major, minor, aux\)", line
-    )
+    answered = rf"ok  openai      openai/gpt-5.4-mini: answered in \d+\.\d s at {model.url} \(major, minor, aux\)"
+    assert re.fullmatch(answered, line)
     assert [request["max_tokens"] for request in model.requests] == [1]
     monkeypatch.setenv("LMM_MODEL_AUX", "openai/small")
     assert [line.split("(")[1] for line in online()] == ["major, minor)", "aux)"]
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    refused = "openai/gpt-5.4-mini: the server refuses the key (401): check $OPENAI_API_KEY (major, minor)"
+    assert online(status=1)[0] == f"--  openai      {refused}"
 
 
 def test_the_embedding_model_is_asked_for_one_vector(model, monkeypatch):
@@ -67,18 +69,6 @@ def test_a_proxy_that_cannot_be_used_does_not_end_it(monkeypatch):
         assert line.startswith("--") and "ALL_PROXY in the environment right?" in line
 
 
-def test_a_refused_key_counts(model, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "another")
-    assert online(status=1) == [
-        "--  openai      openai/gpt-5.4-mini: the server refuses the key (401): check $OPENAI_API_KEY "
-        "(major, minor, aux)"
-    ]
-
-
-def test_no_model_is_told_and_does_not_count():
-    assert online() == ["..  online      no model on a server is configured, so none was asked"]
-
-
 def test_a_model_that_is_named_and_has_no_key_counts(monkeypatch):
     monkeypatch.setenv("LMM_MODEL_MAJOR", "mistral/small")
     shown = lmm("doctor", 1)[0]
@@ -86,15 +76,19 @@ def test_a_model_that_is_named_and_has_no_key_counts(monkeypatch):
     assert "put the key into the environment, not into a file" in shown
 
 
-def test_without_online_nobody_is_asked(model):
-    lmm("doctor")
+def test_what_is_optional_is_said_and_nobody_is_asked(model, monkeypatch):
+    assert "minor       openai/gpt-5.4-mini: OPENAI_API_KEY is set" in lmm("doctor")[0]
     assert model.count == 0
-
-
-def test_what_is_optional_is_said():
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.delenv("LMM_MODEL_EMBEDDING")
     shown = lmm("doctor")[0].splitlines()
     assert shown[-1] == "nothing is missing; what is marked .. is optional"
     assert [line.split()[1] for line in shown if line.startswith("..")] == ["major", "aux", "embedding", "index"]
+    assert online() == ["..  online      no model on a server is configured, so none was asked"]
+    done = run(f"'{BIN}/lmm' doctor --json", env={"PATH": "/nowhere"})
+    pandoc = next(finding for finding in json.loads(done.stdout) if finding["what"] == "pandoc")
+    assert (done.returncode, pandoc["ok"], pandoc["optional"]) == (0, False, True)
+    assert "lmm doctor --link" in pandoc["advice"]
 
 
 # Installed as pipx does it

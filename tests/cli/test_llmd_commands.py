@@ -1,14 +1,8 @@
 """`lmm llmd`: a project in one document, from the first entry to the undo, with a model server of the tests."""
 
 import os
-import pty
 import re
-import select
-import shlex
-import shutil
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,14 +10,12 @@ from click.testing import CliRunner
 
 from lmm_core.cli import cli
 from lmm_core.cli.reports import diff_lines
-from lmm_core.errors import ModelError
-from lmm_core.llmd.chat import make_request
 from lmm_core.llmd.document import parse_llmd
 from lmm_core.llmd.journal import Journal
-from lmm_core.llmd.project import root_of
-from tests.commands import BIN, run, text, write
+from tests.commands import BIN, text, write
 from tests.model_server import ModelServer
 from tests.talk import lmm
+from tests.terminal import Terminal
 
 CODE = "def total(lines):\n    return sum(lines)\n"
 WISH = "Refuse negative lines, and test that."
@@ -109,65 +101,49 @@ def test_a_new_document(project):
     assert llmd.files["src/billing.py"].content == CODE
     assert "SEARCH_MISSION" in llmd.tools.text and "CHANGELOG" in llmd.tools.text and llmd.instructions.text
     assert [(entry.number, entry.human, entry.assistant) for entry in llmd.entries] == [(1, "", None)]
-
-
-def test_nothing_is_written_over(project):
-    before = text("PROJECT.md")
-    assert "PROJECT.md: already exists" in lmm("lmm llmd new PROJECT.md", 2).stderr
+    before = tree()
     os.symlink("nowhere", "link.md")
-    assert "already exists" in lmm("lmm llmd new link.md", 2).stderr
-    assert text("PROJECT.md") == before and not Path("nowhere").exists()
+    for path in ("PROJECT.md", "link.md"):
+        assert f"{path}: already exists" in lmm(f"lmm llmd new {path}", 2).stderr
+    assert "the folder none does not exist; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
+    assert "cannot be used in a heading" in lmm("lmm llmd new OTHER.md --name 'x {#y}'", 1).stderr
+    assert tree() == before
 
 
-def test_the_shell_may_expand_the_pattern():
-    for name in ("a.py", "b.py", "c.py"):
+def test_files_are_named_by_pattern_from_where_one_is(monkeypatch):
+    os.mkdir(".git")
+    for name in ("a.py", "b.py"):
         write(f"src/{name}", name)
-    lmm("lmm llmd new PROJECT.md --code src/a.py src/b.py src/c.py --name X")
-    assert list(document().files) == ["src/a.py", "src/b.py", "src/c.py"]
+    lmm("lmm llmd new PROJECT.md --code src/a.py src/b.py --name X")  # expanded by the shell
+    assert list(document().files) == ["src/a.py", "src/b.py"]
     lmm("lmm llmd new sub.md --code 'src/**/*.py'")
     assert (document("sub.md").files.keys(), document("sub.md").name) == (document().files.keys(), "sub")
+    monkeypatch.chdir("src")
+    lmm("lmm llmd new ../other.md --code '*.py'")
+    assert list(document("../other.md").files) == ["src/a.py", "src/b.py"]
+    lmm("lmm llmd check ../other.md")
 
 
 def test_what_cannot_be_shown_is_left_out(tmp_path_factory):
     write("a.py", "a\n")
     write(".gitignore", "*.key\n")
     write("x.key", "k\n")
-    Path("x.bin").write_bytes(b"\0")
     outside = write(tmp_path_factory.mktemp("outside") / "y.py", "y\n")
-    said = lmm(f"lmm llmd new PROJECT.md --code '*.*' {outside} gone.py").stderr
+    told = lmm(f"lmm llmd new PROJECT.md --code '*.*' {outside} gone.py").stderr
     assert list(document().files) == ["a.py"]
     for reason in (
         "x.key: git ignores the file",
-        "x.bin: the file is binary",
         "y.py: the file is not in the project",
         "gone.py: the file is missing",
     ):
-        assert reason in said
+        assert reason in told
     assert "no file matches 'no/*.py'" in lmm("lmm llmd new other.md --code 'no/*.py'", 2).stderr
-    for folder in (".", "--code ."):
-        assert "is a folder" in lmm(f"lmm llmd new other.md {folder}", 2).stderr
-
-
-def test_what_no_new_document_can_be():
-    assert "the folder none does not exist; nothing was written" in lmm("lmm llmd new none/PROJECT.md", 2).stderr
-    assert "the name 'x {#y}' cannot be used in a heading" in lmm("lmm llmd new PROJECT.md --name 'x {#y}'", 1).stderr
-    assert not list(Path().iterdir())
-
-
-def test_paths_start_from_the_projects_folder(monkeypatch):
-    os.mkdir(".git")
-    write("src/a.py", "a\n")
-    os.mkdir("docs")
-    monkeypatch.chdir("src")
-    lmm("lmm llmd new ../docs/PROJECT.md --code '*.py'")
-    assert list(document("../docs/PROJECT.md").files) == ["src/a.py"]
-    lmm("lmm llmd check ../docs/PROJECT.md")
-
-
-def test_the_root_is_the_same_from_wherever_one_works(project, monkeypatch, tmp_path):
-    assert root_of(Path("PROJECT.md")) == tmp_path
-    monkeypatch.chdir("..")
-    assert root_of(tmp_path / "PROJECT.md") == tmp_path
+    assert "is a folder" in lmm("lmm llmd new other.md --code .", 2).stderr
+    change("### a.py", f"### {outside}\n\n```\n```\n\n### a.py")  # as somebody else may send it
+    before = text("PROJECT.md")
+    for command in ("check", "sync"):
+        assert "the path is absolute" in lmm(f"lmm llmd {command} PROJECT.md", 1).stderr
+    assert text("PROJECT.md") == before
 
 
 # Chat
@@ -176,23 +152,17 @@ def test_the_root_is_the_same_from_wherever_one_works(project, monkeypatch, tmp_
 def test_the_reply_stands_in_the_document(project, model):
     wish()
     before = text("PROJECT.md")
-    done = lmm("lmm llmd chat PROJECT.md --allow tests")
+    done = lmm("lmm llmd chat PROJECT.md --allow 'tests/*'")
     assert text("PROJECT.md").startswith(before)
-    entries = document().entries
-    assert [(one.number, one.human, one.assistant) for one in entries] == [(1, WISH, REPLY.strip()), (2, "", None)]
+    entries = [(entry.number, entry.human, entry.assistant) for entry in document().entries]
+    assert entries == [(1, WISH, REPLY.strip()), (2, "", None)]
     assert "+        raise ValueError" in done.stdout and "--- /dev/null\n+++ tests/test_billing.py" in done.stdout
     assert text("src/billing.py") == CODE
-    assert "lmm llmd apply PROJECT.md --allow tests makes these changes" in done.stderr
+    command, _, promise = done.stderr.split("\n")[-2].rpartition(" makes ")
+    assert (command, promise) == ("lmm llmd apply PROJECT.md --allow 'tests/*'", "these changes")
+    assert "(lmm llmd undo PROJECT.md takes it back)" in lmm(f"{command} -y").stderr
     assert "No entry needs an answer" in lmm("lmm llmd chat PROJECT.md").stderr
     assert model.count == 1
-
-
-def test_the_command_that_is_named_can_be_typed(project, model):
-    os.rename("PROJECT.md", "my plan #1.md")
-    change("**Human:** ", f"**Human:** {WISH}", "my plan #1.md")
-    said = lmm("lmm llmd chat 'my plan #1.md' --allow 'tests/*'").stderr
-    named = said.split("\n")[-2].removesuffix(" makes these changes")
-    assert "(lmm llmd undo 'my plan #1.md' takes it back)" in lmm(f"{named} -y").stderr
 
 
 def test_what_the_model_is_told(project, model):
@@ -206,14 +176,6 @@ def test_what_the_model_is_told(project, model):
     assert first == ("user", f"<document>\n{head}\n</document>\n\nOne?")
     assert rest == [("assistant", "First."), ("user", "Two?")]
     assert "Instructions and Tools" in system[1]
-
-
-def test_a_document_without_tools_gets_ours(model):
-    write("PROJECT.md", f"# Project: X\n\n## Conversation Thread\n\n### Entry 1\n\n**Human:** {WISH}\n")
-    said = lmm("lmm llmd chat PROJECT.md").stderr
-    assert "PROJECT.md:1: warning: " in said
-    assert "SEARCH_MISSION" in model.requests[0]["messages"][0]["content"]
-    assert document().entries[0].assistant == REPLY.strip()
 
 
 def test_the_oldest_entries_go_first(project, model):
@@ -230,23 +192,6 @@ def test_the_oldest_entries_go_first(project, model):
     assert asked[-1] == "Last?" and len(asked) == 6
 
 
-def test_a_document_that_is_too_long(project):
-    wish()
-    llmd = document()
-    with pytest.raises(ModelError, match="tokens too long for the model"):
-        make_request(llmd, llmd.entries[0], 100)
-    assert make_request(llmd, llmd.entries[0], 100_000)[1] == []
-
-
-@pytest.mark.parametrize(("reply", "why"), [("", "no text|empty"), (" \n", "empty")])
-def test_a_reply_of_no_use(project, model, reply, why):
-    model.reply = reply
-    wish()
-    before = text("PROJECT.md")
-    assert re.search(rf"PROJECT.md:\d+: entry 1 was not answered: .*({why})", lmm("lmm llmd chat PROJECT.md", 1).stderr)
-    assert text("PROJECT.md") == before
-
-
 def test_without_a_model(project):
     wish()
     before = text("PROJECT.md")
@@ -254,34 +199,13 @@ def test_without_a_model(project):
     assert text("PROJECT.md") == before
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "### Entry 7\n\n**Human:** mine",
-        "```\nopen",
-        "<!-- open",
-        "## Conversation Thread",
-        "---\nx: [\n---",
-        "\ufeff\x1b[31m",
-    ],
-)
-def test_any_reply_is_stored_and_changes_nothing_else(project, model, reply):
-    model.reply = reply
-    wish()
-    lmm("lmm llmd chat PROJECT.md")
-    assert [(one.number, one.human, one.assistant) for one in document().entries] == [(1, WISH, reply), (2, "", None)]
-    assert document().files["src/billing.py"].content == CODE
-
-
-@pytest.mark.parametrize("fault", [401, "drop", "break", "end", ""])
+@pytest.mark.parametrize("fault", [401, "break", "blank reply"])
 def test_a_model_that_does_not_answer(project, model, fault):
-    """The document stays as it is or holds the reply; the files stay as they are in any case."""
-    model.fault = lambda body, number: fault or None
-    model.reply = REPLY if fault else "  \n"
+    model.fault = lambda body, number: None if fault == "blank reply" else fault
+    model.reply = " \n" if fault == "blank reply" else REPLY
     wish()
     before = tree()
-    done = lmm("lmm llmd chat PROJECT.md", 1)
-    assert "entry 1 was not answered: " in done.stderr and "Traceback" not in done.stderr
+    assert re.search(r"PROJECT.md:\d+: entry 1 was not answered: ", lmm("lmm llmd chat PROJECT.md", 1).stderr)
     assert tree() == before
 
 
@@ -314,20 +238,6 @@ def test_what_finds_no_place_is_kept_beside(project, model, what):
     assert what == "file" or document().entries[0].assistant is None
 
 
-def test_two_entries_with_one_number(project, model):
-    """The reply goes to the entry that was asked."""
-    wish("First.")
-    write("PROJECT.md", text("PROJECT.md") + f"\n### Entry 1\n\n**Human:** {WISH}\n")
-    assert "entry 1 comes after entry 1" in lmm("lmm llmd chat PROJECT.md").stderr
-    assert [one.assistant for one in document().entries][:2] == [None, REPLY.strip()]
-
-
-def test_a_fence_that_the_writer_leaves_open(project, model):
-    wish("Look at this:\n\n```\nopen")
-    assert "is not closed" in lmm("lmm llmd chat PROJECT.md").stderr
-    assert document().entries[0].assistant == REPLY.strip()
-
-
 # Apply and undo
 
 
@@ -336,22 +246,18 @@ def test_apply_and_undo(project):
     before = tree()
     done = lmm("lmm llmd apply PROJECT.md --allow tests --yes")
     assert "applied: 2 files and the document" in done.stderr
-    assert (
+    shown = (
         "--- PROJECT.md (mission)\n+++ PROJECT.md (mission)\n@@ -1 +1 @@\n-Invoices.\n+Invoices, without mistakes.\n"
-        in done.stdout
     )
+    assert shown in done.stdout
     llmd = document()
-    assert text("tests/test_billing.py").startswith("from billing import total\n") and "ValueError" in text(
-        "src/billing.py"
-    )
+    assert text("tests/test_billing.py").startswith("from billing import total\n")
+    assert "ValueError" in text("src/billing.py")
     assert {path: file.content for path, file in llmd.files.items()} == {path: text(path) for path in llmd.files}
-    assert (llmd.mission.text, [item.text for item in llmd.changelog]) == (
-        "Invoices, without mistakes.",
-        ["`total` refuses negative lines."],
-    )
-    assert [one.human for one in llmd.entries] == [WISH]
+    assert llmd.mission.text == "Invoices, without mistakes."
+    assert [item.text for item in llmd.changelog] == ["`total` refuses negative lines."]
+    assert [entry.human for entry in llmd.entries] == [WISH]
     lmm("lmm llmd check PROJECT.md")
-    assert "has been applied already" in lmm("lmm llmd apply PROJECT.md --allow tests --yes").stderr
     assert "undone: entry 1: src/billing.py" in lmm("lmm llmd undo PROJECT.md").stderr
     assert tree() == before
     assert "there is nothing to undo" in lmm("lmm llmd undo PROJECT.md", 1).stderr
@@ -377,7 +283,7 @@ def test_line_ends_of_files_and_document_stay(project):
         assert text(path).count("\n") == text(path).count("\r\n") > 3, path
 
 
-@pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False), ("\n", False), ("", False)])
+@pytest.mark.parametrize(("answer", "applied"), [("y\n", True), ("n\n", False), ("", False)])
 def test_it_asks(project, answer, applied):
     replied(f"{CHANGE}\n{LOG}")
     before = tree()
@@ -387,112 +293,59 @@ def test_it_asks(project, answer, applied):
     assert (done.exit_code == 0) == bool(answer)
 
 
-PATHS = {
-    "../x.py": "leads out", "/etc/x.py": "absolute", "other.py": "the file is not in the code context",
-    ".git/hooks/pre-commit": "belongs to git", ".GIT/x": "belongs to git", ".lmm/x": "belongs to lmm", "out/x.py": "this is a link out",
-    "PROJECT.md": "the document itself", "local.key": "git ignores the file", "CON": "device", "src": "a folder",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("path", PATHS)
-def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, tmp_path_factory):
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("../x.py", "leads out"),
+        ("out/x.py", "this is a link out"),
+        ("other.py", "the file is not in the code context"),
+        ("other.md", "the document itself"),
+    ],
+)
+def test_a_hostile_path_is_refused_and_nothing_is_applied(project, path, why, tmp_path_factory):
     os.symlink(tmp_path_factory.mktemp("outside"), "out")
-    write(".gitignore", "*.key\n")
+    os.link("PROJECT.md", "other.md")  # the document by another name, as on a disk that ignores case
     replied(f"{CHANGE}\n{path}\n<<<<<< SEARCH\n=======\nbad\n>>>>>> REPLACE\n\n{LOG}")
     before = tree()
     allow = "" if path == "other.py" else "--allow '*'"
     done = lmm(f"lmm llmd apply PROJECT.md -y {allow}", 1)
     line = text("PROJECT.md").split("\n").index(path) + 2
     assert f"PROJECT.md:{line}: {path}: " in done.stderr and "entry 1 cannot be applied" in done.stderr
-    assert PATHS[path] in done.stderr
+    assert why in done.stderr
     assert tree() == before
 
 
-REPLIES = {
-    "not there": ("src/billing.py\n<<<<<< SEARCH\ndef totals(lines):\n=======\nx\n>>>>>> REPLACE\n", "src/billing.py: .*SEARCH"),
-    "not closed": ("src/billing.py\n<<<<<< SEARCH\ndef total(lines):\n=======\nx\n", "has no end"),
-    "nearly a mark": (CHANGE.replace("SEARCH", "SEARCH>"), r"PROJECT.md:\d+: `<<<<<< SEARCH>` is not a mark"),
-    "no path": ("\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n", "path"),
-    "not the mission": (MISSION.replace("Invoices.\n==", "Invoice\n=="), "mission"),
-    "there already": ("src/billing.py\n<<<<<< SEARCH\n=======\nb\n>>>>>> REPLACE\n", "already exists"),
-    "binary": ("src/billing.py\n<<<<<< SEARCH\ndef total(lines):\n=======\n\0\n>>>>>> REPLACE\n", ""),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REPLIES)
-def test_a_reply_that_does_not_fit_changes_nothing(project, name):
-    reply, why = REPLIES[name]
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (CHANGE.replace("SEARCH\ndef total(", "SEARCH\ndef totals("), "src/billing.py: .*SEARCH"),
+        (CHANGE.replace(">>>>>> REPLACE\n", ""), "has no end"),
+    ],
+    ids=["not there", "not closed"],
+)
+def test_a_reply_that_does_not_fit_changes_nothing(project, reply, why):
     replied(f"{LOG}\n{reply}\n")
     before = tree()
     assert re.search(why, lmm("lmm llmd apply PROJECT.md -y", 1).stderr)
     assert tree() == before
 
 
-def test_without_a_changelog_entry_it_warns(project):
-    replied(CHANGE)
-    assert re.search(r"PROJECT.md:\d+: warning: .*[Cc]hangelog|CHANGELOG", lmm("lmm llmd apply PROJECT.md -y").stderr)
-    assert "ValueError" in text("src/billing.py")
-
-
 def test_nothing_to_apply(project):
     assert "no reply to apply" in lmm("lmm llmd apply PROJECT.md", 1).stderr
-    replied("I would leave it as it is.\n")
-    assert "entry 1 proposes no changes" in lmm("lmm llmd apply PROJECT.md").stderr
-    assert not Journal(Path.cwd()).folder.exists()
-
-
-def test_a_draft_in_the_thoughts_is_not_applied(project, model):
-    """Neither one that a model sends, nor one that stands in the document."""
-    thoughts = f"<think>\n{CHANGE}\n{LOG}</think>\n\nNothing needs to change."
-    model.reply = thoughts
-    wish()
-    assert "entry 1 proposes no changes" in lmm("lmm llmd chat PROJECT.md").stderr
-    assert document().entries[0].assistant == "Nothing needs to change."
-    write("PROJECT.md", text("PROJECT.md").replace("Nothing needs to change.", thoughts))
-    before = tree()
+    replied(f"<think>\n{CHANGE}\n{LOG}</think>\n\nI would leave it as it is.\n")
     assert "entry 1 proposes no changes" in lmm("lmm llmd apply PROJECT.md -y").stderr
-    assert tree() == before
+    assert text("src/billing.py") == CODE and not Journal(Path.cwd()).folder.exists()
 
 
-def test_two_paths_of_one_file(project):
-    os.symlink("src", "link")
-    other = CHANGE.replace("src/", "link/").replace("negative line", "bad line")
-    replied(f"{CHANGE}\n{other}\n{LOG}")
-    before = tree()
-    assert "names this file by two paths" in lmm("lmm llmd apply PROJECT.md -y --allow link", 1).stderr
-    assert tree() == before
-
-
-@pytest.mark.parametrize(
-    "reply", [LOG, CHANGE.replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if") + LOG]
-)
-def test_a_reply_is_applied_once(project, reply):
+def test_a_reply_is_applied_once(project):
     """Its text would be found again, and something else was done in between."""
-    replied(reply)
+    replied(f"{CHANGE}\n{LOG}".replace("\ndef total(lines):\n    if", "\ndef total(lines):\n    # :\n    if"))
     lmm("lmm llmd apply PROJECT.md -y")
     write("src/billing.py", text("src/billing.py") + "\n")
     lmm("lmm llmd sync PROJECT.md")
     before = tree()
     assert "entry 1 has been applied already" in lmm("lmm llmd apply PROJECT.md -y").stderr
     assert tree() == before
-
-
-def test_a_mission_where_there_was_none(project):
-    change("## Mission\n\nInvoices.\n", "## Mission\n")
-    replied(MISSION.replace("\nInvoices.\n=", "\n="))
-    shown = lmm("lmm llmd apply PROJECT.md -y").stdout
-    assert shown.endswith("@@ -0,0 +1 @@\n+Invoices, without mistakes.\n")
-    assert document().mission.text == "Invoices, without mistakes."
-
-
-def test_a_name_in_another_spelling(project):
-    """`ö` is two characters on disk, and one in the reply."""
-    write("src/lo\u0308s.py", "a\n")
-    change("### src/billing.py", "### src/lo\u0308s.py\n\n```\na\n```\n\n### src/billing.py")
-    replied(f"src/l\u00f6s.py\n<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n\n{LOG}")
-    lmm("lmm llmd apply PROJECT.md -y")
-    assert text("src/lo\u0308s.py") == "b\n" and len(list(Path("src").iterdir())) == 2
-    lmm("lmm llmd check PROJECT.md")
 
 
 def test_nobody_reads_the_diff(project):
@@ -506,29 +359,6 @@ def test_nobody_reads_the_diff(project):
     os.close(written)
     assert (done.returncode, done.stderr) == (1, "stopped, since the output was not read to its end\n")
     assert tree() == before
-
-
-def test_the_document_by_another_name(project):
-    """As on a disk that ignores case."""
-    os.link("PROJECT.md", "other.md")
-    replied("other.md\n<<<<<< SEARCH\nInvoices.\n=======\nx\n>>>>>> REPLACE\n")
-    assert "the document itself" in lmm("lmm llmd apply PROJECT.md -y --allow '*'", 1).stderr
-
-
-@pytest.mark.long
-def test_two_at_once(project):
-    replied(f"{CHANGE}\n{LOG}")
-    command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y"]
-    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
-    assert 0 in [process.wait() for process in both]
-    assert (
-        text("src/billing.py").count("ValueError")
-        == text("PROJECT.md").split("## Changelog")[1].count("- `total`")
-        == 1
-    )
-    lmm("lmm llmd check PROJECT.md")
-    lmm("lmm llmd undo PROJECT.md")
-    assert text("src/billing.py") == CODE
 
 
 def test_undo_leaves_what_was_said_since(project):
@@ -548,74 +378,26 @@ def test_undo_shows_what_has_changed_since(project):
     write("src/billing.py", text("src/billing.py") + "mine\n")
     before = tree()
     done = lmm("lmm llmd undo PROJECT.md", 1)
-    assert (
-        "+mine\n" in done.stdout
-        and "nothing was undone, since these files have changed, as shown: src/billing.py" in done.stderr
-    )
+    assert "+mine\n" in done.stdout
+    assert "since these files have changed, as shown: src/billing.py" in done.stderr
     assert tree() == before
-
-
-def test_another_run_has_the_journal(project):
-    replied(f"{CHANGE}\n{LOG}")
-    before = tree()
-    with Journal(Path.cwd()).lock():
-        assert "another run is changing files here" in lmm("lmm llmd apply PROJECT.md -y", 1).stderr
-    assert tree() == before
-    lmm("lmm llmd apply PROJECT.md -y")
-
-
-@pytest.mark.long
-def test_killed_while_it_applies(project):
-    """The command kills itself; the next one, whichever it is, makes all changes or none."""
-    for number in range(60):
-        write(f"many/{number}.txt", "old\n")
-    blocks = [f"many/{number}.txt\n<<<<<< SEARCH\nold\n=======\nnew\n>>>>>> REPLACE\n" for number in range(60)]
-    replied("\n".join([*blocks, LOG]))
-    before = tree()
-    command = [BIN / "lmm", "llmd", "apply", "PROJECT.md", "-y", "--allow", "many"]
-    for moment in range(6):
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        while process.poll() is None and not Journal(Path.cwd()).open.exists():
-            time.sleep(0.0005)
-        time.sleep(0.002 * moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        lmm("lmm llmd check PROJECT.md", 0)
-        texts = {text(f"many/{number}.txt") for number in range(60)}
-        assert len(texts) == 1
-        if tree() != before:
-            lmm("lmm llmd undo PROJECT.md")
-        assert tree() == before
 
 
 # Check and sync
 
 
-def test_check_says_what_is_not_as_it_should_be(project):
+def test_check_names_what_differs_with_its_line(project):
     write("src/gone.py", "x\n")
     lmm("lmm llmd new OTHER.md --code src/*.py")
     write("src/billing.py", "other\n")
     os.remove("src/gone.py")
     change("## Changelog\n", "## Changes\n", "OTHER.md")
-    said = lmm("lmm llmd check OTHER.md", 1).stderr
+    reported = lmm("lmm llmd check OTHER.md", 1).stderr
     lines = text("OTHER.md").split("\n")
-    assert (
-        f"OTHER.md:{lines.index('### src/billing.py') + 1}: src/billing.py: the code context differs from the file"
-        in said
-    )
-    assert f"OTHER.md:{lines.index('### src/gone.py') + 1}: src/gone.py: the file is missing" in said
-    assert "Changelog" in said
-
-
-def test_a_document_with_hostile_files_shows_none(project, tmp_path_factory):
-    secret = write(tmp_path_factory.mktemp("outside") / "secret", "secret\n")
-    change("### src/billing.py", f"### {secret}\n\n```\n```\n\n### src/billing.py")
-    before = text("PROJECT.md")
-    assert "the path is absolute" in lmm("lmm llmd check PROJECT.md", 1).stderr
-    assert "the path is absolute" in lmm("lmm llmd sync PROJECT.md", 1).stderr
-    assert text("PROJECT.md") == before
+    differing, missing = (lines.index(f"### src/{name}.py") + 1 for name in ("billing", "gone"))
+    assert f"OTHER.md:{differing}: src/billing.py: the code context differs from the file" in reported
+    assert f"OTHER.md:{missing}: src/gone.py: the file is missing" in reported
+    assert "Changelog" in reported
 
 
 def test_sync(project):
@@ -633,9 +415,9 @@ def test_sync(project):
     assert "nothing to refresh" in lmm("lmm llmd sync PROJECT.md").stderr
 
 
-@pytest.mark.parametrize("command", ["chat", "apply", "check", "sync", "undo"])
+@pytest.mark.parametrize("command", ["chat", "apply", "check", "sync"])
 def test_no_document(command):
-    assert "No such file" in lmm(f"lmm llmd {command} none.md", 1).stderr or command == "undo"
+    assert "No such file" in lmm(f"lmm llmd {command} none.md", 1).stderr
     Path("x.md").write_bytes(b"\xff")
     assert lmm(f"lmm llmd {command} x.md", 1).stderr
 
@@ -643,87 +425,27 @@ def test_no_document(command):
 # On a terminal
 
 
-def on_terminal(command, typed=b""):
-    """Return what a command shows on a terminal."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(shlex.split(command), stdin=follower, stdout=follower, stderr=follower,
-                               env=os.environ | {"TERM": "xterm"})  # fmt: skip
-    os.close(follower)
-    shown = b""
-    while process.poll() is None or select.select([leader], [], [], 0.05)[0]:
-        if select.select([leader], [], [], 0.05)[0]:
-            try:
-                shown += os.read(leader, 65536)
-            except OSError:
-                break
-        if typed and b"[y/N]" in shown:
-            os.write(leader, typed)
-            typed = b""
-    os.close(leader)
-    assert process.wait() == 0, shown
-    return shown.decode()
-
-
-def test_on_a_terminal(project, model, monkeypatch):
+@pytest.mark.slow
+def test_on_a_terminal(project, model):
     """The reply streams, diffs are coloured, and invisible characters are shown."""
-    hidden = CHANGE.replace("ValueError", "Value\u202eError\x1b[2J")
-    model.reply = f"On it.\n\n{hidden}\n{LOG}"
+    model.reply = "On it.\n\n" + CHANGE.replace("ValueError", "Value\u202eError\x1b[2J") + f"\n{LOG}"
     wish()
-    shown = on_terminal("lmm llmd chat PROJECT.md")
-    assert "On it." in shown.split("answered:")[0]
-    assert "\x1b[32m+        raise Value\\u202eError\\x1b[2J" in shown and "\x1b[2J" not in shown
-    assert "\x1b[36m@@" in shown
-    monkeypatch.setenv("NO_COLOR", "1")
-    shown = on_terminal("lmm llmd apply PROJECT.md", b"y\n")
-    assert "Change 1 file and the document? [y/N]" in shown and "applied: 1 file" in shown
-    assert "+        raise" in shown and "\x1b[3" not in shown
-    assert "Value\u202eError" in text("src/billing.py")
-
-
-def test_messages_steer_no_terminal(project):
-    replied("src/billing.py\n<<<<<< SEARCH\ndef total(lines)\x1b[2J:\n=======\nx\n>>>>>> REPLACE\n")
-    said = lmm("lmm llmd apply PROJECT.md -y", 1).stderr
-    assert "-def total(lines):\n+def total(lines)\\x1b[2J:\n" in said
-
-
-def test_a_name_that_the_system_cannot_write(project):
-    change("### src/billing.py", "### src/größe.py\n\n```\n```\n\n### src/billing.py")
-    done = run("lmm llmd check PROJECT.md", env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
-    assert done.returncode == 1 and "größe.py: this system cannot write the name (ascii)".encode() in done.stderr
+    terminal = Terminal("lmm llmd chat PROJECT.md")
+    assert terminal.end() == 0, terminal.seen
+    assert "On it." in terminal.seen.split("answered:")[0]
+    assert "\x1b[32m+        raise Value\\u202eError\\x1b[2J" in terminal.seen and "\x1b[2J" not in terminal.seen
+    assert "\x1b[36m@@" in terminal.seen
 
 
 @pytest.mark.parametrize(
     ("before", "after", "shown"),
     [
         (None, "a\n", ["--- /dev/null", "+++ x", "@@ -0,0 +1 @@", "+a"]),
-        (
-            "a",
-            "b",
-            [
-                "--- x",
-                "+++ x",
-                "@@ -1 +1 @@",
-                "-a",
-                "\\ No newline at end of file",
-                "+b",
-                "\\ No newline at end of file",
-            ],
-        ),
         ("a\n", None, ["--- x", "+++ /dev/null", "@@ -1 +0,0 @@", "-a"]),
+        ("a", "a\n", ["--- x", "+++ x", "@@ -1 +1 @@", "-a", "\\ No newline at end of file", "+a"]),
         ("a\x0cb\u2028c\n", "a\x0cb\u2028d\n", ["--- x", "+++ x", "@@ -1 +1 @@", "-a\x0cb\u2028c", "+a\x0cb\u2028d"]),
-        ("a\n", "a\n", []),
     ],
+    ids=["new file", "deleted file", "newline at the end", "line ends that are none"],
 )
 def test_diffs(before, after, shown):
     assert list(diff_lines("x", before, after)) == shown
-
-
-def test_a_diff_is_one_that_patch_takes(project):
-    if not shutil.which("patch"):
-        pytest.skip("no patch")
-    replied(f"{CHANGE}\n{LOG}")
-    shown = lmm("lmm llmd apply PROJECT.md -y").stdout.split("--- PROJECT.md")[0]
-    after = text("src/billing.py")
-    write("src/billing.py", CODE)
-    assert run("patch -p0", stdin=shown).returncode == 0
-    assert text("src/billing.py") == after

@@ -2,27 +2,17 @@
 
 import json
 import os
-import shlex
 
 import pytest
-from click.testing import CliRunner
 
-from lmm_core.cli import cli
 from lmm_core.models.prompts import KNOWN
 from tests.commands import text, write
 from tests.model_server import ModelServer
 from tests.strategies import LONG
+from tests.talk import lmm
 
 NOTES = f"---\ntitle: Notes\n---\n\n# One\n\nOne. {LONG}\n\n# Two\n\nTwo. {LONG}\n"
 OWN = "two questions that a beginner would ask, in {language}"
-
-
-def lmm(command, status=0):
-    done = CliRunner().invoke(cli, shlex.split(command))
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == status, done.output
-    return done
 
 
 @pytest.fixture
@@ -46,57 +36,52 @@ def test_own_prompts_are_no_documents():
     write("notes.md", "# What is a mean?\n\nA mean is a sum that is divided by the number of its parts.\n")
     write("words/questions.md", OWN)
     write("config.toml", '[prompts]\nquestions = "./words/questions.md"\n')
-    lmm("config prompts summary --init")
-    assert "of 1 files" in lmm("rag .").stderr
-    assert "1 document," in lmm("index .").output
+    lmm("lmm config prompts summary --init")
+    assert "of 1 files" in lmm("lmm rag .").stderr
+    assert "1 document," in lmm("lmm index .").output
     assert text("words/questions.md") == OWN
 
 
 def test_a_prompt_is_begun_changed_and_shown():
     write("config.toml", "")
-    ours = lmm("config prompts questions").stdout
+    ours = lmm("lmm config prompts questions").stdout
     assert ours == KNOWN["questions"].text + "\n"
-    begun = lmm("config prompts questions --init")
+    begun = lmm("lmm config prompts questions --init")
     assert '[prompts]  questions = "_prompts/questions.md"' in begun.stderr
     assert text("_prompts/questions.md") == ours and "{titles}" in begun.stderr
-    assert "already exists" in lmm("config prompts questions --init", 1).stderr
+    assert "already exists" in lmm("lmm config prompts questions --init", 1).stderr
     write("config.toml", '[prompts]\nquestions = "_prompts/questions.md"\n')
-    assert lmm("config prompts questions").stdout == ours
+    assert lmm("lmm config prompts questions").stdout == ours
     write("_prompts/questions.md", OWN)
-    assert lmm("config prompts questions").stdout == OWN + "\n"
-    rows = {row["name"]: row for row in json.loads(lmm("config prompts --json").stdout)}
+    assert lmm("lmm config prompts questions").stdout == OWN + "\n"
+    rows = {row["name"]: row for row in json.loads(lmm("lmm config prompts --json").stdout)}
     assert [name for name, row in rows.items() if row["own"]] == ["questions"] and rows.keys() == KNOWN.keys()
-    assert "questions  own   which questions" in lmm("config prompts").stdout
-    assert "there is no prompt 'poem'; there are questions," in lmm("config prompts poem", 2).stderr
+    assert "questions  own   which questions" in lmm("lmm config prompts").stdout
+    assert "there is no prompt 'poem'; there are questions," in lmm("lmm config prompts poem", 2).stderr
 
 
 # The configuration
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("setting", "message"),
     [
-        ("_prompts/none.md", "none.md: should be a text file"),
-        ("../outside.md", "config.toml: `prompts.questions`: should be a file inside"),
-        ("/etc/passwd", "config.toml: `prompts.questions`: should be a file inside"),
-        ("link/outside.md", "should be a file inside"),
-        ("_prompts/wrong.md", "_prompts/wrong.md: cannot be read"),
+        ('questions = "_prompts/none.md"', "none.md: should be a text file"),
+        ('questions = "../outside.md"', "config.toml: `prompts.questions`: should be a file inside"),
+        ('questions = "link/outside.md"', "should be a file inside"),
+        ('questions = "_prompts/wrong.md"', "_prompts/wrong.md: cannot be read"),
+        ('question = "x.md"', "unknown key `prompts.question`"),
     ],
 )
-def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(tmp_path, file, said):
+def test_a_file_that_cannot_be_used_stops_every_command_at_its_start(setting, message):
     write("notes.md", NOTES)
     write("../outside.md", "Secret.")
     os.symlink("..", "link")
-    write("_prompts/wrong.md", "").write_bytes(b"Fragen \xfcber")
-    write("config.toml", f'[prompts]\nquestions = "{file}"\n')
+    write("_prompts/wrong.md", b"Fragen \xfcber")
+    write("config.toml", f"[prompts]\n{setting}\n")
     for command in ("config prompts", "rag --dry-run ."):
-        error = lmm(command, 2).stderr
-        assert said in error and "Secret" not in error
-
-
-def test_an_unknown_prompt_is_named():
-    write("config.toml", '[prompts]\nquestion = "x.md"\n')
-    assert "unknown key `prompts.question`" in lmm("config prompts", 2).stderr
+        error = lmm(f"lmm {command}", 2).stderr
+        assert message in error and "Secret" not in error
 
 
 # What a changed prompt makes again
@@ -112,13 +97,13 @@ def asked(model):
 def test_a_changed_prompt_is_asked_where_something_is_asked_anew(model):
     write("config.toml", "")
     write("notes.md", NOTES)
-    lmm("rag -q notes.md")
+    lmm("lmm rag -q notes.md")
     before = text("notes.md")
     asked(model)
     say_otherwise("questions", OWN)
-    lmm("rag -q notes.md")
+    lmm("lmm rag -q notes.md")
     assert asked(model) == [] and text("notes.md") == before
-    lmm("rag -q --refresh notes.md")
+    lmm("lmm rag -q --refresh notes.md")
     assert any("two questions that a beginner would ask" in said for said in asked(model))
 
 
@@ -134,9 +119,9 @@ def test_answers_and_chats_are_asked_for_in_own_words(model, monkeypatch):
         text("config.toml")
         + 'answer = "_prompts/answer.md"\n[ask]\nqueries = "keywords"\n[embeddings]\nencoding = "bm25"\n',
     )
-    lmm("index -q notes.md")
+    lmm("lmm index -q notes.md")
     model.requests.clear()
-    lmm("ask 'What is One?'")
+    lmm("lmm ask 'What is One?'")
     assert "Speak like a sailor.\n\nPassages of the notes" in asked(model)[0]
-    lmm("chat -q notes.md")
+    lmm("lmm chat -q notes.md")
     assert asked(model)[0].startswith("Speak like a pirate. You help the writer")

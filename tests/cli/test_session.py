@@ -47,23 +47,8 @@ def test_what_the_program_wrote_is_no_news(files):
     assert seen(files) is None
     save("a.md", "# A, annotated, and more\n")
     assert seen(files) == (["a.md"], [])
-
-
-def test_what_was_saved_over_what_the_program_wrote_is_news(files):
-    files.look()
-    files.written[Path("a.md")] = b"# A, annotated\n"
-    save("a.md", "# A, annotated, and more\n")
-    assert seen(files) == (["a.md"], [])
     save("a.md", "# A, annotated\n")  # by the writer, who takes it back
     assert seen(files) == (["a.md"], [])
-
-
-def test_a_file_that_an_editor_replaces_is_away_for_a_moment(files):
-    files.look()
-    shutil.move("a.md", "away")
-    assert seen(files) is None
-    shutil.move("away", "a.md")
-    assert seen(files) is None
 
 
 def test_a_file_that_stays_away_is_gone(files):

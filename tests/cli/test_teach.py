@@ -11,29 +11,18 @@ from lmm_core.installation import install_command
 from tests.commands import write
 from tests.indexing import lmm
 
-SAME = "1 min  About this course  (index.md)\n"
 
-
-def test_a_table_of_contents(indexed_book):
+def test_a_table_of_contents(indexed_book, monkeypatch):
     shown = lmm("toc")[0].splitlines()
-    assert shown[0].strip() == SAME.strip()
+    assert shown[0].strip() == "1 min  About this course  (index.md)"
     assert " 2 min      When the mean misleads  [2 × exercise]" in shown
     assert " 1 min    Exercise: name the kind  [exercise]" in shown
-    assert [line.rpartition("(")[2] for line in lmm("toc --level 1")[0].splitlines()][1:3] == [
-        "01-data.md)",
-        "02-describing.md)",
-    ]
-
-
-def test_summaries_and_json(indexed_book):
     assert "            A z-score says how many standard deviations a value lies above" in lmm("toc --summaries")[0]
     entries = json.loads(lmm("toc --json")[0])
     assert {"id", "title", "level", "place", "anchor", "minutes", "types", "summary"} == set(entries[0])
-
-
-def test_the_index_is_found_from_above(indexed_book, monkeypatch):
-    monkeypatch.chdir(indexed_book.parent)
-    assert "Data and variables" in lmm("toc --level 1")[0]
+    monkeypatch.chdir(indexed_book.parent)  # the index is found from above
+    chapters = [line.rpartition("(")[2] for line in lmm("toc --level 1")[0].splitlines()]
+    assert [chapter.rpartition("/")[2] for chapter in chapters[1:3]] == ["01-data.md)", "02-describing.md)"]
 
 
 def test_a_plan(indexed_book):
@@ -42,14 +31,8 @@ def test_a_plan(indexed_book):
     assert shown.count("\nEvening ") == 3 and len(shown.splitlines()) < 50
     data = json.loads(lmm('toc --json --plan "drei Abende"')[0])
     assert len(data["sessions"]) == data["time"]["sessions"] == 3
-
-
-def test_a_plan_about_residuals(indexed_book):
     shown = lmm('toc --plan "two hours, only residuals"')[0]
     assert "Residuals" in shown and "The lady and the tea" not in shown
-
-
-def test_wrong_usage(indexed_book):
     assert "excludes --level" in lmm('toc --plan "one day" --level 2', status=2)[1]
     assert "say how much time" in lmm('toc --plan " "', status=2)[1]
 
@@ -62,12 +45,6 @@ def test_nothing_is_indexed():
 # Cards
 
 
-def test_cards_need_no_index(sample_book):
-    said = lmm("cards sample-book --format anki")[1]
-    assert said.endswith("\nsample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n")
-    assert not (sample_book / ".lmm").exists()
-
-
 @pytest.mark.parametrize("form", ["csv", "md"])
 def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
     read = lmm(f"cards . --format {form}")[0]
@@ -76,12 +53,12 @@ def test_cards_of_files_and_of_the_index_are_the_same(indexed_book, form):
     assert (indexed_book / f"made.{form}").read_text(encoding="utf-8") == read
 
 
-def test_cards_of_one_file(sample_book):
-    assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
-
-
-def test_cards_are_named_after_the_course(sample_book):
+def test_cards_need_no_index_and_are_named_after_the_course(sample_book):
     """A file is not: a title may be somebody else's, and hold a path."""
+    told = lmm("cards sample-book --format anki")[1]
+    assert told.endswith("\nsample-book.apkg: 51 cards (32 questions, 6 definitions, 13 exercises)\n")
+    assert not (sample_book / ".lmm").exists()
+    assert "01-data.apkg: 8 cards" in lmm("cards sample-book/01-data.md --format anki")[1]
     first = "# A short course in introductory statistics\n"
     assert lmm("cards sample-book --format md")[0].startswith(first)
     assert lmm("cards sample-book/01-data.md --format md")[0].startswith(first)
@@ -92,30 +69,23 @@ def test_cards_are_named_after_the_course(sample_book):
     assert lmm("cards course --format anki")[1].startswith("course.apkg: 1 card")
 
 
-def test_nothing_to_make_cards_of():
-    write("notes.md", "# T\n\nText alone.\n")
-    assert "No cards: there are no annotated questions" in lmm("cards notes.md", status=1)[1]
+def test_cards_that_cannot_be_made(monkeypatch):
+    write("plain.md", "# T\n\nText alone.\n")
+    assert "No cards: there are no annotated questions" in lmm("cards plain.md", status=1)[1]
     assert "no such file or folder" in lmm("cards nowhere", status=2)[1]
-
-
-def test_a_file_is_not_written_over():
     write("notes.md", "::: exercise\nWhat is it?\n:::\n")
     assert "over its own source" in lmm("cards notes.md -o notes.md", status=2)[1]
     assert "the folder no does not exist" in lmm("cards notes.md -o no/where.md", status=2)[1]
+    monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
+    monkeypatch.setitem(sys.modules, "genanki", None)
+    told = lmm("cards notes.md --format anki", status=1)[1]
+    assert install_command("cards") in told and "Traceback" not in told
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="no device that is always full")
 def test_a_full_disk_is_told(sample_book):
     done = subprocess.run("lmm cards sample-book --format csv > /dev/full", shell=True, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.endswith("\nstandard output: No space left on device\n")
-
-
-def test_what_a_package_needs_is_missing(monkeypatch, sample_book):
-    monkeypatch.delitem(sys.modules, "lmm_core.study.anki", raising=False)
-    monkeypatch.setitem(sys.modules, "genanki", None)
-    said = lmm("cards sample-book --format anki", status=1)[1]
-    assert install_command("cards") in said and "Traceback" not in said
-    assert "Robust statistic" in lmm("cards sample-book --format csv")[0]
 
 
 def test_the_contents_of_files_need_no_index():

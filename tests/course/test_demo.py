@@ -9,7 +9,6 @@ import pytest
 
 from tests.commands import run, text, write
 from tests.indexing import lmm
-from tests.model_server import ModelServer
 from tests.test_readme import ROOT
 
 SAMPLE = ROOT / "sample-book"
@@ -61,21 +60,6 @@ def test_the_copy_is_the_sample_course_alone():
     extension = {f"_extensions/lmm/{path.relative_to(EXTENSION).as_posix()}" for path in EXTENSION.rglob("*.*")}
     assert copied == {*tracked, ".lmm-folder"} | {name for name in extension if "__pycache__" not in name}
     assert all(text(Path("course", name)) == text(SAMPLE / name) for name in tracked)
-
-
-@pytest.mark.slow
-def test_a_configured_model_annotates_it(monkeypatch):
-    monkeypatch.setenv("LMM_MODEL_EMBEDDING", "none")
-    with ModelServer(reply='["What is said about the data?"]') as server:
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        lmm("demo")
-    assert server.count > 20
-
-
-def test_copy_and_remove_exclude_each_other():
-    assert "exclude each other" in lmm("demo --copy --remove", status=2)[1]
-    assert not Path("demo").exists()
 
 
 def test_an_empty_folder_is_filled_and_kept(tmp_path, monkeypatch):

@@ -29,8 +29,12 @@ def make(course, words, output="_site", **options):
 
 
 def test_a_site_takes_the_place_of_the_one_before(course):
-    assert make(course, "first") == []
+    write("_site/index.html", "by quarto render")
+    assert make(course, "first", may_remove=True) == []
     write("_site/gone.html", "of a page that is gone")
+    shop = Workshop(course, course / "_site")
+    shop.open()
+    write(shop.site / "page.html", "by a run that was killed while it rendered")
     assert make(course, "second") == []
     assert text("_site/page.html") == "second"
     assert not Path("_site/gone.html").exists()
@@ -46,12 +50,6 @@ def test_what_we_have_not_made_is_kept(course):
     assert text(".lmm/course-replaced-1/thesis.txt") == "mine"
 
 
-def test_what_quarto_removes_at_each_render_is_not(course):
-    write("_site/index.html", "by quarto render")
-    assert make(course, "first", may_remove=True) == []
-    assert os.listdir(".lmm") == []
-
-
 def test_a_run_that_was_killed_between_two_renames(course):
     """The next run begins by putting the site back, and it is there even if that run fails."""
     make(course, "first")
@@ -62,15 +60,6 @@ def test_a_run_that_was_killed_between_two_renames(course):
     Workshop(course, course / "_site").open()
     assert text("_site/page.html") == "first"
     assert not (shop.folder / "site.old").exists()
-
-
-def test_a_run_that_was_killed_while_it_rendered(course):
-    make(course, "first")
-    shop = Workshop(course, course / "_site")
-    shop.open()
-    write(shop.site / "page.html", "half")
-    assert make(course, "second") == []
-    assert text("_site/page.html") == "second"
 
 
 def test_a_site_outside_of_the_course(course, tmp_path):

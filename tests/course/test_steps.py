@@ -37,29 +37,23 @@ def steps(done):
     return re.findall(r"^(\w+):$", done.stderr.decode(), re.M)
 
 
-def test_each_step_is_named_with_its_time(notes):
-    done = make_course()
-    said = done.stderr.decode()
-    assert done.returncode == 0, said
-    assert steps(done) == STEPS
-    assert len(re.findall(r"^  done in \d+\.\d s", said, re.M)) == len(STEPS) - 1 and "  skipped (" in said
-    assert said.endswith("To look at the site, open _site/index.html\n")
-    assert "balance point" in text("_site/means.html") and SECRET not in text("_site/means.html")
-    found = run("lmm search 'balance point of the data'").stdout.decode()
-    assert "means.md" in found
-    assert not Path(".lmm/course").exists()
-    assert text("means.md") == NOTES
-
-
-def test_the_index_lies_in_the_course_wherever_the_command_is_typed(notes, monkeypatch):
+def test_each_step_is_named_with_its_time(notes, monkeypatch):
+    """The index lies in the course, wherever the command is typed."""
     monkeypatch.chdir("..")
     notes.rename("my nötes")
-    done = run("lmm course 'my nötes'")
-    assert done.returncode == 0, done.stderr
-    assert "to annotate the notes: lmm rag)" in done.stderr.decode()
-    assert Path("my nötes/.lmm/index").is_dir() and not Path(".lmm").exists()
+    done = make_course("'my nötes'")
+    told = done.stderr.decode()
+    assert done.returncode == 0, told
+    assert steps(done) == STEPS
+    assert len(re.findall(r"^  done in \d+\.\d s", told, re.M)) == len(STEPS) - 1 and "  skipped (" in told
+    assert "to annotate the notes: lmm rag)" in told
+    assert "To look at the site, open " in told and told.endswith("_site/index.html\n")
+    assert not Path(".lmm").exists()
     monkeypatch.chdir("my nötes")
+    assert "balance point" in text("_site/means.html") and SECRET not in text("_site/means.html")
     assert "means.md" in run("lmm search 'balance point of the data'").stdout.decode()
+    assert [path.name for path in Path(".lmm").iterdir()] == ["index"]
+    assert text("means.md") == NOTES
 
 
 def test_a_mistake_stops_it_before_anything_is_made(notes):
@@ -100,23 +94,15 @@ def test_some_steps(notes):
     assert steps(done) == ["check", "render", "leaks"]
     assert not Path("_site").exists()
     assert Path(".lmm/course/site/means.html").is_file()
-
-
-@pytest.mark.parametrize("wrong", ["render,site", "site", "renders"])
-def test_nothing_is_published_unchecked(notes, wrong):
-    done = make_course(f"--steps {wrong}")
-    assert done.returncode == 2 and b"--steps" in done.stderr
-    assert not Path("_site").exists()
-
-
-def test_annotations_are_made_if_the_step_is_named(notes):
-    assert make_course().returncode == 0 and text("means.md") == NOTES
-    write(
-        "means.md",
-        f"{NOTES}\n## What is the median?\n\nThe value in the middle of all when they are put in order, half of them below.\n",
-    )
+    assert text("means.md") == NOTES
+    definition = "The value in the middle of all when they are put in order, half of them below."
+    write("means.md", f"{NOTES}\n## What is the median?\n\n{definition}\n")
     assert make_course("--steps annotate").returncode == 0
     assert "~docid: means.md" in text("means.md")
+    for wrong in ("render,site", "site", "renders"):  # nothing is published unchecked
+        done = make_course(f"--steps {wrong}")
+        assert done.returncode == 2 and b"--steps" in done.stderr
+    assert not Path("_site").exists()
 
 
 def test_cells_that_would_not_be_run_stop_it(notes):
@@ -130,19 +116,15 @@ def test_cells_that_would_not_be_run_stop_it(notes):
 
 
 def test_json(notes):
-    write("more.md", "# More\n\nSee @sec-nowhere.\n")
-    found = json.loads(make_course("--json").stdout)
-    assert [one["step"] for one in found] == STEPS
-    assert all(one["ok"] and one["seconds"] >= 0 for one in found)
-    warned = [report for one in found for report in one["reports"] if report["level"] == "warning"]
-    assert [(report["path"], "sec-nowhere" in report["message"]) for report in warned] == [("more.md", True)]
-
-
-def test_warnings_of_one_kind_are_one_line(notes):
-    write("more.md", "# More\n\n[a](a.csv) [b](b.csv) ![](c.png)\n")
-    done = make_course()
-    assert done.stderr.count(b"there is no such file in the course") == 1
-    assert b"more.md: warning: a.csv: there is no such file in the course (and 2 more of this kind)" in done.stderr
+    write("more.md", "# More\n\nSee @sec-nowhere. [a](a.csv) [b](b.csv) ![](c.png)\n")
+    results = json.loads(make_course("--json").stdout)
+    assert [step["step"] for step in results] == STEPS
+    assert all(step["ok"] and step["seconds"] >= 0 for step in results)
+    warnings = [report for step in results for report in step["reports"] if report["level"] == "warning"]
+    assert {report["path"] for report in warnings} == {"more.md"}
+    assert any("sec-nowhere" in report["message"] for report in warnings)
+    told = make_course("--steps check,render").stderr
+    assert b"more.md: warning: a.csv: there is no such file in the course (and 2 more of this kind)" in told
 
 
 def test_a_part_of_a_quarto_project_is_no_course(notes):

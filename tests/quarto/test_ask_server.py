@@ -13,11 +13,15 @@ from pathlib import Path
 
 import pytest
 
+from lmm_core.course.site import STYLE
+from lmm_core.quarto.extension import box_files as files_of_box
+from lmm_core.serving.page import box_files, our_texts
 from lmm_core.study.asked.recordings import Recordings, recordings_path
-from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, opened, put, search, served
+from tests.box_pages import IN_A_BROWSER, VIOLATIONS, Static, axe, choose, opened, put, search, served
 from tests.commands import copy_folder, text, write
 from tests.effort import PATIENCE
 from tests.model_server import ModelServer
+from tests.serving import Served
 
 pytestmark = IN_A_BROWSER
 KEY = "sk-of-the-teacher"
@@ -66,7 +70,7 @@ class Course:
 
 
 @pytest.fixture
-def course(book):
+def book_site(book):
     with served(partial(Static, directory=str(book_copy(book) / "_book"))) as address:
         made = Course(Path("Kurs für alle").resolve(), address)
         yield made
@@ -98,14 +102,17 @@ def ready(page, url):
 
 
 @pytest.mark.parametrize("how", ["http", "file"])
-def test_an_answer_of_the_best_passages(course, tab, how):
-    course.start()
-    base = course.address if how == "http" else course.site.as_uri()
+def test_an_answer_of_the_best_passages(book_site, tab, how):
+    book_site.start()
+    base = book_site.address if how == "http" else book_site.site.as_uri()
     page = ready(tab(), f"{base}/02-describing.html")
     assert page.locator(".lmm-ask-notices p").count() == 0
+    assert page.locator(".lmm-ask-recording").is_hidden()
     put(page, QUESTION)
     turn = answered(page)
+    assert "Best matches in the notes (no model is configured):" in turn.inner_text()
     assert "has a name of its own, the standard error" in turn.inner_text()
+    assert turn.locator(".lmm-ask-judging").count() == 0
     link = turn.locator(".lmm-ask-cite").first
     assert link.get_attribute("href").endswith("/04-estimation.html#sec-se")
     link.click()
@@ -113,26 +120,22 @@ def test_an_answer_of_the_best_passages(course, tab, how):
     assert page.locator("#sec-se").is_visible()
     page.go_back()
     opened(page, page.url)
-    assert "the standard error" in answered(page).inner_text()
-
-
-def test_types_of_material_can_be_asked_for(course, tab):
-    course.start()
-    page = ready(tab(), f"{course.address}/index.html")
-    put(page, QUESTION)
     answered(page).get_by_role("button", name="Exercises", exact=True).click()
     page.locator(".lmm-ask-turn").nth(1).wait_for()
     assert answered(page).locator("h3").first.inner_text() == QUESTION
     assert answered(page).locator(".lmm-ask-cite").count() > 0
+    put(page, "Who won the cup in the garden of the oak last year?")
+    assert "Nothing in the notes fits this question well" in answered(page).inner_text()
+    assert answered(page).locator("h4", has_text="Nearest sections").count() == 1
 
 
-def test_stopping_ends_the_answer_at_the_model_and_keeps_what_was_said(course, tab, monkeypatch):
+def test_stopping_ends_the_answer_at_the_model_and_keeps_what_was_said(book_site, tab, monkeypatch):
     faults = iter(["stall", None])
     with model(
         monkeypatch, reply="Precisely: the standard error [1] is part of it.", fault=lambda *_: next(faults)
     ) as server:
-        course.start()
-        page = ready(tab(), f"{course.address}/index.html")
+        book_site.start()
+        page = ready(tab(), f"{book_site.address}/index.html")
         put(page, QUESTION)
         said = page.locator(".lmm-ask-answer", has_text="Precisely")
         said.wait_for()
@@ -147,21 +150,13 @@ def test_stopping_ends_the_answer_at_the_model_and_keeps_what_was_said(course, t
         assert before and before[0].startswith("Precisely")
 
 
-def test_what_the_notes_do_not_answer(course, tab):
-    course.start()
-    page = ready(tab(), f"{course.address}/index.html")
-    put(page, "Who won the cup in the garden of the oak last year?")
-    assert "Nothing in the notes fits this question well" in answered(page).inner_text()
-    assert answered(page).locator("h4", has_text="Nearest sections").count() == 1
-
-
-def test_a_hostile_model(course, tab, monkeypatch):
+def test_a_hostile_model(book_site, tab, monkeypatch):
     with model(monkeypatch, reply=HOSTILE) as server:
-        course.start()
+        book_site.start()
         page = tab()
         seen = []
         page.on("response", lambda response: seen.append(str(response.all_headers())))
-        ready(page, f"{course.address}/index.html")
+        ready(page, f"{book_site.address}/index.html")
         put(page, "<svg onload=\"document.title='run'\"> and the standard error?")
         turn = answered(page)
         assert "<script>document.title='run'</script>" in turn.inner_text()
@@ -178,13 +173,13 @@ def test_a_hostile_model(course, tab, monkeypatch):
         assert KEY not in kept + page.content() + "".join(seen)
 
 
-def test_formulas_of_an_answer_that_streams(course, tab, monkeypatch):
+def test_formulas_of_an_answer_that_streams(book_site, tab, monkeypatch):
     reply = (
         r"The difference $\bar{x}_{1} - \bar{x}_{2}$ and \(A[1]\) are $A[1]$ for $5 or $6 [1]." + " More words." * 10
     )
     with model(monkeypatch, reply=reply, pause=0.02):
-        course.start()
-        page = ready(tab(), f"{course.address}/index.html")
+        book_site.start()
+        page = ready(tab(), f"{book_site.address}/index.html")
         page.evaluate(HALVES)
         put(page, QUESTION)
         turn = answered(page)
@@ -206,9 +201,9 @@ new MutationObserver(() => {
 }).observe(document.body, { childList: true, subtree: true });"""
 
 
-def test_the_reason_of_a_refusal_is_shown(course, tab):
-    course.start(settings="rate = 2")
-    page = ready(tab(), f"{course.address}/index.html")
+def test_the_reason_of_a_refusal_is_shown(book_site, tab):
+    book_site.start(settings="rate = 2")
+    page = ready(tab(), f"{book_site.address}/index.html")
     put(page, "why " * 2500)
     assert re.search("2,?000 characters", answered(page).inner_text())
     put(page, QUESTION)
@@ -216,25 +211,13 @@ def test_the_reason_of_a_refusal_is_shown(course, tab):
     assert re.fullmatch(r"Too many questions at once\. Try again in \d+ s\.", notice)
 
 
-def test_a_token_with_signs_of_any_language(course, tab):
-    course.start(LMM_SERVE_TOKEN="šésame, 开门")
-    page = ready(tab(), course.answers)
-    put(page, QUESTION)
-    for token in ("wrong", "šésame, 开门"):
-        turn = answered(page)
-        turn.get_by_label("Access code").fill(token)
-        with page.expect_response("**/ask"):
-            turn.get_by_role("button", name="Ask again").click()
-    assert "the standard error" in answered(page).inner_text()
-
-
-def test_a_server_that_dies_half_way(course, tab, monkeypatch):
+def test_a_server_that_dies_half_way(book_site, tab, monkeypatch):
     with model(monkeypatch, reply="word " * 200, pause=0.05):
-        course.start()
-        page = ready(tab(), f"{course.address}/index.html")
+        book_site.start()
+        page = ready(tab(), f"{book_site.address}/index.html")
         put(page, QUESTION)
         page.get_by_text("word word").first.wait_for()
-        course.stop()
+        book_site.stop()
         page.locator(".lmm-ask-answer .lmm-ask-notice", has_text="The answer broke off.").wait_for()
         assert "word word" in answered(page).inner_text()
         answered(page).get_by_role("button", name="Ask again").click()
@@ -242,91 +225,55 @@ def test_a_server_that_dies_half_way(course, tab, monkeypatch):
         assert search(page, "mean").count() > 0
 
 
-def test_another_question_ends_the_one_before(course, tab, monkeypatch):
-    with model(monkeypatch, reply="word " * 100, pause=0.05):
-        course.start()
-        page = ready(tab(), f"{course.address}/index.html")
-        put(page, QUESTION)
-        page.get_by_text("word word").first.wait_for()
-        put(page, "And what is the mean?")
-        page.locator(".lmm-ask-turn", has_text="Stopped.").wait_for()
-        page.locator(".lmm-ask-turn").nth(1).get_by_text("word word").wait_for()
-        page.get_by_role("button", name="Stop", exact=True).click()
-        page.locator(".lmm-ask-turn", has_text="Stopped.").nth(1).wait_for()
-
-
-def test_the_newest_answer_is_in_view_and_so_is_the_field(course, tab):
-    course.start()
-    page = ready(tab(), f"{course.address}/index.html")
-    for number, question in enumerate((QUESTION, "What is a residual?", "What is a population?"), 1):
-        put(page, question)
-        page.locator(".lmm-ask-turn").nth(number - 1).wait_for()
-        answered(page)
-    body = page.locator(".lmm-ask-body").bounding_box()
-    field = page.get_by_role("searchbox").bounding_box()
-    newest = answered(page).locator("h3").first.bounding_box()
-    assert body["y"] <= field["y"] and field["y"] + field["height"] <= newest["y"] < body["y"] + body["height"] / 2
-    search(page, "residuals")  # hits stand above the conversation
-    page.locator(".lmm-ask-hits li").first.scroll_into_view_if_needed()
-    hit = page.locator(".lmm-ask-hits li").first.bounding_box()
-    assert hit["y"] < page.locator(".lmm-ask-turn").first.bounding_box()["y"]
-
-
-def test_without_an_index_the_box_says_so(course, tab):
-    shutil.rmtree(course.folder / ".lmm")
-    course.start()
-    page = opened(tab(), f"{course.address}/index.html")
+def test_without_an_index_the_box_says_so(book_site, tab):
+    shutil.rmtree(book_site.folder / ".lmm")
+    book_site.start()
+    page = opened(tab(), f"{book_site.address}/index.html")
     page.locator(".lmm-ask-notices p", has_text="There are no notes to ask here yet.").wait_for()
     assert search(page, "mean").count() > 0
 
 
-def test_the_page_of_the_server(course, tab):
-    """Its field and its example questions open the box with an answer."""
-    course.start()
+def test_the_page_of_the_server(book_site, tab):
+    """Its field and its example questions open the box with an answer; a token may have signs of any language."""
+    book_site.start(LMM_SERVE_TOKEN="šésame, 开门")
     page = tab()
-    page.goto(course.answers)
+    page.goto(book_site.answers)
     page.locator("#home-field").fill(QUESTION)
     page.keyboard.press("Enter")
+    for token in ("wrong", "šésame, 开门"):
+        turn = answered(page)
+        turn.get_by_label("Access code").fill(token)
+        with page.expect_response("**/ask"):
+            turn.get_by_role("button", name="Ask again").click()
     assert "the standard error" in answered(page).inner_text()
     page.keyboard.press("Escape")
     example = page.locator(".lmm-example").first
     example.click()
     page.locator(".lmm-ask-turn").nth(1).wait_for()
     assert answered(page).locator("h3").first.inner_text() == example.inner_text()
+    choose(page, "Contents")  # there are no data here: the server has all
+    assert "The mean is drawn towards extreme values" in page.locator("#lmm-ask-contents").inner_text()
 
 
 # What is recorded
 
 
-def recorded(course):
-    with closing(Recordings(recordings_path(course.folder))) as recordings:
+def recorded(book_site):
+    with closing(Recordings(recordings_path(book_site.folder))) as recordings:
         return recordings.turns()
 
 
 RECORDED = 'record = "conversations"\nkeep_days = 30\nprivacy = "privacy.html#data"'
 
 
-def test_what_is_recorded_is_said_before_anything_is_asked(course, tab):
-    course.start(settings=RECORDED)
-    page = ready(tab(), f"{course.address}/02-describing.html")
-    said = page.locator(".lmm-ask-recording")
-    assert said.inner_text().startswith("Questions, answers and comments are recorded")
-    assert "without who asks, for 30 days" in said.inner_text()
-    assert said.locator("a").get_attribute("href") == f"{course.address}/privacy.html#data"
-    assert page.get_by_role("searchbox").get_attribute("aria-describedby") == said.get_attribute("id")
-
-
-def test_where_nothing_is_recorded_nothing_is_said_and_nothing_judged(course, tab):
-    course.start()
-    page = ready(tab(), f"{course.address}/index.html")
-    assert page.locator(".lmm-ask-recording").is_hidden()
-    put(page, QUESTION)
-    assert answered(page).locator(".lmm-ask-judging").count() == 0
-
-
-def test_an_answer_is_judged_by_the_keyboard_alone(course, tab):
-    course.start(settings=RECORDED)
-    page = ready(tab(), f"{course.address}/index.html")
+def test_an_answer_is_judged_by_the_keyboard_alone(book_site, tab):
+    book_site.start(settings=RECORDED)
+    page = ready(tab(), f"{book_site.address}/index.html")
+    told = page.locator(".lmm-ask-recording")  # before anything is asked
+    assert told.inner_text().startswith("Questions, answers and comments are recorded")
+    assert "without who asks, for 30 days" in told.inner_text()
+    assert told.locator("a").get_attribute("href") == f"{book_site.address}/privacy.html#data"
+    assert page.get_by_role("searchbox").get_attribute("aria-describedby") == told.get_attribute("id")
     put(page, QUESTION)
     turn = answered(page)
     down, comment = turn.get_by_role("button", name="Not helpful"), turn.get_by_role("textbox")
@@ -340,19 +287,16 @@ def test_an_answer_is_judged_by_the_keyboard_alone(course, tab):
     page.keyboard.press("Tab")
     page.keyboard.type("<b>Too</b> short")
     page.keyboard.press("Control+Enter")
-    until(lambda: [(one.thumb, one.comment) for one in recorded(course)] == [(-1, "<b>Too</b> short")])
+    until(lambda: [(turn.thumb, turn.comment) for turn in recorded(book_site)] == [(-1, "<b>Too</b> short")])
     down.press("Space")  # taken back
-    until(lambda: [one.thumb for one in recorded(course)] == [0])
-    put(page, "And for a mean?")
-    answered(page)
-    assert len({one.conversation for one in recorded(course)}) == 1
+    until(lambda: [turn.thumb for turn in recorded(book_site)] == [0])
     page.reload()  # the conversation is shown again, but the id was forgotten
     page = ready(page, page.url)
     page.locator(".lmm-ask-turn").first.get_by_role("textbox").wait_for()
     assert page.locator(".lmm-ask-turn").first.get_by_role("textbox").input_value() == "<b>Too</b> short"
     put(page, "And for a share?")
     answered(page)
-    until(lambda: len({one.conversation for one in recorded(course)}) == 2)
+    until(lambda: len({turn.conversation for turn in recorded(book_site)}) == 2)
 
 
 def until(is_so):
@@ -363,26 +307,50 @@ def until(is_so):
         time.sleep(0.05)
 
 
-def test_what_cannot_be_recorded_is_said_and_the_answer_stays(course, tab):
-    write(recordings_path(course.folder), b"no database " * 1000)
-    course.start(settings=RECORDED)
-    page = ready(tab(), f"{course.address}/index.html")
-    put(page, QUESTION)
-    turn = answered(page)
-    assert "has a name of its own, the standard error" in turn.inner_text()
-    turn.get_by_role("button", name="Helpful", exact=True).click()
-    turn.get_by_role("status").get_by_text("This was not recorded.").wait_for()
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1000), ("dark", 380)])
-def test_judging_is_accessible(course, tab, scheme, width, request):
-    course.start(settings=RECORDED)
-    page = tab(color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
-    page.set_viewport_size({"width": width, "height": 900})
-    ready(page, course.answers)
+def test_judging_is_accessible(book_site, tab, request):
+    write(recordings_path(book_site.folder), b"no database " * 1000)
+    book_site.start(settings=RECORDED)
+    page = tab(color_scheme="dark", reduced_motion="reduce", bypass_csp=True)
+    page.set_viewport_size({"width": 380, "height": 900})
+    ready(page, book_site.answers)
     put(page, QUESTION)
     answered(page).get_by_role("button", name="Helpful", exact=True).click()
     page.locator(".lmm-ask-comment textarea").wait_for()
-    page.get_by_role("status").get_by_text("Recorded. Thank you.").wait_for()
+    page.get_by_role("status").get_by_text("This was not recorded.").wait_for()  # and the answer stays
     page.evaluate(axe(request.config.cache))
     assert page.evaluate(VIOLATIONS) == []
+
+
+# The teacher's texts
+
+VOICE = {
+    "title": "Bäume <b>II</b>", "language": "de",
+    "greeting": "Hallo! <img src=x onerror=\"document.title='run'\">", "max_question": 40,
+}  # fmt: skip
+
+
+def test_the_box_greets_in_the_words_of_the_teacher(course, tab):
+    with Served(course, files=box_files(files_of_box(), STYLE), **VOICE) as served:
+        shown = tab()
+        shown.goto(str(served.client.base_url))
+        shown.keyboard.press("/")
+        greeting = shown.locator(".lmm-ask-greeting")
+        greeting.wait_for()
+        assert greeting.inner_text() == VOICE["greeting"]
+        assert shown.title() == shown.locator("h1").inner_text() == VOICE["title"]
+        dialog = shown.locator("dialog")
+        assert dialog.get_attribute("lang") == "de" and dialog.get_attribute("aria-label") == VOICE["title"]
+
+        ask = shown.locator("dialog").get_by_role("button", name="Fragen", exact=True)
+        ask.click()
+        notice = shown.locator("[data-name=question]")
+        assert notice.inner_text() == our_texts("de")["empty"] and greeting.is_visible()
+
+        shown.locator("#lmm-ask-field").fill("How is the oak explained? " * 3)
+        ask.click()
+        turn = shown.locator(".lmm-ask-answer[aria-busy=false]")
+        turn.wait_for()
+        assert "Sie darf 40 Zeichen haben." in turn.inner_text()
+        assert notice.count() == 0 and greeting.is_hidden()
+        shown.get_by_role("button", name="Neues Gespräch").click()
+        assert greeting.is_visible() and shown.title() == VOICE["title"]

@@ -1,6 +1,5 @@
 """Formulas in the ask box, in a real browser."""
 
-import re
 from functools import partial
 
 import pytest
@@ -53,27 +52,18 @@ def shown(page, reply, typeset=1):
 def test_formulas_are_typeset(tab, macro):
     site = make_site(NOTES)
     write(site / "notes.html", text(site / "notes.html").replace("</head>", f"{macro}</head>"))
-    page = opened(tab(), (site / "notes.html").as_uri())
+    page = tab()
+    page.set_viewport_size({"width": 320, "height": 600})
+    opened(page, (site / "notes.html").as_uri())
     answer = shown(page, REPLY, 6)
-    typeset = [one.locator("math").count() > 0 for one in answer.locator(".lmm-ask-formula").all()]
+    typeset = [formula.locator("math").count() > 0 for formula in answer.locator(".lmm-ask-formula").all()]
     assert typeset == [True] * 6 + [bool(macro)]
     assert answer.locator(".lmm-ask-cite").count() == 1
     assert answer.locator("code").all_inner_texts() == ["$x$", "a[1]"]
     assert "cost $5 and $6." in answer.inner_text()
     assert macro or r"$\E[X]$" in answer.inner_text()
-
-
-def test_mathml_of_the_two_formulas(tab):
-    page = opened(tab(), (make_site(NOTES) / "notes.html").as_uri())
-    answer = shown(page, r"$\bar{x}_{1} - \bar{x}_{2}$ and $A[1]$ [1]", 2)
-    first, second = answer.locator("math").all()
-    assert re.sub(r"\s", "", first.text_content()) == "x‾1−x‾2"
-    assert first.locator("msub > mover").count() == 2
-    assert re.sub(r"\s", "", second.text_content()) == "A[1]"
-    assert answer.inner_text().endswith("[1]")
-    assert (
-        first.locator("mn").first.bounding_box()["y"] > first.locator("mi").first.bounding_box()["y"]
-    )  # below the line
+    shown(page, "$$" + " + ".join(f"x_{{{number}}}" for number in range(60)) + "$$")  # scrolled on a phone
+    assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 320
 
 
 def test_under_a_strict_policy_and_where_a_page_has_a_module_loader(tab):
@@ -92,34 +82,6 @@ def test_under_a_strict_policy_and_where_a_page_has_a_module_loader(tab):
         assert again.locator("mpadded, mtable, mfrac").count() > 0 and again.locator("math").count() == 6
         assert page.title() != "defined"
         assert not [one for one in refused if "lmm-ask" in one]
-
-
-def test_without_temml_formulas_are_readable(tab):
-    site = make_site(NOTES)
-    (site / "lmm-ask" / "temml.js").unlink()
-    page = opened(tab(), (site / "notes.html").as_uri())
-    page.evaluate(SHOW, r"So $x_1$ [1] is")
-    page.wait_for_timeout(200)
-    assert page.locator(".lmm-ask-answer").inner_text() == "So $x_1$ [1] is"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_accessibility(tab, request, scheme):
-    page = opened(tab(color_scheme=scheme, reduced_motion="reduce"), (make_site(NOTES) / "notes.html").as_uri())
-    shown(
-        page, REPLY.replace("| $P(A|B)$", "| words $P(A|B)$").replace("$\\begin{p", "and $\\begin{p"), 6
-    )  # it reads no MathML
-    page.evaluate(axe(request.config.cache))
-    assert page.evaluate(VIOLATIONS) == []
-
-
-def test_a_wide_formula_is_scrolled_on_a_phone(tab):
-    page = tab()
-    page.set_viewport_size({"width": 320, "height": 600})
-    opened(page, (make_site(NOTES) / "notes.html").as_uri())
-    shown(page, "$$" + " + ".join(f"x_{{{number}}}" for number in range(60)) + "$$")
-    assert page.evaluate("document.querySelector('.lmm-ask-body').scrollWidth") <= 320
-    assert page.evaluate("(one => one.scrollWidth > one.clientWidth)(document.querySelector('.lmm-ask-display'))")
 
 
 # In what the data hold
@@ -143,7 +105,7 @@ for drawn samples.
 
 
 def formulas_of(place):
-    return [one.text_content() for one in place.locator("math").all()]
+    return [formula.text_content() for formula in place.locator("math").all()]
 
 
 def test_formulas_of_snippets_contents_and_cards(tab, request):
@@ -169,70 +131,43 @@ def test_formulas_of_snippets_contents_and_cards(tab, request):
     assert page.evaluate(VIOLATIONS) == []
 
 
-def test_a_formula_is_marked_and_never_cut(tab):
-    notes = (
-        "# Spread\n\n"
-        + "words and " * 19
-        + "then $\\sigma + \\sigma + \\sigma + \\sigma + \\sigma + \\sigma$ "
-        + "more words " * 30
-    )
-    page = opened(tab(), (make_site(notes) / "notes.html").as_uri())
-    search(page, "spread words")
-    snippet = page.locator(".lmm-ask-snippet").first
-    snippet.locator("math").wait_for()
-    assert snippet.locator("math mi").count() == 6
-    search(page, "σ")
-    assert page.locator(".lmm-ask-snippet mark math").count() == 1
-
-
 # Hostile formulas
 
 HOSTILE = [
     r"\href{javascript:document.title='run'}{x}",
-    r"\url{javascript:document.title='run'}",
     r"\htmlData{onclick=document.title='run'}{x}",
-    r"\htmlStyle{position:fixed;inset:0}{x}",
     r"\style{position:fixed;inset:0}{x}",
     r"\class{lmm-ask}{x}\cssId{lmm-ask-field}{y}",
     r"\includegraphics[width=1em]{http://127.0.0.1:9/x.png}",
-    r"\require{html}x",
     r"\unicode[x;background:url(//127.0.0.1:9/x)]{x41}",
     r"\def\a{\a\a}\a",
     r"\gdef\alpha{run}\alpha",
-    r"\newcommand{\b}[1]{#1#1#1}\b{\b{\b{\b{\b{\b{\b{x}}}}}}}",
     r"\let\bar\hat x",
     r"\text{<img src=x onerror=document.title='run'>}",
-    r"\color{red;background:url(//127.0.0.1:9/x)}x",
     r"\rule{99999em}{99999em}",
     r"\mmlToken{mi}[href=javascript:alert(1)]{x}",
-    "{" * 5000 + "}" * 5000,
     r"\sqrt{" * 500 + "x" + "}" * 500,
     "^{a_{b" * 400,
-    r"\left(" * 1000,
     "x" * 20_000,
 ]
 
 
 def test_hostile_formulas_do_nothing(tab):
-    site = make_site(NOTES)
     page = tab()
     loaded = []
-    page.on("request", lambda one: loaded.append(one.url))
-    opened(page, (site / "notes.html").as_uri())
+    page.on("request", lambda sent: loaded.append(sent.url))
+    opened(page, (make_site(NOTES) / "notes.html").as_uri())
     before = page.evaluate("performance.now()")
     answer = shown(page, "\n\n".join(f"${tex}$ and $$ {tex} $$" for tex in HOSTILE) + "\n\n$x$")
     assert page.evaluate("performance.now()") - before < 8000
-    for link in answer.locator("a").all():
-        assert link.get_attribute("href") == "#"
+    assert {link.get_attribute("href") for link in answer.locator("a").all()} <= {"#"}
     assert answer.locator("img, script, iframe, style, foreignObject, [onclick], [onerror]").count() == 0
     assert page.evaluate("document.querySelectorAll('#lmm-ask-field').length") == 1
-    assert page.evaluate(
-        "[...document.querySelectorAll('.lmm-ask-answer *')].every(one => getComputedStyle(one).position !== 'fixed')"
-    )
+    positions = "[...document.querySelectorAll('.lmm-ask-answer *')].map(element => getComputedStyle(element).position)"
+    assert "fixed" not in page.evaluate(positions)
     assert page.title() != "run"
     assert not [url for url in loaded if "127.0.0.1:9" in url]
-    box = answer.bounding_box()
-    assert box["width"] < 1000
+    assert answer.bounding_box()["width"] < 1000
     good = shown(page, r"$\alpha$ and $\bar{x}$", 2)  # nothing has been defined anew
     assert good.locator(".lmm-ask-formula > *").count() == 2
     assert "run" not in good.inner_text()

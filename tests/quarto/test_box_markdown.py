@@ -37,18 +37,13 @@ def paragraph(text):
 @pytest.mark.parametrize(
     ("text", "inside"),
     [
-        (r"The difference $\bar{x}_{1} - \bar{x}_{2}$ is", ["The difference ", ["$", r"\bar{x}_{1} - \bar{x}_{2}"], " is"]),
         ("Take $A[1]$ [1].", ["Take ", ["$", "A[1]"], " ", ["cite", "1"], "."]),
         ("$a_1$[2], *$b_2$* and $c*d*e$", [["$", "a_1"], ["cite", "2"], ", ", ["em", ["$", "b_2"]], " and ", ["$", "c*d*e"]]),
         (r"\(A[1]\) and \[ A[2] \] here", [["$", "A[1]"], " and ", ["$$", " A[2] "], " here"]),
-        (r"So $$\sum_i x_i$$ is", ["So ", ["$$", r"\sum_i x_i"], " is"]),
-        (r"$\text{a \$ sign}$", [["$", r"\text{a \$ sign}"]]),
+        (r"So $$\sum_i x_i$$ and $\text{a \$ sign}$", ["So ", ["$$", r"\sum_i x_i"], " and ", ["$", r"\text{a \$ sign}"]]),
         (r"So \[ a \\[2pt] b \]", ["So ", ["$$", r" a \\[2pt] b "]]),
-        ("$5 and $6, [1]", ["$5 and $6, ", ["cite", "1"]]),
-        ("$6 [1], or ($x$)", ["$6 ", ["cite", "1"], ", or (", ["$", "x"], ")"]),
-        ("from $5 to $10 and $x$", ["from $5 to $10 and ", ["$", "x"]]),
+        ("from $5 to $10 and $x$ [1]", ["from $5 to $10 and ", ["$", "x"], " ", ["cite", "1"]]),
         (r"\$x\$ and $ x $ and $x$5", ["$x$ and $ x $ and $x$5"]),
-        ("`$x$ and [1]` [1]", [["code", "$x$ and [1]"], " ", ["cite", "1"]]),
         ("`df$a[1]` or `df$b` costs", [["code", "df$a[1]"], " or ", ["code", "df$b"], " costs"]),
         (r"\[1\] and \[2, 3\]", ["[1] and [2, 3]"]),
         ("$a < b$ <b>bold</b>", [["$", "a < b"], " <b>bold</b>"]),
@@ -81,10 +76,6 @@ def test_formulas_in_lists_quotations_and_tables():
     head, body = found[2][1][1:]
     assert head == ["thead", ["tr", ["th", ["$", "P(A|B)"]], ["th", "b"]]]
     assert body == ["tbody", ["tr", ["td", ["code", "ab"]], ["td", ["$", "\\|x\\|"]]]]
-
-
-def test_bars_in_code_stay():
-    assert shown("```\n| $a|b$ |\n```")[0] == [["pre", ["code", "| $a|b$ |"]]]
 
 
 # Citations
@@ -126,9 +117,6 @@ def test_html_links_and_images_are_text(text):
     assert paragraph(text) == [text.replace("&lt;b&gt;", "<b>")]
 
 
-# Answers that are still arriving
-
-
 def test_half_a_formula_is_shown_as_it_is_written():
     assert paragraph(r"An answer broke off in $\frac{a") == [r"An answer broke off in $\frac{a"]
 
@@ -136,29 +124,6 @@ def test_half_a_formula_is_shown_as_it_is_written():
 # Hostile answers
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        "$",
-        "$$",
-        "$a ",
-        "$$\n",
-        "\\(",
-        "\\[",
-        "\\[\n",
-        "\\(a\\) ",
-        "`",
-        "| `$",
-        "*_",
-        "[1",
-        "[1, ",
-        "> ",
-        "- ",
-        "\\begin{align}\n",
-        "$$ a\n",
-        "|$a",
-    ],
-)
-def test_hostile_answers_take_no_time(part):
-    (seconds,) = run_parser([part * (60_000 // len(part))], "seconds")
-    assert seconds < 2
+def test_hostile_answers_take_no_time():
+    parts = ["$", "$a ", "\\[\n", "`", "| `$", "*_", "[1, ", "> ", "\\begin{align}\n", "|$a"]
+    assert max(run_parser([part * (60_000 // len(part)) for part in parts], "seconds")) < 2

@@ -7,10 +7,8 @@ import gzip
 import io
 import json
 import lzma
-import os
 import re
 import shutil
-import sys
 import tarfile
 import unicodedata
 import zipfile
@@ -66,18 +64,16 @@ LEAKING = {
     "attribute.html": '<meta name="description" content="Twelve students forgot their umbrellas on the train">',
     "comment.html": "<!-- Twelve students forgot their umbrellas on the train -->",
     "script.html": '<script>x = "Twelve students forgot their\\u0020umbrellas\\non the train"</script>',
-    "search.json": json.dumps([{"text": "a\nTwelve students forgot their umbrellas on the train"}]),
     "broken.json": '[{"text": "Twelve students forgot\\ntheir umbrellas on the train"}',
+    "keys.json": json.dumps({"Twelve students forgot\ntheir umbrellas on the train": 1}),
+    "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
+    "app.js.map": json.dumps({"sourcesContent": ["<p>Twelve students forgot\ntheir umbrellas on the train"]}),
     "index.js": 'var x = {"a": "Twelve students forgot\\ntheir umbrellas \\u003cb>on</b> the train"}',
+    "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
     "notes.llms.md": "> **Twelve students** forgot their\n> umbrellas on the *train*",
+    "notes.tex": "\\emph{TWELVE} students \\textbf{forgot} their umbrellas on the train",
     "feed.xml": "<item>&lt;p&gt;Twelve &lt;b&gt;students&lt;/b&gt; forgot their umbrellas on the train</item>",
     "lines.txt": "Twelve stu-\ndents forgot their umbrel-\nlas on the train",
-    "notes.tex": "\\emph{Twelve} students \\textbf{forgot} their umbrellas on the train",
-    "notes.ipynb": json.dumps({"cells": [{"source": ["Twelve students forgot\n", "their umbrellas on the train"]}]}),
-    "shout.txt": "TWELVE STUDENTS FORGOT THEIR UMBRELLAS ON THE TRAIN",
-    "keys.json": json.dumps({"Twelve students forgot their umbrellas on the train": 1}),
-    "app.js.map": json.dumps({"sourcesContent": ["<p>Twelve students forgot\ntheir umbrellas on the train"]}),
-    "style.css": 'p::after {content: "Twelve students forgot their\\20 umbrellas on the train"}',
     "mail.html": '<a href="mailto:a@b.c?body=Twelve%20students%20forgot%20their%20umbrellas%20on%20the%20train">',
     "self.html": f'<iframe src="data:text/html;base64,{b64encode(HIDDEN).decode()}"></iframe>',
     "wide.html": codecs.BOM_UTF16_LE + HIDDEN.decode().encode("utf-16-le"),
@@ -109,15 +105,6 @@ def tarred(mode="w", **members):
 
 
 # Archives, each with the member that a leak is told of
-PACKED = {
-    "a.zip": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
-    "a.tar": (tarred(notes_qmd=HIDDEN), "notes.qmd"),
-    "a.tgz": (tarred("w:gz", notes_qmd=HIDDEN), "notes.qmd"),
-    "a.tar.xz": (tarred("w:xz", notes_qmd=HIDDEN), "notes.qmd"),
-    "b.zip": (zipped(a_tgz=tarred("w:gz", notes_qmd=HIDDEN)), "a.tgz/notes.qmd"),
-    "c.zip": (zipped(notes_docx=zipped(document_xml=HIDDEN)), "notes.docx/document.xml"),
-    "whatever": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
-}
 
 
 def leaks(output, source="notes.md", rules=None, logger=None):
@@ -125,43 +112,46 @@ def leaks(output, source="notes.md", rules=None, logger=None):
     return look_for_leaks(Path(output), [Path(source)], project, logger).leaks
 
 
-def knitted(source, page):
-    assert run(f"lmm knit {source} -o {page}").returncode == 0
-
-
-@pytest.mark.parametrize("name", LEAKING)
-def test_a_leak_is_found_in_every_kind_of_file(name):
+def test_a_leak_is_found_in_every_kind_of_file():
     write("notes.md", NOTES)
-    write(f"site/{name}", LEAKING[name])
-    found = leaks("site")
-    assert [(str(leak.file), str(leak.source), leak.line) for leak in found] == [(f"site/{name}", "notes.md", 21)]
+    for name, content in LEAKING.items():
+        write(f"site/{name}", content)
+    assert {(leak.file.name, str(leak.source), leak.line) for leak in leaks("site")} == {
+        (name, "notes.md", 21) for name in LEAKING
+    }
 
 
-@pytest.mark.parametrize("name", PACKED)
-def test_a_leak_is_found_in_archives(name):
+def test_a_leak_is_found_in_archives():
+    archives = {
+        "a.tar": (tarred(notes_qmd=HIDDEN), "notes.qmd"),
+        "a.tar.xz": (tarred("w:xz", notes_qmd=HIDDEN), "notes.qmd"),
+        "b.zip": (zipped(a_tgz=tarred("w:gz", notes_qmd=HIDDEN)), "a.tgz/notes.qmd"),
+        "c.docx": (
+            zipped(document_xml=b"<w:t>Twelve students for</w:t><w:t>got their umbrellas on</w:t>"),
+            "document.xml",
+        ),
+        "whatever": (zipped(notes_qmd=HIDDEN), "notes.qmd"),
+    }
     write("notes.md", NOTES)
-    data, member = PACKED[name]
-    write(f"site/{name}", data)
-    assert [(leak.file.name, leak.member) for leak in leaks("site")] == [(name, member)]
-
-
-def test_the_command_names_the_file_in_the_archive():
-    write("notes.md", NOTES)
-    write("site/sources.zip", zipped(notes_md=NOTES.encode()))
-    done = run("lmm leak-check site notes.md")
-    assert done.stdout.decode().startswith("site/sources.zip (notes.md): notes.md:")
+    for name, (data, _) in archives.items():
+        write(f"site/{name}", data)
+    assert {leak.file.name: leak.member for leak in leaks("site")} == {
+        name: member for name, (_, member) in archives.items()
+    }
+    assert run("lmm leak-check site/a.tar notes.md").stdout.startswith(b"site/a.tar (notes.qmd): notes.md:")
 
 
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("bomb.gz", lambda: gzip.compress(bytes(300_000_000), 1)),
-        ("bomb.zip", lambda: zipped(a=bytes(200_000_000), b=bytes(200_000_000))),
         ("cut.tgz", tarred("w:gz", notes_qmd=HIDDEN * 99)[:60]),
         ("odd.7z", b"7z\xbc\xaf\x27\x1c" + HIDDEN),
         ("nul.html", b"<p>a\0b</p>"),
+        ("broken.epub", b"no archive"),
+        pytest.param("bomb.gz", lambda: gzip.compress(bytes(300_000_000), 1), marks=pytest.mark.slow),
+        pytest.param("bomb.zip", lambda: zipped(a=bytes(200_000_000), b=bytes(200_000_000)), marks=pytest.mark.slow),
     ],
-    ids=["gzip bomb", "zip bomb", "cut", "7z", "NUL"],
+    ids=["cut", "7z", "NUL", "no archive", "gzip bomb", "zip bomb"],
 )
 def test_what_is_not_looked_into_is_warned_of(name, data):
     write("notes.md", NOTES)
@@ -180,30 +170,29 @@ NOT_LEAKING = (
 )
 
 
-@pytest.mark.parametrize(
-    "part", ["Answer: 42.", "Yes.", "42", "- yes\n- no\n- maybe", "1. b\n2. a\n3. c", "## Hint\n\nTwo."]
-)
+@pytest.mark.parametrize("part", ["Answer: 42.", "- yes\n- no\n- maybe", "## Hint\n\nTwo."])
 def test_short_parts_are_looked_for_with_what_stands_beside_them(part, pandoc):
     write("notes.md", AROUND.format(f"::: exercise\n{part}\n:::"))
     for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
         Path(folder).mkdir()
         for ending in ("html", "docx"):
-            assert (
-                run(f"pandoc notes.md {option} -o {folder}/a.{ending} -M pagetitle=x -N --toc", pandoc).returncode == 0
-            )
+            command = f"pandoc notes.md {option} -o {folder}/a.{ending} -M pagetitle=x -N --toc"
+            assert run(command, pandoc).returncode == 0
     assert leaks("good") == []
     assert {leak.file.suffix for leak in leaks("bad")} == {".html", ".docx"}
 
 
-@pytest.mark.parametrize(
-    "element", ["<p>Answer: <b>42</b>.</p>", "<li>Answer: 42</li>", "<ul><li>x</li><li><p>Answer: 42.</p></li></ul>",
-                "<table><tr><td>Answer: 42</td></tr></table>",
-                '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>'],
-)  # fmt: skip
-def test_a_short_part_is_looked_for_as_an_element(element):
+def test_a_short_part_is_looked_for_as_an_element():
+    elements = [
+        "<p>Answer: <b>42</b>.</p>",
+        "<ul><li>x</li><li><p>Answer: 42.</p></li></ul>",
+        "<table><tr><td>Answer: 42</td></tr></table>",
+        '<h2 class="x"><span class="header-section-number">1.2</span> Answer: 42</h2>',
+    ]
     write("notes.md", AROUND.format("::: exercise\nAnswer: 42.\n:::"))
-    write("site/other.html", f"<main><p>Something else.</p>{element}<p>And more.</p></main>")
-    assert [leak.line for leak in leaks("site")] == [5]
+    for number, element in enumerate(elements):
+        write(f"site/{number}.html", f"<main><p>Something else.</p>{element}<p>And more.</p></main>")
+    assert [leak.line for leak in leaks("site")] == [5] * len(elements)
 
 
 @pytest.mark.parametrize(
@@ -236,41 +225,7 @@ def test_a_heading_is_looked_for_by_its_name():
     assert leaks("site") == []  # the notes name it themselves
 
 
-# Files that may not be looked at
-
 UNREAD = "::: exercise\nTwelve students forgot their umbrellas on the train to Basel.\n:::\n"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions of POSIX")
-def test_what_may_not_be_looked_at_is_reported_and_hides_nothing_else(monkeypatch):
-    """A link to what may not be looked at stands in the way of no other file in its folder, whatever their order."""
-    write("notes.md", UNREAD)
-    for name in ("a", "b", "c", "sub/one"):
-        write(f"site/{name}.html", HIDDEN)
-    for name in ("b0", "z"):
-        Path(f"site/{name}.html").symlink_to("../notes.md")
-    Path("site/broken.html").symlink_to("nowhere.html")
-    refused = ["site/b0.html", "site/sub", "site/z.html"]
-    _refuse(monkeypatch, refused)
-    logger = ListLogger()
-    assert [leak.file.name for leak in leaks("site", logger=logger)] == ["a.html", "b.html", "c.html"]
-    assert [str(report) for report in logger.reports] == [f"{path}: Permission denied" for path in refused]
-
-
-def _refuse(monkeypatch, names):
-    """Let nobody look at what has some names, not even root."""
-
-    def refusing(do):
-        def done(path, *args, **more):
-            if not isinstance(path, int) and os.fspath(path) in names and more.get("follow_symlinks", True):
-                raise PermissionError(13, "Permission denied", os.fspath(path))
-            return do(path, *args, **more)
-
-        return done
-
-    for name in ("stat", "scandir"):
-        monkeypatch.setattr(os, name, refusing(getattr(os, name)))
-    monkeypatch.setattr(Path, "read_bytes", refusing(Path.read_bytes))
 
 
 # The data of an ask box
@@ -333,40 +288,6 @@ def test_figures_that_only_cells_left_out_have_made():
     ]
 
 
-def test_a_notebook_is_looked_for():
-    write("a.ipynb", notebook(cell("# A\n\n::: exercise"), cell(SECRET), cell(":::\n\nKept.")))
-    write("_quarto.yml", "project: {type: website}\n")
-    write("_site/a.html", f"<p>{SECRET}</p>")
-    done = run("lmm leak-check _site")
-    assert done.returncode == 1
-    assert "a.ipynb:" in done.stdout.decode()
-
-
-def test_metadata_is_looked_for():
-    write("notes.md", NOTES)
-    write("site/a.txt", NOTES)
-    assert sorted(leak.text.split()[0] for leak in leaks("site")) == ["Could", "The", "Twelve", "Why"]
-
-
-def test_the_notes_are_no_leak():
-    write("notes.md", NOTES)
-    knitted("notes.md", "site/notes.md")
-    assert leaks("site") == []
-
-
-def test_what_the_notes_say_as_well_is_no_leak():
-    write("notes.md", NOTES + f"\n## After\n\n{SECRET}\n")
-    write("site/page.html", f"<p>{SECRET}</p>")
-    assert leaks("site") == []
-
-
-def test_what_another_chapter_says_is_no_leak():
-    write("notes.md", NOTES)
-    write("other.md", f"# Other\n\n{SECRET}\n")
-    write("site/page.html", f"<p>{SECRET}</p>")
-    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
-
-
 def test_words_that_meet_where_a_part_was_are_no_leak():
     write("notes.md", "# A\n\nLook at the data frame.\n\n::: exercise\nA table.\n:::\n\nTo make sure, look again.\n")
     write("other.md", "::: exercise\nCheck the tail of the data frame to make sure it worked.\n:::\n")
@@ -389,16 +310,19 @@ def test_a_slip_fails_the_check_though_nothing_is_found():
     assert "notes.md:3: unknown class 'excercise': did you mean 'exercise'?" in done.stderr.decode()
 
 
-def test_what_is_kept_is_no_leak():
+def test_what_stays_in_the_notes_is_no_leak():
+    """What the filter lets through, what is kept, what the same or another chapter says."""
     write("notes.md", NOTES)
-    write("site/page.html", f"<p>{SECRET}</p>")
-    assert leaks("site", rules=KnitRules(keep=frozenset({"exercise"}))) == []
-
-
-def test_all_may_be_kept():
-    write("notes.md", NOTES)
+    done = run("lmm knit notes.md -o knitted/notes.md")
+    assert done.returncode == 0
+    done = run("lmm leak-check knitted notes.md")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr.decode() == "looked in 1 file for 4 parts left out of the notes: none found\n"
     write("site/page.html", f"<p>{SECRET}</p><p>Why would anybody prefer the median over the mean?</p>")
-    assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({"all"})))] == ["Why would"]
+    for keep in ("exercise", "all"):
+        assert [leak.text[:9] for leak in leaks("site", rules=KnitRules(keep=frozenset({keep})))] == ["Why would"]
+    write("other.md", f"# Other\n\n{SECRET}\n\nWhy would anybody prefer the median over the mean?\n")
+    assert look_for_leaks(Path("site"), [Path("notes.md"), Path("other.md")], Project(Path())).leaks == []
 
 
 def test_a_header_cannot_keep():
@@ -407,18 +331,11 @@ def test_a_header_cannot_keep():
     assert [leak.text[:6] for leak in leaks("site")] == ["Twelve"]
 
 
-def test_a_short_part_is_looked_for_as_it_is():
-    write("notes.md", "# A\n\n::: exercise\nCompute seven medians\n:::\n")
-    write("site/a.html", "<b>Compute seven medians</b>")
-    write("site/b.html", "<b>Compute seven mediansets</b>")
-    assert [str(leak.file) for leak in leaks("site")] == ["site/a.html"]
-
-
 def test_parts_too_short_to_tell_are_counted():
     write("notes.md", "# A\n\n::: exercise\nc.\n:::\n")
     write("site/a.html", "<p>c.</p>")
-    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
-    assert (found.leaks, found.parts, found.passed_over, found.files) == ([], 0, 1, 1)
+    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    assert (result.leaks, result.parts, result.passed_over, result.files) == ([], 0, 1, 1)
 
 
 def test_math_references_and_lists_do_not_hide_a_leak():
@@ -431,12 +348,6 @@ def test_math_references_and_lists_do_not_hide_a_leak():
         "site/a.html",
         'Let <span class="math">\\(x_1\\)</span> be, as in Section 2.1, the regret of the first of all students.<sup>1</sup>',
     )
-    assert len(leaks("site")) == 1
-
-
-def test_a_part_of_chinese():
-    write("notes.md", "# A\n\n::: exercise\n十二名学生把雨伞忘在了开往巴塞尔的火车上他们有多后悔\n:::\n")
-    write("site/a.html", "<p>十二名学生把雨伞忘在了<b>开往</b>巴塞尔的火车上他们有多后悔</p>")
     assert len(leaks("site")) == 1
 
 
@@ -454,34 +365,6 @@ def test_an_undecided_edit_and_a_broken_block():
     assert [leak.file.name for leak in leaks("site")] == ["new.txt", "yaml.txt"]
 
 
-def test_metadata_inside_a_callout():
-    inner = "::: {.lmm}\n``` yaml\nquestions: Who counts the umbrellas after the train has left?\n```\n:::"
-    write("notes.md", f"# A\n\n::: note\n{inner}\n\nShown.\n:::\n")
-    write("site/a.html", "Who counts the umbrellas after the train has left?")
-    assert [leak.line for leak in leaks("site")] == [4]
-
-
-def test_office_documents():
-    write("notes.md", NOTES)
-    Path("site").mkdir()
-    with zipfile.ZipFile("site/notes.docx", "w") as archive:
-        archive.writestr("word/document.xml", "<w:t>Twelve students for</w:t><w:t>got their umbrellas on</w:t>")
-    write("site/broken.epub", "no archive")
-    logger = ListLogger()
-    assert [leak.file.name for leak in leaks("site", logger=logger)] == ["notes.docx"]
-    assert "broken.epub: This is not a zip file" in logger.reports[0].message
-
-
-def test_without_pdftotext_pdfs_are_warned_of(monkeypatch):
-    write("notes.md", NOTES)
-    write("site/notes.pdf", "%PDF")
-    monkeypatch.setenv("PATH", "/nowhere")
-    logger = ListLogger()
-    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
-    assert found.files == 0
-    assert "pdftotext" in logger.reports[0].message
-
-
 SOLUTIONS = """# Means
 
 ## Solution to exercise 3
@@ -493,10 +376,6 @@ Eight.
 :::
 
 <details><summary>Answer</summary>Nine.</details>
-
-```
-# Solution
-```
 
 ## The solution of equations
 
@@ -511,7 +390,7 @@ def test_parts_that_look_like_solutions_are_told_where_nothing_is_marked():
     assert done.returncode == 0
     assert done.stderr.decode() == (
         "looked in 1 file: nothing is marked as left out\n"
-        "4 parts look like solutions and are published: notes.md:3, notes.md:7, notes.md:11, notes.md:19. "
+        "4 parts look like solutions and are published: notes.md:3, notes.md:7, notes.md:11, notes.md:15. "
         "To leave one out: ::: exercise … :::\n"
     )
     write("other.md", "::: exercise\nWhy would anybody count the umbrellas on a train?\n:::\n")
@@ -524,8 +403,10 @@ def test_what_was_not_searched_is_said(monkeypatch):
         write(f"site/{name}", "%PDF")
     write("site/page.html", "<p>Kept.</p>")
     monkeypatch.setenv("PATH", "/nowhere")
-    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), ListLogger())
-    assert found.result == "none found; not searched: 2 PDF files"
+    logger = ListLogger()
+    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()), logger)
+    assert result.result == "none found; not searched: 2 PDF files"
+    assert "pdftotext" in logger.reports[0].message
 
 
 def test_the_words_of_the_box_itself_are_no_leak():
@@ -574,9 +455,9 @@ WRAPPED = {
 }
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(WORDS, st.sampled_from(["::: exercise\n{}\n:::\n", "---\ntype: topic\n---\n\n{}\n", "## T {{.x}}\n\n---\nquestions: {}\n---\n"]),
        st.sampled_from(list(WRAPPED)), st.data())  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
     start = data.draw(st.integers(0, max(0, len(words) - 8)))
     copied = data.draw(st.sampled_from([" ", "\n", "  "])).join(words[start : start + 8])
@@ -585,46 +466,18 @@ def test_whatever_is_left_out_and_copied_is_found(words, part, name, data):
     write("notes.md", f"# Title\n\nKept.\n\n{part.format('z' + ' '.join(words))}")
     shutil.rmtree("site", ignore_errors=True)
     write(f"site/{name}", WRAPPED[name].format(copied))
-    found = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
+    result = look_for_leaks(Path("site"), [Path("notes.md")], Project(Path()))
     if sum(map(len, words[start + (start == 0) : start + (start == 0) + 6])) >= 16:
-        assert found.leaks, text("notes.md")
+        assert result.leaks, text("notes.md")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(markdown())
 def test_what_is_knitted_never_leaks(source):
     write("notes.md", source)
     shutil.rmtree("site", ignore_errors=True)
     write("site/notes.md", serialize_blocks(knit(parse_markdown_text(source), KnitRules(), ListLogger())))
     assert leaks("site", logger=ListLogger()) == []
-
-
-@pytest.mark.long
-def test_the_sample_book_through_pandoc(sample_book, pandoc, monkeypatch):
-    """No false alarm in what the filter lets through, and an alarm without it."""
-    monkeypatch.chdir(sample_book)
-    for file in sorted(sample_book.glob("0*md")):
-        for folder, option in (("good", "-F lmm-knit"), ("bad", "")):
-            Path(folder).mkdir(exist_ok=True)
-            page = f"{folder}/{file.stem}.html"
-            done = run(f"pandoc {option} --citeproc --mathml -s {file.name} -M pagetitle=x -o {page}", pandoc)
-            assert done.returncode == 0, done.stderr
-    good = run("lmm leak-check good")
-    assert (good.returncode, good.stdout) == (0, b""), good.stdout.decode() + good.stderr.decode()
-    bad = run("lmm leak-check bad --json")
-    assert bad.returncode == 1
-    assert {leak["source"] for leak in json.loads(bad.stdout)["leaks"]} >= {"01-data.md", "06-tests.md"}
-
-
-@pytest.mark.long
-def test_a_hundred_pages_in_seconds():
-    page = " ".join(f"word{at} of the page" for at in range(2000))
-    for at in range(100):
-        write(f"site/{at}.html", f"<p>{page}</p>")
-    secret = " ".join(f"secret{at}" for at in range(200))
-    write("notes.md", "# A\n\n" + "".join(f"::: exercise\n{at} {secret}\n:::\n\n" for at in range(100)))
-    with at_most(seconds=10):
-        assert leaks("site") == []
 
 
 # The command
@@ -642,29 +495,18 @@ def test_the_command_tells_where():
     assert "looked in 1 file for 4 parts left out of the notes: 1 found" in done.stderr.decode()
 
 
-def test_the_command_without_leaks():
-    write("notes.md", NOTES)
-    knitted("notes.md", "site/notes.md")
-    done = run("lmm leak-check site notes.md")
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.decode() == "looked in 1 file for 4 parts left out of the notes: none found\n"
-
-
-def test_sources_in_the_output_are_none():
-    """Else a copy of the source beside the page would count as what stays in."""
-    write("_quarto.yml", "project: {output-dir: docs}\n")
-    write("notes.md", NOTES)
-    write("docs/notes.md", SECRET)
-    assert run("lmm leak-check docs").returncode == 1
-
-
-def test_what_a_book_includes_is_looked_for():
-    write("_quarto.yml", "book: {chapters: [a.md]}\n")
-    write("a.md", "# A\n\n{{< include part/_b.md >}}\n")
-    write("part/_b.md", "{{< include _c.md >}}\n")
-    write("part/_c.md", NOTES)
-    write("_book/a.html", SECRET)
-    assert run("lmm leak-check _book").stdout.decode().startswith("_book/a.html: part/_c.md:21: ")
+def test_sources_are_those_of_the_project_with_what_they_include():
+    """A copy of a source in the output does not count as what stays in."""
+    write("_quarto.yml", "project: {output-dir: docs}\nbook: {chapters: [a.md, b.ipynb]}\n")
+    write("a.md", "# A\n\n{{< include part/_more.md >}}\n")
+    write("part/_more.md", NOTES)
+    write(
+        "b.ipynb", notebook(cell("# B\n\n::: exercise"), cell("Who has counted all seven of the trains?"), cell(":::"))
+    )
+    write("docs/a.md", SECRET)
+    write("docs/b.html", "<p>Who has counted all seven of the trains?</p>")
+    leaking = run("lmm leak-check docs").stdout.decode().splitlines()
+    assert [line.split(': "')[0] for line in leaking] == ["docs/a.md: part/_more.md:21", "docs/b.html: b.ipynb:3"]
 
 
 @pytest.mark.parametrize("output", [".", "site"])
@@ -675,22 +517,6 @@ def test_no_documents_are_an_error(output):
     done = run(f"lmm leak-check {output}")
     assert done.returncode == 2
     assert "no documents were found outside it" in done.stderr.decode()
-
-
-def test_nothing_to_look_into_is_an_error():
-    write("notes.md", NOTES)
-    Path("site").mkdir()
-    assert run("lmm leak-check site notes.md").returncode == 1
-
-
-def test_the_project_keeps(monkeypatch):
-    write("_quarto.yml", "project: {type: website}\n")
-    write("_quarto-instructor.yml", "lmm: {keep: [exercise]}\n")
-    write("notes.md", NOTES)
-    write("_site/page.html", f"<p>{SECRET}</p>")
-    assert run("lmm leak-check _site").returncode == 1
-    assert run("lmm leak-check _site", env={"QUARTO_PROFILE": "instructor"}).returncode == 0
-    assert run("lmm leak-check _site --keep exercise").returncode == 0
 
 
 def test_cells_that_the_browser_runs():
@@ -706,14 +532,8 @@ def test_cells_that_the_browser_runs():
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "<p>&#" + "9" * 5000 + ";</p>",
-        '<a ="' + " " * 40_000 + ">",
-        '<a x="' + "a " * 20_000 + ">",
-        "<script>" * 40_000,
-        "<!--" * 100_000,
-    ],
-    ids=["number", "blanks", "value", "scripts", "comments"],
+    ["<p>&#" + "9" * 5000 + ";</p>", '<a ="' + " " * 40_000 + ">", "<script>" * 40_000, "<!-- lmx " * 100_000],
+    ids=["number", "blanks", "scripts", "comments"],
 )
 def test_hostile_pages_are_read_in_a_moment(page):
     write("notes.md", "# A\n\nKept.\n\n::: exercise\nAnswer: 42.\n:::\n")
@@ -723,17 +543,13 @@ def test_hostile_pages_are_read_in_a_moment(page):
 
 
 def test_comments_that_no_filter_took_out_are_found():
-    blocks = convert(parse_markdown_text(NOTES), "comment")
-    write("notes.md", serialize_blocks(blocks))
+    write("notes.md", serialize_blocks(convert(parse_markdown_text(NOTES), "comment")))
     for filters, status in (("", 1), ("-F lmm-knit", 0)):
         Path("site").mkdir(exist_ok=True)
         assert run(f"pandoc {filters} notes.md -o site/notes.html").returncode == 0
-        assert ("<!-- lmm" in text("site/notes.html")) == (status == 1)
         done = run("lmm leak-check site notes.md")
-        assert (done.returncode, b"Why would anybody prefer the median" in done.stderr + done.stdout) == (
-            status,
-            status == 1,
-        )
+        assert done.returncode == status
+        assert done.stdout.count(b"Why would anybody prefer the median") == status
 
 
 SHORT_COMMENTS = "# A\n\n<!-- lmm\ntype: exercise\n-->\n\nKept.\n\n<!-- lmm\nk: v\n-->\n\nKept, too.\n"
@@ -760,19 +576,6 @@ def test_what_only_speaks_of_comments_of_metadata_is_no_leak():
     assert run("pandoc notes.md -o site.html").returncode == 0
     write("search.json", json.dumps([{"text": "The line <!-- lmm opens a comment."}]))
     assert leaks("site.html") == leaks("search.json") == []
-
-
-def test_a_comment_is_reported_once_if_its_words_are_found_as_well():
-    write("notes.md", f"# A\n\n<!-- lmm\nquestions: {SECRET}\n-->\n\nKept.\n")
-    write("site/a.html", f"<!-- lmm\nquestions: {SECRET}\n-->")
-    assert run("lmm leak-check site notes.md").stdout.count(b"notes.md:3") == 1
-
-
-def test_hostile_comments_of_metadata_are_read_in_a_moment():
-    write("notes.md", "# A\n\nKept.\n")
-    write("site/a.html", "<!-- lmm " * 200_000)
-    with at_most(seconds=10):
-        assert run("lmm leak-check site notes.md").returncode == 1
 
 
 LETTERS = "aZ09 _-.<=\n\x1c\xa0\xad\u0301\u0338é“”ﬁßİΣ…①中あ가"

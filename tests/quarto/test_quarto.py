@@ -1,14 +1,19 @@
-"""The sample book in the real Quarto."""
+"""Books and websites in the real Quarto: what is left out is on no page, and what it cannot do is said."""
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
+from lmm_core.quarto.options import OPTIONS
 from tests.commands import BIN, text, write
+from tests.quarto.test_recorded import EVERY_OPTION
 
 ROOT = Path(__file__).parents[2]
 QUARTO = shutil.which("quarto")
@@ -33,11 +38,11 @@ METADATA = [
 STAYS = ["Before you run it", "Two spreads that are easily confused", "A spreadsheet", "Do not be alarmed if a program"]
 
 
-def do(*command, folder, path=None, **environment):
+def do(*command, folder, path=None):
     """Run a command in a project, with our commands on PATH; what it says is in `stdout`."""
     path = path or f"{BIN}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env={**os.environ, "PATH": path, **environment}, timeout=600)  # fmt: skip
+                          env={**os.environ, "PATH": path}, timeout=600)  # fmt: skip
 
 
 def copied(folder):
@@ -86,43 +91,26 @@ def pages(output):
     return " ".join(" ".join(text(page).split()) for page in found)
 
 
+# The sample book
+
+
 def test_what_is_left_out_is_not_on_the_site(site):
     shown, searched = pages(site / "_book"), " ".join(text(site / "_book" / "search.json").split())
-    for part in [*LEFT_OUT, *METADATA]:
-        assert part not in shown
+    for part in [*LEFT_OUT, *METADATA, "leave one out"]:
         assert part not in searched
-    for part in STAYS:
+        assert part not in shown or part == "leave one out"  # a heading, whose words are elsewhere, too
+    for part in [*STAYS, 'id="exr-ties"', "panel-tabset", "callout-warning", "footnote-ref"]:
         assert part in shown
-
-
-def test_the_search_index_knows_no_heading_that_is_left_out(site):
-    entries = json.loads(text(site / "_book" / "search.json"))
-    assert len(entries) > 20
-    assert not [entry for entry in entries if "leave one out" in json.dumps(entry)]
-
-
-def test_nothing_leaks(site):
+    assert len(json.loads(text(site / "_book" / "search.json"))) > 20
     done = do("lmm", "leak-check", "_book", folder=site)
-    assert done.returncode == 0, done.stdout
-    assert "none found" in done.stdout
+    assert done.returncode == 0 and "none found" in done.stdout, done.stdout
 
 
-def test_the_index_is_that_of_the_site(site):
+def test_the_index_is_that_of_the_site_and_a_second_render_writes_no_source(site):
     done = do("lmm", "search", "an *exercise* on the average class", folder=site)
     assert "02-describing.md:" in done.stdout
     done = do("lmm", "index", "02-describing.md", "07-computing.qmd", "--dry-run", folder=site)
-    assert "0 chunks would be written, 0 removed" in done.stdout
-
-
-def test_quartos_own_parts_are_quartos(site):
-    shown = pages(site / "_book")
-    assert 'id="exr-ties"' in shown
-    assert "panel-tabset" in shown
-    assert "callout-warning" in shown
-    assert "footnote-ref" in shown
-
-
-def test_a_second_render_writes_no_source(site):
+    assert "2 documents unchanged" in done.stdout
     before = {path: path.stat().st_mtime_ns for path in site.glob("*.*md")}
     assert do("quarto", "render", "07-computing.qmd", folder=site).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in site.glob("*.*md")} == before
@@ -167,11 +155,7 @@ def tools(folder, *names):
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        (
-            ["lmm"],
-            "LM markdown: The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found. "
-            "Install the package",
-        ),
+        (["lmm"], "The page was not made. The command lmm-knit, which leaves RAG-only material out, was not found."),
         ([], "LM markdown: The command lmm was not found. Install the package lmm-markdown"),
     ],
     ids=["lmm-knit", "lmm"],
@@ -185,10 +169,11 @@ def test_a_missing_command_is_said_in_one_sentence(book, tmp_path, there, said):
 
 def test_a_leak_fails_the_render(book):
     """Text that another filter brings back."""
-    write(book / "back.lua", "function Pandoc(doc)\n  doc.blocks:insert(pandoc.Para('A school has two classes, one of "
-          "them twice as large'))\n  return doc\nend\n")  # fmt: skip
-    write(book / "07-computing.qmd", text(book / "07-computing.qmd") + "\n::: exercise\nA school has two classes, "
-          "one of them twice as large.\n:::\n")  # fmt: skip
+    leak = "A school has two classes, one of them twice as large"
+    lines = ["function Pandoc(doc)", f"  doc.blocks:insert(pandoc.Para('{leak}'))", "  return doc", "end", ""]
+    write(book / "back.lua", "\n".join(lines))
+    chapter = book / "07-computing.qmd"
+    write(chapter, f"{text(chapter)}\n::: exercise\n{leak}.\n:::\n")
     write(book / "_quarto.yml", text(book / "_quarto.yml").replace("  - lmm\n", "  - lmm\n  - back.lua\n"))
     done = do("quarto", "render", "07-computing.qmd", folder=book)
     assert done.returncode != 0
@@ -201,6 +186,102 @@ def test_a_partial_render_indexes_its_page_alone(book):
     for name in ("01-data.md", "07-computing.qmd"):
         write(book / name, text(book / name).replace("students", "zyzzyvas"))
     assert do("quarto", "render", "07-computing.qmd", folder=book).returncode == 0
-    unchanged = "0 chunks would be written, 0 removed"
+    unchanged = "1 document unchanged"
     assert unchanged in do("lmm", "index", "07-computing.qmd", "--dry-run", folder=book).stdout
     assert unchanged not in do("lmm", "index", "01-data.md", "--dry-run", folder=book).stdout
+
+
+# Boxes, references, whole pages and slips
+
+MEANS = """# Means
+
+See @sec-practice, [the practice](#sec-practice) and @sec-more.
+
+:::: {.callout-note}
+## Try it
+
+::: exercise
+SECRET one two three four five six.
+:::
+::::
+
+:::: {.panel-tabset}
+## Notes
+
+Kept.
+
+## Task
+
+::: exercise
+SECRET tab one two three four five.
+:::
+::::
+
+::: exercise
+## Practice {#sec-practice}
+
+SECRET practice one two three four five.
+:::
+"""
+SPREAD = "# Spread\n\n::: exercise\n## More {#sec-more}\n\nSECRET more one two three four five.\n:::\n"
+SOLUTIONS = (
+    "---\ntitle: Solutions\nknit: false\n---\n\n# SECRET page\n\nThe SECRET text of a solution that nobody reads.\n"
+)
+
+
+def render(kind, *words, lmm=(), **more):
+    """Render a small project, with other pages where some are given; what Quarto says, and its status."""
+    names = {"index.qmd": "# Start\n\nWords.\n", "part/means.qmd": MEANS, "part/spread.qmd": SPREAD} | more
+    book = {"book": {"title": "B", "chapters": list(names)}}
+    settings = {"project": {"type": kind}, "filters": ["lmm"], "lmm": {"index": True, **dict(lmm)}}
+    write("_quarto.yml", yaml.safe_dump(settings | (book if kind == "book" else {})))
+    for name, content in names.items():
+        write(name, content)
+    assert do("lmm", "init", "--quarto", folder=".").returncode == 0
+    return do("quarto", "render", *words, folder=".")
+
+
+@pytest.mark.parametrize(("kind", "site"), [("book", "_book"), ("website", "_site")])
+def test_boxes_references_and_whole_pages(kind, site):
+    done = render(kind, "--to", "html", **{"solutions.qmd": SOLUTIONS})
+    assert done.returncode == 0, done.stdout
+    page = text(f"{site}/part/means.html")
+    main = re.sub(r"<[^>]+>", " ", page[page.index("<main") : page.index("</main>")])
+    assert "See […], the practice and […]." in " ".join(main.split()).replace(" ,", ",").replace(" .", ".")
+    assert "Kept." in main
+    for gone in ("Task", "Try it", "?@sec", "callout"):
+        assert gone not in main
+    for name in ("index.html", "part/means.html", "part/spread.html", "solutions.html", "search.json"):
+        assert "SECRET" not in text(f"{site}/{name}")
+    for label in ("sec-practice", "sec-more"):
+        assert f"lmm-knit: part/means.qmd:3: warning: a reference to `{label}`" in done.stdout
+    assert "solutions.qmd:8" in do("lmm", "search", "the text of a solution", folder=".").stdout
+
+
+def test_boxes_and_references_in_word():
+    assert render("website", "part/means.qmd", "--to", "docx").returncode == 0
+    with zipfile.ZipFile("_site/part/means.docx") as archive:
+        words = re.sub(r"<[^>]+>", "", archive.read("word/document.xml").decode())
+    assert "See […], the practice and […]." in words
+    assert "SECRET" not in words and "Task" not in words and "Try it" not in words
+
+
+def test_no_option_is_warned_of():
+    """In the project's file, and in a header those that a document may say."""
+    assert EVERY_OPTION.keys() == OPTIONS.keys()
+    own = {key: value for key, value in EVERY_OPTION.items() if key != "keep"}
+    page = f"---\n{yaml.safe_dump({'lmm': own})}---\n\n{SPREAD}"
+    options = EVERY_OPTION | {"index": False, "keep": []}
+    done = render("website", "part/spread.qmd", "--to", "html", lmm=options, **{"part/spread.qmd": page})
+    assert done.returncode == 0, done.stdout
+    assert "lmm-knit: warning" not in done.stdout
+    assert "unknown option" not in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["book", "website"])
+def test_slips_stop_the_render(kind):
+    done = render(kind, **{"part/spread.qmd": "# Second\n\n::: excercise\nText.\n:::\n"})
+    assert done.returncode != 0
+    assert "part/spread.qmd:3: unknown class 'excercise': did you mean 'exercise'?" in done.stdout
+    assert not os.path.exists("_book")
+    assert not os.path.exists("_site")

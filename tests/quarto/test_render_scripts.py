@@ -16,6 +16,8 @@ from tests.quarto_scripts import add_extension, command_of
 
 RECORDED = Path(__file__).parent / "recorded"
 NATIVE = "# A\n\nText.\n\n---\ntype: exercise\n---\n\n## Practice\n\nCompute the median of these nine values by hand.\n"
+TASK = "Compute the median of these nine values by hand"
+BROKEN = "::: {.lmm .content-hidden}\n``` yaml\ntype: [exercise\nquestions: Why?\n```\n:::\n"
 DIVS = NATIVE.replace("---\ntype: exercise\n---", "::: {.lmm .content-hidden}\n``` yaml\ntype: exercise\n```\n:::")
 
 PROSE = "A residual is the vertical distance between a point and the line that was fitted to all of the points. "
@@ -85,44 +87,42 @@ def test_a_page_may_name_the_filter_itself(project):
     assert script("pre", project).returncode == 0
 
 
-def test_native_blocks_stop_the_render(project):
-    write(project / "part" / "chapter.qmd", NATIVE)
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "part/chapter.qmd:5: " in done.stderr
-    assert done.stderr.endswith("lmm convert --to div part/chapter.qmd\n")
-    assert text(project / "part" / "chapter.qmd") == NATIVE
-
-
-BROKEN = "::: {.lmm .content-hidden}\n``` yaml\ntype: [exercise\nquestions: Why?\n```\n:::\n"
-
-
 @pytest.mark.parametrize(
-    ("source", "line"),
-    [(f"# A\n\n{BROKEN}\n## Practice\n\nCompute.\n", 6), (f"# A\n\n::: note\n{BROKEN}\nCompute.\n:::\n", 4)],
-    ids=["block", "in a callout"],
+    ("source", "message"),
+    [
+        (NATIVE, "part/chapter.qmd:5: "),
+        ("# A\n\n{{< include /part/_part.qmd >}}\n", "part/_part.qmd:5: "),
+        ("# A\n\n::: note\n\n---\ntype: exercise\n---\n\nText.\n:::\n", "part/chapter.qmd:5: "),
+        (f"# A\n\n{BROKEN}\n## Practice\n\nCompute.\n", "part/chapter.qmd:6: "),
+        (f"# A\n\n::: note\n{BROKEN}\nCompute.\n:::\n", "part/chapter.qmd:4: "),
+        (DIVS.replace("type: exercise", "- type: exercise\n- note: b"), "in its place:\ntype: exercise\nnote: b\n"),
+        (DIVS.replace("type:", "typ:"), "part/chapter.qmd:7: unknown key 'typ': did you mean 'type'?"),
+        ("::: solutons\nText.\n:::\n", "part/chapter.qmd:1: unknown class 'solutons': did you mean 'solution'?"),
+        ("---\nlmm:\n  kep: x\n---\n\n# A\n", "part/chapter.qmd: unknown option `lmm.kep`"),
+    ],
+    ids=["native", "included", "in a div", "broken", "broken in a div", "list", "key", "class", "option"],
 )
-def test_broken_yaml_stops_the_render(project, source, line):
-    """What it would have left out would be on the page."""
+def test_what_would_show_an_exercise_stops_the_render(project, source, message):
+    write(project / "exercises.qmd", "# E\n\n::: {.rag-only type=solution}\nText.\n:::\n")
+    write(project / "part" / "_part.qmd", NATIVE)
     write(project / "part" / "chapter.qmd", source)
     done = script("pre", project)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"part/chapter.qmd:{line}: ")
+    assert message in done.stderr
+    assert text(project / "part" / "chapter.qmd") == source
 
 
-def test_native_blocks_in_a_notebook_are_mended_by_hand(project):
+def test_a_notebook_is_checked_and_left_alone(project):
+    options(project, "lmm:\n  annotate: true\n")
+    files = {"QUARTO_PROJECT_INPUT_FILES": "nb.ipynb"}
     write(project / "nb.ipynb", notebook(cell(NATIVE)))
-    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
+    done = script("pre", project, **files)
     assert done.returncode == 1
     assert "nb.ipynb:5: Quarto would forget the place of this metadata block" in done.stderr
     assert "lmm convert" not in done.stderr
-
-
-def test_a_notebook_is_left_alone(project):
-    options(project, "lmm:\n  annotate: true\n")
     source = notebook(cell(DIVS))
     write(project / "nb.ipynb", source)
-    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="nb.ipynb")
+    done = script("pre", project, **files)
     assert done.returncode == 0
     assert "not annotated" in done.stderr
     assert text(project / "nb.ipynb") == source
@@ -148,84 +148,30 @@ def test_the_one_command_mends_all(project):
     assert script("pre", project, **files).returncode == 0
 
 
-def test_only_the_inputs_of_a_partial_render_are_looked_at(project):
+def test_the_inputs_that_quarto_names_are_looked_at(project):
     write(project / "cells.qmd", NATIVE)
-    assert script("pre", project).returncode == 0
-
-
-def test_a_list_in_a_file(project):
-    write(project / "cells.qmd", NATIVE)
-    write(project / "list of files.txt", "index.qmd\ncells.qmd\n")
-    done = script("pre", project, QUARTO_PROJECT_INPUT_FILES="",
-                  QUARTO_USE_FILE_FOR_PROJECT_INPUT_FILES=str(project / "list of files.txt"))  # fmt: skip
-    assert "cells.qmd:5: " in done.stderr
-
-
-def test_without_a_list_all_chapters_are_looked_at(project):
-    write(project / "cells.qmd", NATIVE)
+    assert script("pre", project).returncode == 0  # part/chapter.qmd alone
     assert "cells.qmd:5: " in script("pre", project, QUARTO_PROJECT_INPUT_FILES="").stderr
+    names = write(project / "list of files.txt", "index.qmd\ncells.qmd\n")
+    environment = {"QUARTO_PROJECT_INPUT_FILES": "", "QUARTO_USE_FILE_FOR_PROJECT_INPUT_FILES": str(names)}
+    assert "cells.qmd:5: " in script("pre", project, **environment).stderr
 
 
-@pytest.mark.parametrize("include", ["_part.qmd", "/part/_part.qmd", '"_part.qmd"'])
-def test_included_files_are_looked_at(project, include):
-    write(project / "part" / "_part.qmd", NATIVE)
-    write(project / "part" / "chapter.qmd", f"# A\n\n{{{{< include {include} >}}}}\n")
-    assert "part/_part.qmd:5: " in script("pre", project).stderr
-
-
-def test_a_native_block_inside_a_div(project):
-    write(project / "part" / "chapter.qmd", "# A\n\n::: callout-note\n\n---\ntype: exercise\n---\n\nText.\n:::\n")
-    done = script("pre", project)
-    assert "part/chapter.qmd:5: " in done.stderr
-    assert "by hand" in done.stderr
-
-
-def test_a_block_that_is_no_yaml(project):
-    write(project / "part" / "chapter.qmd", "# A\n\n---\ntype: [a\n---\n\nText.\n")
-    done = script("pre", project)
-    assert "part/chapter.qmd:3: " in done.stderr
-    assert "by hand" in done.stderr
-
-
-def test_slips_stop_the_render_with_the_types_of_all_documents(project):
-    write(project / "exercises.qmd", "# E\n\n::: {.rag-only type=solution}\nText.\n:::\n")
-    write(project / "part" / "chapter.qmd", f"# A\n\n{DIVS.replace('type:', 'typ:')}\n::: solutons\nText.\n:::\n")
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "part/chapter.qmd:9: unknown key 'typ': did you mean 'type'?" in done.stderr
-    assert "part/chapter.qmd:17: unknown class 'solutons': did you mean 'solution'?" in done.stderr
-    assert "allowed_words" in done.stderr
-    write(project / "config.toml", '[knit]\nallowed_words = ["typ", "solutons"]\n')
+def test_words_that_are_allowed_are_no_slips(project):
+    write(project / "part" / "chapter.qmd", "---\ntitle: T\n---\n\n---\n\nText.\n\n---\n\n::: solutons\nText.\n:::\n")
+    write(project / "config.toml", '[knit]\nallowed_words = ["solutons"]\n')
     assert script("pre", project).returncode == 0
 
 
-def test_a_list_in_a_div_stops_the_render(project):
-    block = DIVS.replace("type: exercise", "- type: exercise\n- note: secret")
-    write(project / "part" / "chapter.qmd", block)
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "part/chapter.qmd:7: " in done.stderr
-    assert "put this in its place:\ntype: exercise\nnote: secret\n" in done.stderr
-
-
-def test_rules_and_tables_are_no_blocks(project):
-    write(
-        project / "part" / "chapter.qmd",
-        "---\ntitle: T\n---\n\n# A\n\n---\n\nText.\n\n---\n\n```\n---\na: b\n---\n```\n",
-    )
-    assert script("pre", project).returncode == 0
-
-
-@pytest.mark.parametrize("between", ["- a\n- b\n", "just words\n\nand more\n"], ids=["list", "words"])
-def test_what_quarto_takes_for_a_block(project, between):
+def test_what_quarto_takes_for_a_block(project):
     """Quarto reads all from one rule to the next as YAML, where text is right below the first."""
-    source = f"---\ntitle: T\n---\n\n# A\n\n---\n{between}---\n\nText.\n"
+    source = "---\ntitle: T\n---\n\n# A\n\n---\n- a\n- b\n---\n\nText.\n"
     chapter = write(project / "part" / "chapter.qmd", source)
     done = script("pre", project)
     assert done.returncode == 1
     assert "part/chapter.qmd:7: " in done.stderr
     assert "Leave a line empty" in done.stderr and "lmm convert" not in done.stderr
-    write(chapter, source.replace("---\n\nText", "\n---\n\nText").replace(f"---\n{between}", f"---\n\n{between}"))
+    write(chapter, source.replace("---\n- a\n- b\n---", "---\n\n- a\n- b\n\n---"))
     assert script("pre", project).returncode == 0
 
 
@@ -239,6 +185,10 @@ def test_annotating(project):
     before = times(project)
     assert script("pre", project).returncode == 0
     assert times(project) == before
+    document = f"---\nlmm:\n  annotate: false\n  save: x.md\n---\n\n# A\n\n{PROSE * 5}\n"
+    write(project / "part" / "chapter.qmd", document)
+    assert script("pre", project).returncode == 0
+    assert text(project / "part" / "chapter.qmd") == document
 
 
 def test_what_cannot_be_annotated_stops_no_render(project):
@@ -249,20 +199,10 @@ def test_what_cannot_be_annotated_stops_no_render(project):
     assert "part/chapter.qmd: not annotated: read-only" in done.stderr
 
 
-def test_a_document_says_otherwise(project):
-    options(project, "lmm:\n  annotate: true\n")
-    document = "---\nlmm:\n  annotate: false\n  save: x.md\n---\n\n# A\n\nText.\n"
-    write(project / "part" / "chapter.qmd", document)
-    assert script("pre", project).returncode == 0
-    assert text(project / "part" / "chapter.qmd") == document
-
-
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
         ("lmm:\n  anotate: true\n", "_quarto.yml: unknown option `lmm.anotate` (known: keep, div-types, annotate,"),
-        ("lmm:\n  index: yes please\n", "should be true or false"),
-        ("lmm: yes\n", "should be a mapping"),
         ("lmm: [\n", "_quarto.yml"),
     ],
 )
@@ -275,20 +215,6 @@ def test_wrong_options_are_refused(project, stage, lines, said):
     assert "Traceback" not in done.stderr
 
 
-def test_wrong_options_of_a_document_are_refused(project):
-    write(project / "part" / "chapter.qmd", "---\nlmm:\n  kep: x\n---\n\n# A\n")
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "part/chapter.qmd: unknown option `lmm.kep`" in done.stderr
-
-
-def test_a_file_that_cannot_be_read(project):
-    (project / "part" / "chapter.qmd").write_bytes(b"caf\xe9\n")
-    done = script("pre", project)
-    assert done.returncode == 1
-    assert "not UTF-8" in done.stderr
-
-
 # After
 
 
@@ -296,41 +222,26 @@ def test_the_rendered_files_are_indexed(project):
     done = script("post", project)
     assert done.returncode == 0, done.stderr
     assert indexed(project) == {"part/chapter"}
-    done = script("post", project)
-    assert "index: 1 document unchanged" in done.stderr
-
-
-def test_outputs_in_a_file(project):
-    write(project / "outputs.txt", "_book/cells.html\n_book/index.html\n")
-    write(project / "inputs.txt", "cells.qmd\nindex.qmd\n")
-    assert script("post", project, "file-list").returncode == 0
-    assert indexed(project) == {"cells.qmd", "index.qmd"}
-
-
-@pytest.mark.parametrize("outputs", ["", "_book/Fixture.pdf"])
-def test_all_chapters_where_outputs_name_no_file(project, outputs):
-    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES=outputs).returncode == 0
-    assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd", "exercises.qmd"}
-
-
-def test_included_files_are_indexed(project):
-    write(project / "cells.qmd", "# A\n\n{{< include part/_more.qmd >}}\n")
-    write(project / "part" / "_more.qmd", "::: exercise\nCompute the median of these nine values by hand.\n:::\n")
-    assert script("post", project, QUARTO_PROJECT_OUTPUT_FILES="_book/cells.html").returncode == 0
-    assert "part/_more.qmd" in indexed(project)
-
-
-def test_no_index(project):
+    assert "index: 1 document unchanged" in script("post", project).stderr
+    shutil.rmtree(project / ".lmm")
     options(project, "lmm:\n  index: false\n")
     assert script("post", project).returncode == 0
     assert not (project / ".lmm").exists()
 
 
+def test_the_outputs_may_stand_in_a_file(project):
+    write(project / "outputs.txt", "_book/cells.html\n_book/index.html\n")
+    write(project / "inputs.txt", "cells.qmd\nindex.qmd\n")
+    write(project / "cells.qmd", "# A\n\nA paragraph of text.\n\n{{< include part/_more.qmd >}}\n")
+    write(project / "part" / "_more.qmd", "::: exercise\nCompute the median of these nine values by hand.\n:::\n")
+    assert script("post", project, "file-list").returncode == 0
+    assert indexed(project) == {"cells.qmd", "index.qmd", "part/_more.qmd"}
+
+
 def test_a_leak_fails_the_render(project):
     write(project / "part" / "chapter.qmd", DIVS)
-    page = write(project / "_book" / "part" / "chapter.html", "<html><body><p>Text.</p></body></html>")
-    assert script("post", project).returncode == 0
-    write(page, "<html><body><p>Text.</p><p>Compute the median of these nine values by hand.</p></body></html>")
+    write(project / "_quarto-instructor.yml", "lmm:\n  keep: exercise\n")
+    page = write(project / "_book" / "part" / "chapter.html", f"<html><body><p>Text.</p><p>{TASK}.</p></body></html>")
     done = script("post", project)
     assert done.returncode == 1
     assert "part/chapter.qmd:13: " in done.stderr
@@ -339,73 +250,18 @@ def test_a_leak_fails_the_render(project):
         "LM markdown: 1 part that is left out of the notes stands in 1 file of the site. The render has failed, "
         "and _book/ still holds what it has made. Do not publish it."
     )
-
-
-EMBEDDED = '<div id="quarto-embedded-source-code-modal"><p>Compute the median of these nine values by hand.</p></div>'
-
-
-def test_the_setting_that_publishes_a_source_is_named(project):
-    write(project / "part" / "chapter.qmd", DIVS)
-    write(project / "_book" / "part/chapter.html", EMBEDDED)
-    done = script("post", project)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("LM markdown: _book/part/chapter.html: ")
-    assert "`code-tools`" in done.stderr.splitlines()[-1]
-
-
-TASK = "Compute the median of these nine values by hand"
-
-
-@pytest.mark.parametrize(
-    ("source", "cause"),
-    [
-        (DIVS.partition("Text.\n\n")[2].partition("## ")[0] + f"# {TASK}\n\nText.\n", "Write a `title:` into its header."),
-        (f"---\ntitle: T\nfrom: gfm\n---\n\n::: exercise\n{TASK}.\n:::\n", "or write `from: markdown`."),
-        (f"---\ntitle: T\nformat:\n  html:\n    from: gfm+emoji\n---\n\n::: exercise\n{TASK}.\n:::\n", "`from: gfm+emoji`"),
-        (f"---\ntitle: T\nfrom: markdown-smart\n---\n\n::: exercise\n{TASK}.\n:::\n", "Do not publish it."),
-    ],
-)  # fmt: skip
-def test_what_in_the_source_has_caused_a_leak_is_named(project, source, cause):
-    write(project / "part" / "chapter.qmd", source)
-    write(project / "_book" / "part" / "chapter.html", f"<title>{TASK}</title><p>Text.</p>")
-    done = script("post", project)
-    assert done.returncode == 1
-    assert cause in done.stderr.splitlines()[-1]
-
-
-def test_a_leak_leaves_the_index_as_it_is(project):
-    """It is of the commit that is published."""
-    write(project / "part" / "chapter.qmd", DIVS)
-    write(project / "_book" / "part" / "chapter.html", "<p>Compute the median of these nine values by hand.</p>")
-    assert script("post", project).returncode == 1
-    assert not (project / ".lmm").exists()
-
-
-@pytest.mark.parametrize("outputs", ["part/chapter.html", ""], ids=["named", "not named"])
-def test_a_project_without_an_output_folder(project, outputs):
-    """Pages stand beside their sources, which are no leak."""
-    write(project / "_quarto.yml", "project:\n  title: Notes\n")
-    write(project / "part" / "chapter.qmd", DIVS)
-    page = write(project / "part" / "chapter.html", "<p>Text.</p>")
-    said = {"QUARTO_PROJECT_OUTPUT_DIR": str(project), "QUARTO_PROJECT_OUTPUT_FILES": outputs}
-    done = script("post", project, **said)
-    assert done.returncode == 0, done.stderr
-    write(page, "<p>Compute the median of these nine values by hand.</p>")
-    done = script("post", project, **said)
-    assert done.returncode == 1
-    assert "part/chapter.qmd:13: " in done.stderr and "part/chapter.html" in done.stderr
-
-
-def test_what_another_page_says_is_no_leak_in_a_partial_render(project):
-    write(project / "part" / "chapter.qmd", DIVS)
-    write(project / "cells.qmd", "# B\n\nCompute the median of these nine values by hand.\n")
-    write(project / "_book" / "cells.html", "<p>Compute the median of these nine values by hand.</p>")
-    done = script("post", project)
-    assert done.returncode == 0, done.stderr
+    assert not (project / ".lmm").exists()  # the index is of the commit that is published
+    assert script("post", project, QUARTO_PROFILE="instructor").returncode == 0
+    write(page, "<html><body><p>Text.</p></body></html>")
+    assert script("post", project).returncode == 0
+    write(project / "cells.qmd", f"# B\n\n{TASK}.\n")  # another page says it, which this render has not made
+    write(project / "_book" / "cells.html", f"<p>{TASK}.</p>")
+    assert script("post", project).returncode == 0
 
 
 def test_a_full_render_forgets_files_that_are_gone(project):
-    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="").returncode == 0
+    assert script("post", project, "full", QUARTO_PROJECT_OUTPUT_FILES="_book/Fixture.pdf").returncode == 0
+    assert indexed(project) == {"part/chapter", "cells.qmd", "index.qmd", "exercises.qmd"}
     (project / "cells.qmd").unlink()
     assert script("post", project).returncode == 0
     assert "cells.qmd" in indexed(project)
@@ -413,22 +269,41 @@ def test_a_full_render_forgets_files_that_are_gone(project):
     assert indexed(project) == {"part/chapter", "index.qmd", "exercises.qmd"}
 
 
-def test_what_the_instructors_profile_keeps_is_no_leak(project):
-    write(project / "_quarto-instructor.yml", "lmm:\n  keep: exercise\n")
-    write(project / "part" / "chapter.qmd", DIVS)
-    write(project / "_book" / "part" / "chapter.html", "<p>Compute the median of these nine values by hand.</p>")
-    assert script("post", project).returncode == 1
-    assert script("post", project, QUARTO_PROFILE="instructor").returncode == 0
+@pytest.mark.parametrize(
+    ("source", "page", "cause"),
+    [
+        (f"{DIVS.partition('Text.')[2].partition('## ')[0].lstrip()}# {TASK}\n\nText.\n", f"<title>{TASK}</title>",
+         "Write a `title:` into its header."),
+        (f"---\ntitle: T\nfrom: gfm\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>", "or write `from: markdown`."),
+        (f"---\ntitle: T\nformat: {{html: {{from: gfm+emoji}}}}\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>",
+         "`from: gfm+emoji`"),
+        (f"---\ntitle: T\nfrom: markdown-smart\n---\n\n::: exercise\n{TASK}.\n:::\n", f"<p>{TASK}</p>", "Do not publish it."),
+        (DIVS, f'<div id="quarto-embedded-source-code-modal"><p>{TASK}.</p></div>', "`code-tools`"),
+    ],
+    ids=["title", "reader", "reader of a format", "none", "embedded source"],
+)  # fmt: skip
+def test_what_has_caused_a_leak_is_named(project, source, page, cause):
+    write(project / "part" / "chapter.qmd", source)
+    write(project / "_book" / "part" / "chapter.html", f"{page}<p>Text.</p>")
+    done = script("post", project)
+    assert done.returncode == 1
+    assert cause in done.stderr.splitlines()[-1]
 
 
-def test_a_site_below_another_project(project):
-    """Settings stand above; the site is a subfolder of the repository."""
+@pytest.mark.parametrize("outputs", ["part/chapter.html", ""], ids=["named", "not named"])
+def test_a_project_without_an_output_folder(project, outputs):
+    """Pages stand beside their sources, which are no leak; settings stand above."""
     write(project.parent / "config.toml", "[knit]\ndiv_types = ['solution']\n")
-    write(
-        project / "part" / "chapter.qmd", "# A\n\n::: solution\nThe median of these nine values is exactly five.\n:::\n"
-    )
-    write(project / "_book" / "part" / "chapter.html", "<p>The median of these nine values is exactly five.</p>")
-    assert "part/chapter.qmd:" in script("post", project).stderr
+    write(project / "_quarto.yml", "project:\n  title: Notes\n")
+    write(project / "part" / "chapter.qmd", f"# A\n\n::: solution\n{TASK}.\n:::\n")
+    page = write(project / "part" / "chapter.html", "<p>Text.</p>")
+    said = {"QUARTO_PROJECT_OUTPUT_DIR": str(project), "QUARTO_PROJECT_OUTPUT_FILES": outputs}
+    done = script("post", project, **said)
+    assert done.returncode == 0, done.stderr
+    write(page, f"<p>{TASK}.</p>")
+    done = script("post", project, **said)
+    assert done.returncode == 1
+    assert "part/chapter.qmd:3: " in done.stderr and "part/chapter.html" in done.stderr
 
 
 # Finding the command
@@ -439,14 +314,6 @@ def bare_path(tmp_path):
     folder = tmp_path / "bin"
     folder.mkdir()
     return str(folder)
-
-
-@pytest.mark.parametrize("place", ["lmm", "owner/lmm"])
-def test_the_scripts_are_found_where_quarto_puts_them(project, place):
-    shutil.rmtree(project / "_extensions")
-    add_extension(project, place)
-    write(project / "part" / "chapter.qmd", NATIVE)
-    assert "part/chapter.qmd:5: " in script("pre", project).stderr
 
 
 @pytest.mark.parametrize("stage", ["pre", "post"])
@@ -487,13 +354,6 @@ def test_no_second_python_is_started_where_the_script_has_that_of_the_command(na
     done = subprocess.run([BIN / "python", "-Ic", NO_PROCESS, script, "pre-render"], cwd=project, env=environment,
                           capture_output=True, text=True)  # fmt: skip
     assert (done.stderr, done.returncode) == (started, int(bool(started)))
-
-
-def test_quartos_python(project, tmp_path):
-    write(project / "part" / "chapter.qmd", NATIVE)
-    done = script("pre", project, PATH=bare_path(tmp_path), QUARTO_PYTHON=str(BIN / "python"))
-    assert done.returncode == 1
-    assert "part/chapter.qmd:5: " in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links")

@@ -10,35 +10,90 @@ import pytest
 
 from lmm_core.errors import QuartoError
 from lmm_core.markdown.visibility import DIV_TYPES, KnitRules, project_rules
-from lmm_core.settings.quarto_project import folder_settings, merged, page_rules, read_project
+from lmm_core.settings.quarto_project import merged, page_rules, read_project
 from tests.commands import BIN, text, write
-from tests.quarto.settings_cases import CASES, CLASSES, PROJECT, files_of, left_out, says
 
 QUARTO = shutil.which("quarto")
+CLASSES = ("aa", "bb", "cc", "dd")
+PAGES = ("index.qmd", "part/a.qmd")
+PROJECT = "project: {type: website, output-dir: _site}\nformat: {html: {toc: false}}\nfilters: [lmm]\n"
 
 
-@pytest.fixture(autouse=True)
-def no_profile(monkeypatch):
-    monkeypatch.delenv("QUARTO_PROFILE", raising=False)
+def says(*classes):
+    return f"lmm: {{div-types: [{', '.join(classes)}], index: false}}\n"
 
 
-def written(case):
-    for name, content in files_of(case).items():
-        write(name, content)
-    return Path.cwd()
+# By name: the files besides the pages, and the classes that Quarto leaves out of each page.
+# `header` is what the second page's header says.
+CASES = {
+    "a file that the project names": (
+        {"_quarto.yml": PROJECT + says("aa") + "metadata-files: [more.yml, missing.yml]\n", "more.yml": says("bb")},
+        "aa bb",
+        "aa bb",
+    ),
+    "a profile that ends .yaml": (
+        {"_quarto.yml": PROJECT + "profile: {default: night}\n", "_quarto-night.yaml": says("aa")},
+        "aa",
+        "aa",
+    ),
+    "the first of a group, and a file that it names": (
+        {
+            "_quarto.yml": PROJECT + "profile: {group: [[day, night], [big, small]]}\n",
+            "_quarto-day.yml": says("aa"),
+            "_quarto-night.yml": says("bb"),
+            "_quarto-big.yml": "metadata-file: more.yml\n",
+            "more.yml": says("cc"),
+        },
+        "aa cc",
+        "aa cc",
+    ),
+    "the local file": (
+        {
+            "_quarto.yml": PROJECT + "profile: {default: day}\n",
+            "_quarto.yml.local": says("cc"),
+            "_quarto-day.yml": says("aa"),
+        },
+        "aa cc",
+        "aa cc",
+    ),
+    "folders: the outermost is for its own documents": (
+        {"_quarto.yml": PROJECT + says("aa"), "_metadata.yml": says("bb"), "part/_metadata.yaml": says("cc")},
+        "aa bb",
+        "aa cc",
+    ),
+    "a file that a folder names": (
+        {"_quarto.yml": PROJECT, "part/_metadata.yml": "metadata-files: [more.yml]\n", "part/more.yml": says("aa")},
+        "",
+        "aa",
+    ),
+    "a file that a header names": (
+        {"_quarto.yml": PROJECT, "part/more.yml": says("aa"), "header": "metadata-files: [more.yml]\n"},
+        "",
+        "aa",
+    ),
+}
 
 
-def rules_of(folder, page, header=None):
-    return page_rules(folder / page, header or {}, project_rules(read_project(folder), KnitRules()))
+def write_case(case):
+    """Write the files and pages of a case, with a div of each class; the classes that are left out of each page."""
+    files, *left_out = CASES[case]
+    body = "".join(f"\n::: {name}\nThe secret of {name} is a number.\n:::\n" for name in CLASSES)
+    for page in PAGES:
+        header = files.get("header", "") if page == "part/a.qmd" else ""
+        write(page, f"---\ntitle: A page\n{header}---\n\nA page that says little.\n{body}")
+    for name, content in files.items():
+        if name != "header":
+            write(name, content)
+    return {page: set(words.split()) for page, words in zip(PAGES, left_out, strict=True)}
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_scripts_see_what_is_left_out(case):
-    folder = written(case)
-    named = {"metadata-files": ["more.yml"]} if "header" in CASES[case][0] else {}
-    for page, classes in left_out(case).items():
-        own = named if page == "part/a.qmd" else {}
-        assert rules_of(folder, page, own).div_types - DIV_TYPES == classes
+    for page, classes in write_case(case).items():
+        names_a_file = "header" in CASES[case][0] and page == "part/a.qmd"
+        header = {"metadata-files": ["more.yml"]} if names_a_file else {}
+        rules = page_rules(Path(page).resolve(), header, project_rules(read_project(Path.cwd()), KnitRules()))
+        assert rules.div_types - DIV_TYPES == classes
 
 
 @pytest.mark.quarto
@@ -47,14 +102,14 @@ def test_the_scripts_see_what_is_left_out(case):
 @pytest.mark.parametrize("case", CASES)
 def test_the_pages_are_as_the_scripts_see_them(case):
     """Rendered by Quarto: each class is on the page, or is looked for in it by the leak check."""
-    folder = written(case)
+    left_out = write_case(case)
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     for command in (["lmm", "init", "--quarto"], ["quarto", "render"]):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         assert "Traceback" not in done.stderr
         assert done.returncode == 0, done.stderr
-    for page, classes in left_out(case).items():
-        shown = set(re.findall("The secret of (..)", text(folder / "_site" / page.replace(".qmd", ".html"))))
+    for page, classes in left_out.items():
+        shown = set(re.findall("The secret of (..)", text(Path("_site", page).with_suffix(".html"))))
         assert set(CLASSES) - shown == classes
     done = subprocess.run(["lmm", "leak-check", "_site"], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout
@@ -62,46 +117,30 @@ def test_the_pages_are_as_the_scripts_see_them(case):
 
 
 def test_the_first_profile_goes_before_the_others(monkeypatch):
-    write("_quarto.yml", PROJECT)
-    write("_quarto-a.yml", "lmm: {collection: first}\nlang: de\n")
-    write("_quarto-b.yml", "lmm: {collection: second, annotate: true}\n")
+    write("_quarto.yml", PROJECT + "lmm: {keep: [topic]}\nbook: {chapters: [a.md]}\n")
+    write("_quarto-a.yml", "lmm: {collection: first, keep: [exercise]}\nlang: de\n")
+    write("_quarto-b.yml", "lmm: {collection: second, annotate: true}\nmetadata-files: [more.yml]\n")
+    write("more.yml", "book: {chapters: [b.md]}\n")
     monkeypatch.setenv("QUARTO_PROFILE", "a,b")
-    found = read_project(Path.cwd())
-    assert found["lmm"] == {"collection": "first", "annotate": True}
-    assert found["lang"] == "de"
-
-
-def test_a_profile_changes_no_chapters_by_a_file_that_it_names():
-    write("_quarto.yml", "book: {chapters: [a.md]}\nprofile: {default: x}\n")
-    write("_quarto-x.yml", "metadata-files: [more.yml]\n")
-    write("more.yml", "book: {chapters: [b.md]}\nlang: de\n")
-    found = read_project(Path.cwd())
-    assert found["book"] == {"chapters": ["a.md"]}
-    assert found["lang"] == "de"
+    settings = read_project(Path.cwd())
+    assert settings["lmm"] == {"collection": "first", "annotate": True, "keep": ["topic", "exercise"]}
+    assert settings["lang"] == "de"
+    assert settings["book"] == {"chapters": ["a.md"]}  # a file that a profile names changes no chapters
 
 
 @pytest.mark.parametrize(
-    ("one", "over", "made"),
+    ("first", "second", "result"),
     [
         ({"a": {"b": 1}}, {"a": {"c": 2}}, {"a": {"b": 1, "c": 2}}),
         ({"a": ["x", "y"]}, {"a": ["y", "z"]}, {"a": ["x", "y", "z"]}),
         ({"a": "x"}, {"a": ["y"]}, {"a": ["x", "y"]}),
-        ({"a": ["x"]}, {"a": "y"}, {"a": ["x", "y"]}),
         ({"a": ["x"]}, {"a": None}, {"a": ["x"]}),
-        ({"a": None}, {"a": ["x"]}, {"a": ["x"]}),
         ({"a": [{"b": 1}, {"b": 1}]}, {"a": [{"b": 1}]}, {"a": [{"b": 1}]}),
         ({"a": {"b": 1}}, {"a": False}, {"a": False}),
     ],
 )
-def test_merging(one, over, made):
-    assert merged(one, over) == made
-
-
-def test_files_may_be_empty():
-    for name in ("_quarto.yml", "_quarto.yml.local", "_metadata.yml"):
-        write(name, "# nothing yet\n")
-    assert read_project(Path.cwd()) == {}
-    assert folder_settings(Path("a.md"), Path.cwd()) == {}
+def test_merging(first, second, result):
+    assert merged(first, second) == result
 
 
 @pytest.mark.parametrize("name", ["_quarto-x.yaml", "more.yml", "_quarto.yaml.local"])
@@ -110,9 +149,3 @@ def test_a_file_that_cannot_be_read_is_named(name):
     write(name, "a: [\n")
     with pytest.raises(QuartoError, match=re.escape(name) + ":2: cannot be read"):
         read_project(Path.cwd())
-
-
-def test_a_document_outside_of_the_project_has_no_folder_of_it():
-    write("a/_quarto.yml", PROJECT)
-    write("b/_metadata.yml", says("aa"))
-    assert folder_settings(Path("b/x.md"), Path("a")) == {}
