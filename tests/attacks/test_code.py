@@ -39,6 +39,7 @@ def test_no_module_of_the_folder_is_imported(command, pandoc):
     assert not Path("ran").exists()
 
 
+@pytest.mark.slow
 def test_no_process_that_cuts_texts_imports_one(tmp_path):
     """They are started for more than a million characters."""
     for number in range(4):
@@ -48,6 +49,7 @@ def test_no_process_that_cuts_texts_imports_one(tmp_path):
     assert not Path("ran").exists()
 
 
+@pytest.mark.slow
 def test_the_render_scripts_import_none():
     add_extension(".")
     write("_quarto.yml", "project: {type: website}\nfilters: [lmm]\n")

@@ -258,16 +258,6 @@ def test_no_folder_of_the_writer_becomes_one_of_indexes(project, options, tmp_pa
     refused(project, f"md-index --root {root} {options} -q")
 
 
-def test_what_the_writer_keeps_in_the_folder_of_snippets_stays(project):
-    """The collection is gone, so the snippets' files are made anew: ours alone."""
-    lmm(MD_INDEX)
-    write(".md_index/docs/snippets/mine.md", "mine")
-    shutil.rmtree(".md_index/docs/vectors")
-    lmm(MD_INDEX)
-    assert text(".md_index/docs/snippets/mine.md") == "mine"
-    assert len(list(Path(".md_index/docs/snippets").iterdir())) == 2
-
-
 @pytest.mark.parametrize("what", ["docs/snippets", "docs/.lock", "catalogue.json"])
 def test_a_part_of_an_index_of_a_folder_that_leads_elsewhere(project, what):
     """What is written there would be written outside."""
@@ -363,32 +353,12 @@ def test_the_copy_of_the_sample_book_takes_no_other_folder(project, folder):
     assert out == "" and said.count("\n") == 1
 
 
-def test_the_copy_of_the_sample_book_is_made_anew(project):
-    for _ in range(2):
-        lmm("demo --copy 'my course'")
-        assert text("my course/index.md") == text(ROOT / "sample-book/index.md")
-        assert not Path("my course/_book").exists()
-        write("my course/_book/page.html", "")
-    lmm("demo --remove 'my course'")
-    assert not Path("my course").exists()
-
-
 def test_a_copy_with_a_file_of_the_writers_is_kept(project):
     lmm("demo --copy course")
     write("course/.env", "mine")
     with Unharmed(project):
         for option in ("", "--copy ", "--remove "):
             assert ".env in it is not lmm's; move it away" in lmm(f"demo {option}course", 1)[1]
-
-
-def test_a_copy_that_has_become_a_repository_or_is_where_one_stands_is_kept(project, monkeypatch):
-    lmm("demo --copy course")
-    monkeypatch.chdir(project / "course/figures")
-    lmm(f"demo --copy '{project}/course'", 1)
-    monkeypatch.chdir(project)
-    Path("course/.git").mkdir()
-    lmm("demo --copy course", 1)
-    assert Path("course/index.md").exists()
 
 
 def sources():
@@ -402,12 +372,6 @@ def test_folders_are_removed_in_one_function_alone():
     assert removing == [ROOT / "lmm_core/files/marked.py"]
     functions = [node for node in ast.walk(ast.parse(text(*removing))) if isinstance(node, ast.FunctionDef)]
     assert [node.name for node in functions if "rmtree" in ast.unparse(node)] == ["remove_marked"]
-
-
-def test_scripts_remove_no_folder_that_a_variable_names():
-    for path in (ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.sh")), *sorted((ROOT / ".ci").iterdir())):
-        for line in re.findall(r"rm -[a-z]*r.*", text(path)):
-            assert "$" not in line, f"{path.name}: {line}"
 
 
 def test_a_folder_is_opened_only_where_it_is_ours(project):

@@ -15,9 +15,7 @@ import pytest
 from lmm_core.cli.doctor import examine
 from lmm_core.errors import ConfigError, ModelError, StoreError
 from lmm_core.indexing.stores import project_store
-from lmm_core.models.addresses import address_of
 from lmm_core.models.chat import ChatMessage, Request
-from lmm_core.settings.config import ConfigSettings
 from lmm_core.settings.models import Models
 from lmm_core.settings.project import load_project
 from tests.commands import write
@@ -177,11 +175,6 @@ def test_a_key_goes_to_the_host_of_its_own_source(url, outside):
     assert SECRET not in outside.seen[0]
 
 
-@pytest.mark.parametrize("host", ["LOCALHOST", "127.0.0.2", "[0:0::1]"])
-def test_this_machine_is_this_machine(host):
-    assert address_of(f"http://{host}:9/v1").here
-
-
 def test_any_key_goes_to_this_machine_and_not_to_a_proxy(outside):
     with ModelServer("Yes.") as model, FailingServer(key=SECRET) as store:
         clone(model.url, "HF_TOKEN", storage=store.url)
@@ -225,15 +218,6 @@ def test_the_file_goes_over_an_address_of_the_environment_without_its_key(variab
     write("config.toml", '[sources.openai]\nbase_url = "https://evil.example"\nkey_variable = "HF_TOKEN"\n')
     assert "evil.example HF_TOKEN" in said_by(chat)
     assert outside.seen == []
-
-
-def test_what_code_says_is_the_persons():
-    clone("https://evil.example", "LAB_TOKEN")
-    there = {"base_url": "https://proxy.example/v1"}
-    without_variable = ConfigSettings(sources={"lab": there}).sources["lab"]
-    assert "proxy.example LAB_TOKEN" in without_variable.as_source("lab").refusal
-    with_variable = ConfigSettings(sources={"lab": there | {"key_variable": "LAB_TOKEN"}}).sources["lab"]
-    assert with_variable.as_source("lab").refusal == ""
 
 
 def test_a_documents_header_cannot_name_a_host(outside):

@@ -12,18 +12,12 @@ import pytest
 from click.testing import CliRunner
 
 from lmm_core.cli import cli
-from lmm_core.logging import ListLogger
-from lmm_core.markdown.blocks import serialize_blocks
 from lmm_core.markdown.files import read_markdown
 from lmm_core.markdown.metadata import body as metadata
 from lmm_core.markdown.metadata.body import key_spans, parse_metadata
-from lmm_core.markdown.parse import parse_markdown_text
-from lmm_core.scan.header import scan
 from lmm_core.settings.config import ConfigSettings
 from tests.commands import BIN, run, text, write
 from tests.effort import at_most
-
-BOM = "\ufeff"
 
 
 def keys(count, form="key{}: value {}\n"):
@@ -78,10 +72,6 @@ def test_what_would_grow_is_refused_in_a_sentence(body, told):
     assert told in parse_metadata(body).error
 
 
-def test_aliases_of_common_size_are_read():
-    assert parse_metadata("a: &a [x, y]\nb: *a\n").content == {"a": ["x", "y"], "b": ["x", "y"]}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
@@ -103,26 +93,6 @@ def test_large_notes_are_done(content, pandoc):
         assert "Text" in text("x.md")
     assert run("pandoc -F lmm-rag x.md -t markdown -o z.md", pandoc).returncode == 0
     assert "Text" in text("z.md")
-
-
-# Byte-order marks
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        f"{BOM}# H\n\nText.\n",
-        f"{BOM}{BOM}---\ntitle: T\n---\n\n# H\n",
-        f"{BOM}{BOM}{BOM}::: exercise\nx\n:::\n",
-        f"{BOM}\n{BOM}",
-        f"{BOM} {BOM}---\nx: 1\n",
-        BOM * 10_000,
-    ],
-)
-def test_passes_are_idempotent_after_marks(content):
-    assert serialize_blocks(parse_markdown_text(content)) == content
-    once = serialize_blocks(scan(parse_markdown_text(content), "x", "x", ListLogger()))
-    assert serialize_blocks(scan(parse_markdown_text(once), "x", "x", ListLogger())) == once
 
 
 # Full disks
@@ -216,6 +186,7 @@ def test_a_link_to_a_device_is_not_read(device, command):
     assert "Traceback" not in done.stderr and not Path("out.md").exists()
 
 
+@pytest.mark.slow
 def test_what_comes_through_a_pipe_is_read(monkeypatch):
     monkeypatch.setenv("PATH", str(BIN), prepend=os.pathsep)  # the ready commands get no descriptor but the first three
     write("notes.md", "# A\n\nText of a section.\n")

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -146,13 +145,3 @@ def test_a_file_is_written_where_its_owner_cannot_be_kept(monkeypatch):
     path = write("own.md", "old\n")
     write_file(path, b"new\n")
     assert path.read_bytes() == b"new\n"
-
-
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="no RAM disk")
-def test_files_on_a_ram_disk_are_replaced():
-    """They lie in /dev, but are no devices."""
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        path = Path(folder, "notes.md")
-        for content in (b"old\n", b"new\n"):
-            write_file(path, content)
-            assert path.read_bytes() == content

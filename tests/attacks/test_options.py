@@ -56,6 +56,7 @@ def test_a_document_names_no_file(filters, spelling, pandoc):
         assert f"notes.md:1: warning: `lmm-{option}` has no effect in a document" in done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_what_comes_along_with_a_document_names_no_file(pandoc):
     """With a metadata file, a second input, on standard input, or where pandoc's command line cannot be seen."""
     write("notes.md", NOTES)
@@ -115,6 +116,7 @@ def test_a_document_does_not_pass_for_one_that_an_earlier_filter_has_seen(pandoc
         assert b"Other" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("defaults", [False, True])
 def test_the_person_may_say_everything(defaults, pandoc):
     """On the command line and in a defaults file; it goes over what the document says."""

@@ -196,20 +196,6 @@ def test_a_link_in_the_folder_of_the_notes_is_not_followed_out_of_it(tmp_path):
     assert not victim.read_bytes() and [*(tmp_path / "home").iterdir()] == [victim]
 
 
-# What the ending says
-
-
-def test_cards_are_what_their_ending_says():
-    assert run("cards notes.md -o made.csv").exit_code == 0
-    assert Path("made.csv").read_text().startswith("#separator")
-    assert run("cards notes.md -o made.apkg").exit_code == 0
-    assert Path("made.apkg").read_bytes().startswith(b"PK")
-    assert run("cards notes.md -o made.md").exit_code == 0
-    assert Path("made.md").read_text().startswith("# notes")
-    for form, name in (("md", "x.csv"), ("csv", "x.apkg"), ("anki", "x.md"), ("anki", "x.csv"), ("csv", "x.md")):
-        refused(f"cards notes.md --format {form} -o {name}", "has to end in")
-
-
 def test_nothing_is_asked_before_the_output_is_looked_at(monkeypatch):
     def ask(*_, **__):
         raise AssertionError("work was done")
@@ -230,25 +216,6 @@ def test_devices_and_pipes_are_written_to():
 
 
 # What has no option
-
-
-def test_setting_up_overwrites_nothing(tmp_path):
-    before = Path("config.toml").read_text(), Path("_quarto.yml").read_text()
-    assert run("config init").exit_code == 1
-    assert run("init --quarto").exit_code == 0
-    assert (Path("config.toml").read_text(), Path("_quarto.yml").read_text()) == before
-    os.unlink("config.toml")
-    os.symlink(tmp_path / "new.toml", "config.toml")
-    assert run("config init").exit_code == 1
-    assert not (tmp_path / "new.toml").exists()
-
-
-def test_the_extension_is_not_copied_out_of_the_project(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    os.symlink(tmp_path / "elsewhere", "_extensions")
-    done = run("init --quarto")
-    assert done.exit_code == 1 and "_extensions: This link leads out of the project" in done.stderr
-    assert not [*(tmp_path / "elsewhere").iterdir()]
 
 
 def test_python_functions_write_over_no_other_source(capsys):

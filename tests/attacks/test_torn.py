@@ -31,6 +31,7 @@ def annotated(pandoc):
     return text("notes.md")
 
 
+@pytest.mark.slow
 def test_no_command_works_on_a_torn_text(annotated, pandoc):
     lmm("llmd new P.md notes.md")
     left, project = annotated.encode()[:200], text("P.md")
@@ -51,6 +52,7 @@ def test_no_command_works_on_a_torn_text(annotated, pandoc):
     assert text("notes.md") == annotated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "flags"),
     [
@@ -201,6 +203,7 @@ def test_where_nothing_can_be_put_aside_pandoc_leaves_the_file_alone(pandoc):
     refused("-F lmm-rag notes.md -o notes.md", "lmm-rag: ", pandoc)
 
 
+@pytest.mark.slow
 def test_one_output_serves_many_documents_until_somebody_changes_it(pandoc):
     for other in (NOTES, OTHER, NOTES):
         write("notes.md", other)
@@ -212,6 +215,7 @@ def test_one_output_serves_many_documents_until_somebody_changes_it(pandoc):
     refused("-F lmm-rag notes.md -o lmm-rag.md", "holds another text", pandoc, "lmm-rag.md")
 
 
+@pytest.mark.slow
 def test_what_lmm_save_names_is_no_other_text(pandoc):
     write("notes.md", NOTES)
     write("ch2.md", OTHER)

@@ -103,19 +103,6 @@ def test_tables_in_code_are_merged_key_by_key():
 
 
 @pytest.mark.parametrize(
-    ("section", "given", "found"),
-    [
-        ("RAG", {"questions": "false", "titles": "yes"}, {"questions": False, "titles": True}),
-        ("major", {"timeout": "2.5", "temperature": 1}, {"timeout": 2.5, "temperature": 1.0}),
-        ("storage", {"folder": Path("x")}, {"folder": "x"}),
-    ],
-)
-def test_values_given_in_code_are_converted(section, given, found):
-    made = getattr(ConfigSettings(**{section: given}), section)
-    assert {key: getattr(made, key) for key in found} == found
-
-
-@pytest.mark.parametrize(
     ("place", "found"),
     [
         (":memory:", (".lmm/file", "", 0, True)),
@@ -130,21 +117,16 @@ def test_the_place_of_the_index_is_given_as_to_open_store(place, found):
     assert not storage.url or storage.port == found[2]
 
 
-def test_names_of_sources_are_in_lower_case_everywhere(monkeypatch):
-    monkeypatch.setenv("LMM_SOURCES__Lab__CHAT_MODEL", "7")
-    config("[sources.LAB]\nbase_url = 'http://localhost:1'\n")
-    found = ConfigSettings(sources={"laB": {"embedding_model": "e"}}).sources
-    assert {name: (one.base_url, one.chat_model, one.embedding_model) for name, one in found.items()} == {
-        "lab": ("http://localhost:1", "7", "e")
-    }
-
-
-def test_settings_of_the_environment_may_be_in_any_case(monkeypatch):
+def test_names_may_be_in_any_case_and_values_are_converted(monkeypatch):
     monkeypatch.setenv("lmm_rag__Titles", "yes")
+    monkeypatch.setenv("LMM_SOURCES__Lab__CHAT_MODEL", "7")
     monkeypatch.setenv("LMM_SPLIT__SIZE", "7")
     monkeypatch.setenv("LMM_SPELLING", "")  # empty is not set
-    found = ConfigSettings()
-    assert (found.RAG.titles, found.split.size, found.spelling) == (True, 7, "div")
+    config("[sources.LAB]\nbase_url = 'http://localhost:1'\n")
+    found = ConfigSettings(sources={"laB": {"embedding_model": "e"}}, major={"timeout": "2.5"})
+    assert (found.RAG.titles, found.split.size, found.spelling, found.major.timeout) == (True, 7, "div", 2.5)
+    lab = found.sources["lab"]
+    assert (lab.base_url, lab.chat_model, lab.embedding_model) == ("http://localhost:1", "7", "e")
 
 
 # Variables of roles
@@ -435,12 +417,6 @@ def test_a_header_sets_the_options_of_annotations():
         assert for_document(project, {"model": {"RAG": [name]}}).opts.summaries
 
 
-def test_a_header_has_knit_rules():
-    rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
-    assert "solution" in rules.div_types
-    assert rules.keep == frozenset()  # a document keeps nothing in that others leave out
-
-
 @pytest.mark.parametrize(
     ("model", "said"),
     [
@@ -540,3 +516,6 @@ def test_the_configuration_takes_a_type_out_and_a_document_does_not():
     for said in ("-exercise", ["-exercise"]):
         rules = for_document(PROJECT, {"lmm": {"div-types": said}}).rules
         assert "exercise" in rules.div_types and "-exercise" not in rules.div_types
+    rules = for_document(PROJECT, {"lmm": {"div-types": "solution", "keep": "topic"}}).rules
+    assert "solution" in rules.div_types
+    assert rules.keep == frozenset()  # a document keeps nothing in that others leave out

@@ -162,15 +162,3 @@ def test_an_index_that_was_removed_while_it_was_open_does_not_touch_the_one_in_i
     old.close()
     assert {path: path.stat().st_size for path in folder.rglob("*")} == lengths
     new.close()
-
-
-def test_a_collection_that_grows_gets_its_indexes(tmp_path, monkeypatch):
-    folder = fill(tmp_path / "index")
-    monkeypatch.setattr(edge_store, "SMALL", 20)
-    store = open_store(LocalStorage(folder))
-    store.upsert("notes", [point(99, payload={"n": 99, "type": "text"})])
-    store.close()
-    store = open_store(LocalStorage(folder))
-    assert store.facet("notes", "type") == {"question": 15, "text": 16}
-    assert store._shards["notes"].info().payload_schema.keys() == set(INDEXES)
-    store.close()

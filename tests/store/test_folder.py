@@ -277,31 +277,3 @@ def test_a_folder_can_be_used_by_many_threads(store):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(1, 20))) == [[n] for n in range(1, 20)]
-
-
-MEASURED = """
-import sys
-from lmm_core.store.opening import open_store
-from lmm_core.store.places import LocalStorage
-from lmm_core.store import edge_store
-from tests.store.points import *
-edge_store.SEGMENT = 4096
-store = open_store(LocalStorage(sys.argv[1]))
-store.create("notes", VectorSpec(sparse=("words",)), {}, {"docid": "keyword"})
-for at in range(0, 24_576, 512):
-    words = [[n % 997 + 1000 * word for word in range(150)] for n in range(at, at + 512)]
-    payloads = [{"docid": str(n // 20), "text": "x" * 1000} for n in range(at, at + 512)]
-    points = [Point(key(n), {"words": point(n, words[n - at]).vectors["words"]}, payloads[n - at]) for n in range(at, at + 512)]
-    store.upsert("notes", points)
-    if at + 512 in (8_192, 24_576):
-        print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("RssAnon")), flush=True)
-store.close()
-"""
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_does_not_grow_with_the_collection(tmp_path):
-    with run(MEASURED, tmp_path / "index") as process:
-        first, last = (int(line) / 1000 for line in process.communicate(timeout=300)[0].split())
-    assert last - first < 15, f"{first:.0f} MB, then {last:.0f} MB"

@@ -1,7 +1,6 @@
 """The cache of embeddings, and embedding through it."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -139,14 +138,6 @@ def test_a_file_in_the_place_of_the_folder(cache):
     assert warning.startswith(f"The cache is not used: {cache.path}: ")
 
 
-def test_a_vector_that_is_no_vector_is_made_again(cache):
-    model = Lengths()
-    embed(cached(model, cache)[0], ["a"])
-    cache._ask("UPDATE cache SET vector = ?", b"abc")
-    embed(cached(model, cache)[0], ["a"])
-    assert model.seen == ["a", "a"]
-
-
 # The file
 
 
@@ -163,13 +154,3 @@ def test_many_keys_are_found_at_once(cache):
     cache.keep_vectors(vectors)
     assert cache.find_vectors([*vectors, b"other"]) == vectors
     assert cache.size() == CacheSize(0, 1234, 1234 * 4)
-
-
-def test_what_is_used_on_one_day_is_written_once(cache):
-    cache.keep_vectors({b"k": [1.0]})
-    changes = cache._connection.total_changes
-    cache.find_vectors([b"k"])
-    assert cache._connection.total_changes == changes
-    cache._ask("UPDATE cache SET used = used - 100000")
-    cache.find_vectors([b"k"])
-    assert time.time() - cache._ask("SELECT used FROM cache")[0][0] < 60

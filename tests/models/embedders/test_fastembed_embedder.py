@@ -143,7 +143,11 @@ def test_a_folder_that_cannot_be_used(own_model, file, data, said):
 
 
 @pytest.mark.parametrize(
-    ("model", "said"), [("./nowhere", r"no folder .*nowhere"), ("BAAI/bge-smal-en", "Did you mean BAAI/bge-small-en")]
+    ("model", "said"),
+    [
+        ("./nowhere", r"no folder .*nowhere"),
+        pytest.param("BAAI/bge-smal-en", "Did you mean BAAI/bge-small-en", marks=pytest.mark.slow),  # imports fastembed
+    ],
 )
 def test_a_model_that_does_not_exist(model, said):
     with pytest.raises(ModelError, match=said):
@@ -244,6 +248,7 @@ def test_the_network_is_asked_only_for_a_model_that_is_to_be_downloaded(code, sa
 # Commands
 
 
+@pytest.mark.slow
 def test_models_for_texts_are_listed_the_recommended_one_first():
     listed = json.loads(CliRunner().invoke(cli, ["models", "list", "--json"]).stdout)
     by_name = {one["name"]: one for one in listed}

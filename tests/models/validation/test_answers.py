@@ -87,8 +87,8 @@ def test_a_text_that_repeats_itself_may_be_repeated():
     assert shown(poem, text=f"<text>\n{poem}\n</text>\n\nMake it longer.")[1] == ""
 
 
-@pytest.mark.parametrize("unit", ["a ", "`", "a b c d e f g h i j k l m n o p q r s t u v w x y z ", "残"])
+@pytest.mark.parametrize("unit", ["a ", "`", "残"])
 def test_any_answer_is_watched_in_time(unit):
-    answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(30_000 // len(unit)))
-    with at_most(seconds=4):
+    answer = "".join(f"{unit}{at if at % 3 else ''}" for at in range(10_000 // len(unit)))
+    with at_most(seconds=2):
         shown(answer, size=20)
