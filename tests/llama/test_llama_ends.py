@@ -10,7 +10,6 @@ from tests.commands import text, write
 from tests.effort import PATIENCE
 from tests.indexing import lmm
 from tests.llama.courses import NOTES, QUESTION, configure, let_go_on, start
-from tests.llama.test_llama_rag import assert_fit_for_students, failures
 from tests.llama_server import SOON
 from tests.strategies import outside_metadata
 
@@ -93,18 +92,3 @@ def test_the_server_dies_in_the_middle_of_an_answer(own_server):
     assert "Traceback" not in err
 
 
-# Two at once
-
-
-def test_two_runs_at_once_on_a_server_that_answers_one_at_a_time(server):
-    configure(server, max_tokens=20, timeout=300)
-    runs = []
-    for name in ("one.md", "two.md"):
-        write(name, NOTES.replace("docid: lm", f"docid: {name}"))
-        runs.append(start("rag", "--jobs", "4", name))
-    for name, process in zip(("one.md", "two.md"), runs, strict=True):
-        _, err = process.communicate(timeout=5 * PATIENCE)
-        assert process.returncode in (0, 1), err
-        assert process.returncode == bool(failures(err.decode(), name))
-        assert outside_metadata(text(name)) == outside_metadata(NOTES)
-        assert_fit_for_students(text(name))

@@ -17,16 +17,6 @@ LONG = f"{NOTES}\n---\n?: What is all this?\n---\n\n## More\n" + "\nMore of resi
 SAID = "The difference between an observed value and the value that the model predicts."
 
 
-def test_an_edit_is_proposed_and_taken_back(server, monkeypatch):
-    configure(server, max_tokens=100)
-    let_say(monkeypatch, "A residual is what the model leaves.", "A residual is the rest.")
-    write("notes.md", WISH)
-    lmm("lmm chat notes.md")
-    assert re.search(r"A residual is (what the model leaves|the rest)\.", text("notes.md"))
-    lmm("lmm reject notes.md")
-    assert outside_metadata(text("notes.md")) == outside_metadata(NOTES)
-
-
 @pytest.mark.parametrize("asked", [QUESTION, WISH], ids=["question", "wish"])
 def test_what_the_model_says_without_a_grammar_changes_nothing(server, asked):
     """It goes on until its limit, or repeats itself, or writes marks of its template."""

@@ -70,7 +70,7 @@ def test_metadata_comes_back_as_it_was_given(store):
 
 def test_names_that_are_none(store):
     uses = (lambda name: store.create(name, SPEC, {}, {}), store.drop, store.count, store.metadata)
-    for name in ("", ".", "..", ".hidden", "a/b", "../x", "ä", "a b", "a" * 300, "x\n"):
+    for name in ("", "..", ".hidden", "../x", "con", "end.", "com1.x", "ä", "a b", "a" * 300, "x\n"):
         for use in uses:
             with pytest.raises(StoreError, match="cannot be the name of a collection"):
                 use(name)
@@ -258,13 +258,9 @@ def test_a_search_that_does_not_fit(notes):
 def test_what_is_not_there_is_said_by_every_method(store):
     uses = [
         lambda: store.upsert("gone", [point(1)]),
-        lambda: store.set_payload("gone", {key(1): {}}),
-        lambda: store.delete("gone", [key(1)]),
         lambda: list(store.scroll("gone")),
-        lambda: store.retrieve("gone", [key(1)]),
         lambda: store.search("gone", Search({"content": near(1)}, 1)),
         lambda: store.count("gone"),
-        lambda: store.facet("gone", "type"),
     ]
     for use in uses:
         with pytest.raises(StoreError, match="There is no collection 'gone'"):

@@ -167,6 +167,7 @@ def test_a_request_that_is_too_long_is_sent_once_and_the_setting_is_named(said):
     ("status", "data", "said", "stop"),
     [
         (400, {"error": {"message": f"who is {KEY}?\nWho?"}}, "error 400: who is (key)? Who?", False),
+        (400, {"error": {"message": "x" * 285 + KEY + "y" * 5000}}, "error 400: xxx", False),
         (400, {"error": {"message": "max_tokens is too large: 9"}}, "error 400: max_tokens is too large: 9", False),
         (404, {}, "there is no such model or address at ", True),
         (429, {"error": {"message": "No", "code": "insufficient_quota"}}, "the server reports error 429: No", True),
@@ -181,15 +182,7 @@ def test_the_servers_sentence_is_shown(status, data, said, stop):
         error = error_of(server)
     assert said in str(error)
     assert error.stop == stop
-
-
-def test_a_long_error_is_cut_and_its_key_is_gone_before():
-    said = "x" * 285 + KEY + "y" * 5000
-    with ModelServer() as server:
-        server.answer = lambda body, key: (400, json.dumps({"error": {"message": said}}).encode())
-        error = str(error_of(server))
-    assert len(error) < 350
-    assert "sk-" not in error
+    assert "sk-" not in str(error) and len(str(error)) < 350
 
 
 def test_after_a_refused_key_nothing_more_is_asked():
@@ -223,16 +216,6 @@ def test_an_address_that_is_none_is_an_error_of_the_model(url):
     [error] = answers(chat_at(url), asked())
     assert isinstance(error, ModelError) and error.stop
     assert url in str(error)
-
-
-def test_a_server_that_went_away_does_not_stop_the_run():
-    with ModelServer() as server:
-        chat = chat_at(server.url)
-        answers(chat, asked())
-    [error] = answers(chat, asked())
-    assert "cannot be reached" in str(error)
-    assert not error.stop
-    assert chat.stopped is None
 
 
 # Errors of one request

@@ -1,11 +1,11 @@
-"""The words of a text, and what is remembered of each."""
+"""The words of a text, their stems, and the language that a text is in."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmm_core.models.embedders.bm25 import Bm25Encoder
 from lmm_core.models.languages import words as words_module
+from lmm_core.models.languages.recognize import recognize_language
 from lmm_core.models.languages.stemming import Stemmer
 from lmm_core.models.languages.words import WordCache, count_words, find_words
 
@@ -55,11 +55,6 @@ def test_not_more_words_are_remembered_than_fit(monkeypatch):
     assert len(lengths) <= 11
 
 
-def test_very_long_words_and_stop_words_weigh_nothing():
-    encoder = Bm25Encoder("en")
-    assert encoder.encode(["the median " + 41 * "x"]) == encoder.encode(["median"])
-
-
 @pytest.mark.parametrize("one, other", [("colours", "color"), ("centre", "centers"), ("normalise", "normalized"),
                                          ("analysing", "analyze"), ("α", "alpha"), ("catalogue", "catalog")])  # fmt: skip
 def test_spellings_that_are_compared_as_one(one, other):
@@ -69,3 +64,24 @@ def test_spellings_that_are_compared_as_one(one, other):
 
 def test_a_word_with_one_hyphen_is_also_written_as_one():
     assert find_words("An E-mail, -u and x-y-z") == ["an", "e", "mail", "u", "and", "x", "y", "z", "email", "-u"]
+
+
+# The language of a text
+
+GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda rho".split()
+
+
+@pytest.mark.parametrize("count", [12, 200, 2000])
+def test_a_text_of_names_and_numbers_is_in_no_language(count):
+    names = " ".join(f"{GREEK[at * at % 11]}{at * 37 % 997}" for at in range(count))
+    assert recognize_language(names) == recognize_language(f"# Long line\n\n{names}\n") == ""
+
+
+def test_numbers_do_not_hide_what_language_a_text_is_in():
+    rows = [f"mean of the group {at}.0 score {at}.1 gain {at}.2 loss {at}.3 rank {at}.4" for at in range(12)]
+    text = "\n".join(rows)
+    assert recognize_language(text) == recognize_language(text.replace(".", " ")) == "en"
+
+
+def test_marks_without_letters_are_in_no_language():
+    assert recognize_language("\u0e31 \u0e31") == ""

@@ -9,7 +9,6 @@ from lmm_core.models.replies import UnwrappedStream, unwrap
 ANSWER = "The mean is a sum.\n\n- `a < b` [1]"
 THOUGHTS = [
     "<think>\nHm.\n</think>\n\n",
-    "<THINK>Hm.</THINK>",
     "<thought>\nHm <b>.\n</thought>\n",
     "[THINK]Hm.[/THINK]",
     "◁think▷Hm.◁/think▷",
@@ -17,25 +16,20 @@ THOUGHTS = [
     "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>",
     "<|channel>thought\nHm.\n<channel|>",
     "<think>Hm.</think>\n<response>",
-    "<think>Hm.</think><think>Or so.</think>",
     "<|im_start|>assistant\n<think>Hm.</think>",
-    "<|start_header_id|>assistant<|end_header_id|>\n\n",
 ]
-UNOPENED = ["Hm, first one.\n</think>\n\n", "Hm.</think>", "Hm.[/THINK]\n", "Hm: ```python\nx\n</think>\n"]
+UNOPENED = ["Hm, first one.\n</think>\n\n", "Hm.[/THINK]\n", "Hm: ```python\nx\n</think>\n"]
 ENDS = [
-    "<|im_end|>", "</s>", "<|eot_id|>", "<|endoftext|>\n", "<end_of_turn>", "<eos>", "<\uff5cend\u2581of\u2581sentence\uff5c>",
-    " </s></s>", "<|im_end|>\n<|im_start|>user\nAnd the median?<|im_end|>", "<|return|>", "[/INST]", "<|END_RESPONSE|>",
+    "<|im_end|>", "<|endoftext|>\n", "<end_of_turn>", "<\uff5cend\u2581of\u2581sentence\uff5c>", " </s></s>",
+    "<|im_end|>\n<|im_start|>user\nAnd the median?<|im_end|>", "[/INST]", "<|END_RESPONSE|>",
 ]  # fmt: skip
 TEXTS = [
     "The tag `<think>` opens, `</think>` closes.",
-    "<s>gone</s>",
     '```python\ntext.split("</think>")\n```',
     "```\n<think>\nHm.\n</think>\n```\n",
     "A `<|im_end|>` ends a message.",
     '{"summary": "The tag <think> opens, </think> closes {}."}',
     " \n  indented\n\n",
-    "a <b and [c",
-    "Use <answer>x</answer>",
     "",
 ]
 
